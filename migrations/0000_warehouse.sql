@@ -1,0 +1,262 @@
+CREATE SCHEMA IF NOT EXISTS "safety";
+--> statement-breakpoint
+CREATE SCHEMA IF NOT EXISTS "safety_sync";
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"serial_number" text,
+	"equipment_type_id" text,
+	"created_at" timestamp with time zone,
+	"parent_id" text,
+	"field_office_ids" text[],
+	"line_of_business_id" text,
+	"client_ids" text[],
+	"assigned_user_ids" text[],
+	"title" text,
+	"notes" text,
+	"is_in_service" boolean,
+	"metavalues" jsonb,
+	"status" text,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "equipment_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment_metavalues" (
+	"account_id" text NOT NULL,
+	"equipment_id" text NOT NULL,
+	"metafield_id" text NOT NULL,
+	"number_value" numeric,
+	"text_value" text,
+	"item_ids" bigint[],
+	CONSTRAINT "equipment_metavalues_account_id_equipment_id_metafield_id_pk" PRIMARY KEY("account_id","equipment_id","metafield_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment_schedules" (
+	"account_id" text NOT NULL,
+	"equipment_id" text NOT NULL,
+	"schedule_id" text NOT NULL,
+	"status" text,
+	"expires_at" timestamp with time zone,
+	"expiring_at" timestamp with time zone,
+	"last_completed_at" timestamp with time zone,
+	CONSTRAINT "equipment_schedules_account_id_equipment_id_schedule_id_pk" PRIMARY KEY("account_id","equipment_id","schedule_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."followup_attachments" (
+	"account_id" text NOT NULL,
+	"followup_id" text NOT NULL,
+	"message_id" text NOT NULL,
+	"position" integer NOT NULL,
+	"key" text,
+	"caption" text,
+	CONSTRAINT "followup_attachments_pk" PRIMARY KEY("account_id","followup_id","message_id","position")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."followup_messages" (
+	"account_id" text NOT NULL,
+	"followup_id" text NOT NULL,
+	"id" text NOT NULL,
+	"position" integer NOT NULL,
+	"sent_at" timestamp with time zone,
+	"user_id" text,
+	"note" text,
+	"reassignee_id" text,
+	"signature" jsonb,
+	"notify" boolean,
+	CONSTRAINT "followup_messages_account_id_followup_id_id_pk" PRIMARY KEY("account_id","followup_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."followups" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"form_id" bigint,
+	"response_id" bigint,
+	"is_open" boolean,
+	"created_at" timestamp with time zone,
+	"updated_at" timestamp with time zone,
+	"observer_id" text,
+	"assigner_id" text,
+	"assignee_id" text,
+	"due_on" date,
+	"resolved_at" timestamp with time zone,
+	"completer_id" text,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "followups_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."resource_versions" (
+	"account_id" text NOT NULL,
+	"resource_id" text NOT NULL,
+	"ordinal" integer NOT NULL,
+	"is_current" boolean NOT NULL,
+	"created_at" timestamp with time zone,
+	"approved_at" timestamp with time zone,
+	"creator_id" text,
+	"version" text,
+	"description" text,
+	"type" text,
+	"file" text,
+	"link" text,
+	CONSTRAINT "resource_versions_account_id_resource_id_ordinal_pk" PRIMARY KEY("account_id","resource_id","ordinal")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."resources" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"title" text,
+	"created_at" timestamp with time zone,
+	"sequence" bigint,
+	"category_id" text,
+	"tags" text[],
+	"should_be_available_offline" boolean,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "resources_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."training_completions" (
+	"account_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"training_id" bigint NOT NULL,
+	"completed_on" date,
+	"expires_on" date,
+	"starts_expiring_on" date,
+	"is_required" boolean,
+	CONSTRAINT "training_completions_account_id_user_id_training_id_pk" PRIMARY KEY("account_id","user_id","training_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."training_employee_status" (
+	"account_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"status" text,
+	"percent_complete" numeric,
+	"incomplete_training_ids" bigint[],
+	"complete_training_ids" bigint[],
+	"calculated_at" timestamp with time zone,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "training_employee_status_account_id_user_id_pk" PRIMARY KEY("account_id","user_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."users" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"name" text,
+	"_hash" uuid,
+	"_raw" jsonb,
+	"_synced_at" timestamp with time zone NOT NULL,
+	"_deleted_at" timestamp with time zone,
+	"_run_id" bigint NOT NULL,
+	CONSTRAINT "users_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."backfill_slices" (
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"created_from" timestamp with time zone NOT NULL,
+	"created_to" timestamp with time zone NOT NULL,
+	"status" text NOT NULL,
+	"expected" bigint,
+	"records" bigint,
+	"finished_at" timestamp with time zone,
+	CONSTRAINT "backfill_slices_account_id_stream_created_from_created_to_pk" PRIMARY KEY("account_id","stream","created_from","created_to")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."data_issues" (
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"fingerprint" text NOT NULL,
+	"record_id" text,
+	"field" text,
+	"kind" text NOT NULL,
+	"problem" text NOT NULL,
+	"value" jsonb,
+	"identity" text,
+	"context" jsonb,
+	"first_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"last_seen_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"occurrences" bigint DEFAULT 1 NOT NULL,
+	"resolved_at" timestamp with time zone,
+	CONSTRAINT "data_issues_account_id_stream_fingerprint_pk" PRIMARY KEY("account_id","stream","fingerprint")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."runs" (
+	"run_id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "safety_sync"."runs_run_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"kind" text NOT NULL,
+	"trigger" text NOT NULL,
+	"status" text NOT NULL,
+	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"finished_at" timestamp with time zone,
+	"requests" bigint DEFAULT 0 NOT NULL,
+	"retries" bigint DEFAULT 0 NOT NULL,
+	"records_read" bigint DEFAULT 0 NOT NULL,
+	"inserted" bigint DEFAULT 0 NOT NULL,
+	"updated" bigint DEFAULT 0 NOT NULL,
+	"unchanged" bigint DEFAULT 0 NOT NULL,
+	"deleted" bigint DEFAULT 0 NOT NULL,
+	"rejected" bigint DEFAULT 0 NOT NULL,
+	"watermark_before" timestamp with time zone,
+	"watermark_after" timestamp with time zone,
+	"error_code" text,
+	"error_message" text,
+	"request_id" text,
+	"note" text,
+	"owner" text NOT NULL,
+	"backend_pid" integer
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."stream_state" (
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"watermark" timestamp with time zone,
+	"calculated_at" timestamp with time zone,
+	"checked_at" timestamp with time zone,
+	"checked_at_database" timestamp with time zone,
+	"fresh_for_ms" bigint,
+	"last_success_at" timestamp with time zone,
+	CONSTRAINT "stream_state_account_id_stream_pk" PRIMARY KEY("account_id","stream")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."user_lookups" (
+	"account_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"first_met_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"asked_at" timestamp with time zone,
+	"is_known" boolean,
+	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "user_lookups_account_id_user_id_pk" PRIMARY KEY("account_id","user_id")
+);
+--> statement-breakpoint
+ALTER TABLE "safety"."equipment_metavalues" ADD CONSTRAINT "equipment_metavalues_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."equipment_schedules" ADD CONSTRAINT "equipment_schedules_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."followup_attachments" ADD CONSTRAINT "followup_attachments_message_fk" FOREIGN KEY ("account_id","followup_id","message_id") REFERENCES "safety"."followup_messages"("account_id","followup_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."followup_messages" ADD CONSTRAINT "followup_messages_followup_fk" FOREIGN KEY ("account_id","followup_id") REFERENCES "safety"."followups"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."resource_versions" ADD CONSTRAINT "resource_versions_resource_fk" FOREIGN KEY ("account_id","resource_id") REFERENCES "safety"."resources"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "safety"."training_completions" ADD CONSTRAINT "training_completions_status_fk" FOREIGN KEY ("account_id","user_id") REFERENCES "safety"."training_employee_status"("account_id","user_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("account_id","equipment_type_id");--> statement-breakpoint
+CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("account_id","expires_at");--> statement-breakpoint
+CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("account_id","created_at");--> statement-breakpoint
+CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("account_id","assignee_id");--> statement-breakpoint
+CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("account_id","creator_id");--> statement-breakpoint
+CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("account_id","expires_on");--> statement-breakpoint
+CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","record_id") WHERE "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
+CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
+CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
+CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("account_id","due_at");

@@ -1,0 +1,26 @@
+/** Column builders that every stream's tables share. Values are the text that PostgreSQL reads, so nothing is rounded on the way. */
+import { customType, pgSchema, text, timestamp, uuid } from 'drizzle-orm/pg-core';
+
+/** Everything BI users see. */
+export const safetySchema = pgSchema('safety');
+
+/** 64-bit integer kept as decimal text in JavaScript: a double would round from 2^53 on. */
+export const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => 'bigint' });
+
+/** jsonb written from any JSON value. */
+export const json = customType<{ data: unknown; driverData: unknown }>({ dataType: () => 'jsonb' });
+
+/** Point in time, ISO text in JavaScript. */
+export const instant = () => timestamp({ withTimezone: true, mode: 'string' });
+
+export const accountId = () => text().notNull();
+
+/** The last columns of every entity table; written by the merge, never by a normalizer. */
+export const bookkeeping = () => ({
+  /** Of the whole record as received, children included: equal hashes mean that nothing has to be written. */
+  _hash: uuid(),
+  _raw: json(),
+  _synced_at: instant().notNull(),
+  _deleted_at: instant(),
+  _run_id: bigintText().notNull(),
+});

@@ -1,0 +1,207 @@
+/** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
+import { boolean, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { accountId, bigintText, bookkeeping, instant, json, safetySchema } from './columns.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
+import * as wire from './wire.ts';
+import { describeValue, isWireRecord, readFields } from './wire.ts';
+
+export const equipment = safetySchema.table(
+  'equipment',
+  {
+    account_id: accountId(),
+    id: text().notNull(),
+    serial_number: text(),
+    equipment_type_id: text(),
+    created_at: instant(),
+    parent_id: text(),
+    field_office_ids: text().array(),
+    line_of_business_id: text(),
+    client_ids: text().array(),
+    assigned_user_ids: text().array(),
+    title: text(),
+    notes: text(),
+    is_in_service: boolean(),
+    metavalues: json(),
+    status: text(),
+    ...bookkeeping(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id] }),
+    index('equipment_type_idx').on(t.account_id, t.equipment_type_id),
+  ],
+);
+
+export const equipmentSchedules = safetySchema.table(
+  'equipment_schedules',
+  {
+    account_id: accountId(),
+    equipment_id: text().notNull(),
+    schedule_id: text().notNull(),
+    status: text(),
+    expires_at: instant(),
+    expiring_at: instant(),
+    last_completed_at: instant(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
+    foreignKey({
+      name: 'equipment_schedules_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+    index('equipment_schedules_expires_idx').on(t.account_id, t.expires_at),
+  ],
+);
+
+export const equipmentMetavalues = safetySchema.table(
+  'equipment_metavalues',
+  {
+    account_id: accountId(),
+    equipment_id: text().notNull(),
+    metafield_id: text().notNull(),
+    number_value: numeric(),
+    text_value: text(),
+    item_ids: bigintText().array(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
+    foreignKey({
+      name: 'equipment_metavalues_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+const status = wire.oneOf(['uptodate', 'expiring', 'expired']);
+
+const equipmentFields = {
+  id: wire.key,
+  serialNumber: wire.text,
+  equipmentType_id: wire.identifier,
+  created: wire.instant,
+  parent_id: wire.identifier,
+  fieldOffice_id: wire.list(wire.identifier),
+  lineOfBusiness_id: wire.identifier,
+  clients_id: wire.list(wire.identifier),
+  assignedUsers_id: wire.list(wire.identifier),
+  title: wire.text,
+  notes: wire.text,
+  isInService: wire.boolean,
+  metavalues: wire.object,
+  status,
+  schedules: wire.items,
+};
+
+const scheduleFields = {
+  schedule_id: wire.key,
+  status,
+  expiresOn: wire.instant,
+  expiringOn: wire.instant,
+  lastCompletedOn: wire.instant,
+};
+
+const itemIdsField = wire.list(wire.bigint);
+
+type MetavalueRow = RowOf<typeof equipmentMetavalues>;
+
+/** A number, a text, an object with `item_ids`, or empty: null, or the text `NULL` (specification, include_null_metavalues). */
+function toMetavalueRow(
+  base: { equipment_id: string; metafield_id: string },
+  value: unknown,
+  report: ReportIssue,
+): MetavalueRow {
+  const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
+  const field = `metavalues.${base.metafield_id}`;
+  if (value === null || value === 'NULL') return empty;
+  if (typeof value === 'number') return { ...empty, number_value: String(value) };
+  if (typeof value === 'string') return { ...empty, text_value: value };
+  if (isWireRecord(value) && Array.isArray(value['item_ids'])) {
+    const itemIds = itemIdsField.read(value['item_ids'], (problem, detail) =>
+      report({
+        kind: 'field_nulled',
+        field: `${field}.item_ids${detail?.suffix ?? ''}`,
+        problem,
+        value: detail?.value ?? null,
+      }),
+    );
+    return { ...empty, item_ids: itemIds };
+  }
+  report({
+    kind: 'field_nulled',
+    field,
+    problem: `expected a number, text or an object with item_ids, got ${describeValue(value)}`,
+    value,
+  });
+  return empty;
+}
+
+function toMetavalueRows(
+  equipmentId: string,
+  metavalues: WireRecord | null,
+  report: ReportIssue,
+): MetavalueRow[] {
+  return Object.entries(metavalues ?? {}).flatMap(([name, value]) => {
+    const metafieldId = wire.key.read(name, (problem) =>
+      report({ kind: 'record_rejected', field: 'metavalues', problem, value: { [name]: value } }),
+    );
+    return metafieldId === null
+      ? []
+      : [toMetavalueRow({ equipment_id: equipmentId, metafield_id: metafieldId }, value, report)];
+  });
+}
+
+export const equipmentsStream: StreamDefinition = {
+  name: 'equipments',
+  method: 'equipments.list',
+  answerKey: 'equipments',
+  reading: { kind: 'snapshot', scope: 'equipment_type' },
+  keyField: 'id',
+  keyColumn: 'id',
+  parent: equipment,
+  children: [equipmentSchedules, equipmentMetavalues],
+  versionColumn: null,
+  identityFields: ['serialNumber', 'created'],
+  userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
+  version: 1,
+  toRows(record, context, report) {
+    const fields = readFields(equipmentFields, record, { report });
+    const id = fields.id ?? '';
+    const parent: RowOf<typeof equipment> = {
+      id,
+      serial_number: fields.serialNumber,
+      // The answer holds the equipment of one type only: where the record does not say its type, the question does.
+      equipment_type_id: fields.equipmentType_id ?? context.equipmentTypeId ?? null,
+      created_at: fields.created,
+      parent_id: fields.parent_id,
+      field_office_ids: fields.fieldOffice_id,
+      line_of_business_id: fields.lineOfBusiness_id,
+      client_ids: fields.clients_id,
+      assigned_user_ids: fields.assignedUsers_id,
+      title: fields.title,
+      notes: fields.notes,
+      is_in_service: fields.isInService,
+      metavalues: fields.metavalues,
+      status: fields.status,
+    };
+    const schedules = keyedItems({
+      items: fields.schedules,
+      list: 'schedules',
+      keyField: 'schedule_id',
+      key: wire.key,
+      report,
+    }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
+      const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
+      return {
+        equipment_id: id,
+        schedule_id: key,
+        status: schedule.status,
+        expires_at: schedule.expiresOn,
+        expiring_at: schedule.expiringOn,
+        last_completed_at: schedule.lastCompletedOn,
+      };
+    });
+    return { parent, children: [schedules, toMetavalueRows(id, fields.metavalues, report)] };
+  },
+};

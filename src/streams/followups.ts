@@ -1,0 +1,189 @@
+/** Follow-ups with their messages and attachments (specification: followups.list). */
+import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { accountId, bigintText, bookkeeping, instant, json, safetySchema } from './columns.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import * as wire from './wire.ts';
+import { readFields } from './wire.ts';
+
+export const followups = safetySchema.table(
+  'followups',
+  {
+    account_id: accountId(),
+    id: text().notNull(),
+    form_id: bigintText(),
+    response_id: bigintText(),
+    is_open: boolean(),
+    created_at: instant(),
+    updated_at: instant(),
+    observer_id: text(),
+    assigner_id: text(),
+    assignee_id: text(),
+    due_on: date(),
+    resolved_at: instant(),
+    completer_id: text(),
+    ...bookkeeping(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id] }),
+    index('followups_created_idx').on(t.account_id, t.created_at),
+    index('followups_assignee_idx').on(t.account_id, t.assignee_id),
+  ],
+);
+
+export const followupMessages = safetySchema.table(
+  'followup_messages',
+  {
+    account_id: accountId(),
+    followup_id: text().notNull(),
+    id: text().notNull(),
+    position: integer().notNull(),
+    sent_at: instant(),
+    user_id: text(),
+    note: text(),
+    reassignee_id: text(),
+    signature: json(),
+    notify: boolean(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
+    foreignKey({
+      name: 'followup_messages_followup_fk',
+      columns: [t.account_id, t.followup_id],
+      foreignColumns: [followups.account_id, followups.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+export const followupAttachments = safetySchema.table(
+  'followup_attachments',
+  {
+    account_id: accountId(),
+    followup_id: text().notNull(),
+    message_id: text().notNull(),
+    position: integer().notNull(),
+    key: text(),
+    caption: text(),
+  },
+  (t) => [
+    primaryKey({
+      name: 'followup_attachments_pk',
+      columns: [t.account_id, t.followup_id, t.message_id, t.position],
+    }),
+    foreignKey({
+      name: 'followup_attachments_message_fk',
+      columns: [t.account_id, t.followup_id, t.message_id],
+      foreignColumns: [followupMessages.account_id, followupMessages.followup_id, followupMessages.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+const followupFields = {
+  id: wire.key,
+  form_id: wire.bigint,
+  response_id: wire.bigint,
+  open: wire.boolean,
+  created_on: wire.instant,
+  updated_on: wire.instant,
+  m_observer_id: wire.identifier,
+  m_assigner_id: wire.identifier,
+  m_assignee_id: wire.identifier,
+  due: wire.date,
+  resolved_on: wire.instant,
+  m_completer_id: wire.identifier,
+  messages: wire.items,
+};
+
+const messageFields = {
+  id: wire.key,
+  date: wire.instant,
+  m_user_id: wire.identifier,
+  note: wire.text,
+  m_reassignee_id: wire.identifier,
+  signature: wire.anything,
+  attachments: wire.items,
+  notify: wire.boolean,
+};
+
+const attachmentFields = { key: wire.text, caption: wire.text };
+
+/** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
+function oldestFirst<T extends { readonly date: string | null; readonly index: number }>(messages: T[]): T[] {
+  const dated = messages.every((message) => message.date !== null);
+  return messages.toSorted((a, b) => {
+    const byTime = dated ? Date.parse(a.date ?? '') - Date.parse(b.date ?? '') : 0;
+    return byTime === 0 ? a.index - b.index : byTime;
+  });
+}
+
+export const followupsStream: StreamDefinition = {
+  name: 'followups',
+  method: 'followups.list',
+  answerKey: 'followups',
+  reading: { kind: 'incremental', pageSize: 500 },
+  keyField: 'id',
+  keyColumn: 'id',
+  parent: followups,
+  children: [followupMessages, followupAttachments],
+  versionColumn: 'updated_at',
+  identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
+  userIdColumns: [
+    { table: followups, column: 'observer_id' },
+    { table: followups, column: 'assigner_id' },
+    { table: followups, column: 'assignee_id' },
+    { table: followups, column: 'completer_id' },
+    { table: followupMessages, column: 'user_id' },
+    { table: followupMessages, column: 'reassignee_id' },
+  ],
+  version: 1,
+  toRows(record, _context, report) {
+    const fields = readFields(followupFields, record, { report });
+    const id = fields.id ?? '';
+    const messages = keyedItems({
+      items: fields.messages,
+      list: 'messages',
+      keyField: 'id',
+      key: wire.key,
+      report,
+    }).map(({ key, item }) => ({
+      ...readFields(messageFields, item.record, { report, at: `messages[${item.index}]` }),
+      id: key,
+      index: item.index,
+    }));
+    const parent: RowOf<typeof followups> = {
+      id,
+      form_id: fields.form_id,
+      response_id: fields.response_id,
+      is_open: fields.open,
+      created_at: fields.created_on,
+      updated_at: fields.updated_on,
+      observer_id: fields.m_observer_id,
+      assigner_id: fields.m_assigner_id,
+      assignee_id: fields.m_assignee_id,
+      due_on: fields.due,
+      resolved_at: fields.resolved_on,
+      completer_id: fields.m_completer_id,
+    };
+    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => ({
+      followup_id: id,
+      id: message.id,
+      position: position + 1,
+      sent_at: message.date,
+      user_id: message.m_user_id,
+      note: message.note,
+      reassignee_id: message.m_reassignee_id,
+      signature: message.signature,
+      notify: message.notify,
+    }));
+    const attachmentRows = messages.flatMap((message) =>
+      (message.attachments ?? []).map(
+        ({ record: attachment, index: position }): RowOf<typeof followupAttachments> => {
+          const at = `messages[${message.index}].attachments[${position}]`;
+          const { key, caption } = readFields(attachmentFields, attachment, { report, at });
+          return { followup_id: id, message_id: message.id, position: position + 1, key, caption };
+        },
+      ),
+    );
+    return { parent, children: [messageRows, attachmentRows] };
+  },
+};

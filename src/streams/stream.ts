@@ -1,0 +1,79 @@
+/** What a stream is: readonly data and pure functions. No I/O happens here. */
+import type { PgTable } from 'drizzle-orm/pg-core';
+
+export type StreamName = 'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'users';
+
+export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | 'unknown_value';
+
+/** Something in a record that could not be taken as it came. */
+export interface RecordIssue {
+  readonly kind: IssueKind;
+  /** Where in the record: `due`, `messages[2].date`; for unknown fields without positions: `messages[].colour`. */
+  readonly field: string;
+  /** Plain words: what was expected, what came. */
+  readonly problem: string;
+  readonly value: unknown;
+}
+
+export type ReportIssue = (issue: RecordIssue) => void;
+
+/** A JSON object as the service sent it. */
+export type WireRecord = Readonly<Record<string, unknown>>;
+
+/** A table row without the columns that the merge adds by itself. */
+export type RowOf<Table extends PgTable> = Omit<
+  Table['$inferInsert'],
+  'account_id' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id'
+>;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What is known about an answer as a whole when its records are normalized. */
+export interface ReadContext {
+  /** training: `last_updated` of the calculation, ms. */
+  readonly calculatedAtMs?: number;
+  /** equipments: the type that was asked for. */
+  readonly equipmentTypeId?: string;
+}
+
+export interface NormalizedRecord {
+  readonly parent: Row;
+  /** One array of rows per child table, in the order of `StreamDefinition.children`. */
+  readonly children: readonly (readonly Row[])[];
+}
+
+/** How a stream is read. The steps that do it are in `sync/`. */
+export type Reading =
+  /** One answer is everything there is in its scope. */
+  | { readonly kind: 'snapshot'; readonly scope: 'account' | 'equipment_type' }
+  /** All pages of one cached calculation. */
+  | { readonly kind: 'calculation'; readonly cacheMs: number; readonly pageSize: number }
+  /** A newest-first list with creation and update filters. */
+  | { readonly kind: 'incremental'; readonly pageSize: number }
+  /** One request per identifier that other streams have met. */
+  | { readonly kind: 'lookup' };
+
+export interface StreamDefinition {
+  readonly name: StreamName;
+  /** The service's method. */
+  readonly method: string;
+  /** The property of the answer that holds the records (for a look-up: the record). */
+  readonly answerKey: string;
+  readonly reading: Reading;
+  /** The wire field that identifies a record. */
+  readonly keyField: string;
+  /** The parent's column that holds it. */
+  readonly keyColumn: string;
+  readonly parent: PgTable;
+  /** In dependency order: a table stands after the one that its foreign key points to. */
+  readonly children: readonly PgTable[];
+  /** The parent's column that tells which of two versions of a record is newer; null where the source tells none. */
+  readonly versionColumn: string | null;
+  /** Wire fields that stay the same for the life of a record: they recognize one that comes back with its key repaired. */
+  readonly identityFields: readonly string[];
+  /** Columns that hold user ids (text or text[]), per table: what the `users` stream has to look up. */
+  readonly userIdColumns: readonly { readonly table: PgTable; readonly column: string }[];
+  /** Part of every hash: raise it when `toRows` changes, and the next full read rewrites the rows. */
+  readonly version: number;
+  toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
+}

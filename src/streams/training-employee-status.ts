@@ -1,0 +1,115 @@
+/** Training status of each employee and what was completed when (specification: training-employee-status.list). */
+import { boolean, date, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { MINUTE_MS } from '../shared/time.ts';
+import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
+import { keyedItems } from './keyed-items.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import * as wire from './wire.ts';
+import { type Item, readFields, toInstant } from './wire.ts';
+
+export const trainingEmployeeStatus = safetySchema.table(
+  'training_employee_status',
+  {
+    account_id: accountId(),
+    user_id: text().notNull(),
+    status: text(),
+    percent_complete: numeric(),
+    incomplete_training_ids: bigintText().array(),
+    complete_training_ids: bigintText().array(),
+    calculated_at: instant(),
+    ...bookkeeping(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
+);
+
+export const trainingCompletions = safetySchema.table(
+  'training_completions',
+  {
+    account_id: accountId(),
+    user_id: text().notNull(),
+    training_id: bigintText().notNull(),
+    completed_on: date(),
+    expires_on: date(),
+    starts_expiring_on: date(),
+    is_required: boolean(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
+    foreignKey({
+      name: 'training_completions_status_fk',
+      columns: [t.account_id, t.user_id],
+      foreignColumns: [trainingEmployeeStatus.account_id, trainingEmployeeStatus.user_id],
+    }).onDelete('cascade'),
+    index('training_completions_expires_idx').on(t.account_id, t.expires_on),
+  ],
+);
+
+const statusFields = {
+  status: wire.oneOf(['incomplete', 'expiring', 'active', 'unassigned']),
+  m_user_id: wire.key,
+  percent_complete: wire.numeric,
+  incomplete_training_ids: wire.list(wire.bigint),
+  complete_training_ids: wire.list(wire.bigint),
+  last_completed: wire.items,
+};
+
+const completionFields = {
+  id: wire.bigint,
+  date_number: wire.date,
+  expiresOn: wire.date,
+  startsExpiringOn: wire.date,
+  is_required: wire.boolean,
+};
+
+/** Of two completions of one training the more recent one is the last one. */
+function isMoreRecent(kept: Item, next: Item): boolean {
+  const day = (item: Item) => wire.date.read(item.record['date_number'], () => undefined) ?? '';
+  return day(next) >= day(kept);
+}
+
+export const trainingEmployeeStatusStream: StreamDefinition = {
+  name: 'training-employee-status',
+  method: 'training-employee-status.list',
+  answerKey: 'employees',
+  reading: { kind: 'calculation', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
+  keyField: 'm_user_id',
+  keyColumn: 'user_id',
+  parent: trainingEmployeeStatus,
+  children: [trainingCompletions],
+  versionColumn: null,
+  identityFields: [],
+  userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
+  version: 1,
+  toRows(record, context, report) {
+    const fields = readFields(statusFields, record, { report });
+    const userId = fields.m_user_id ?? '';
+    const parent: RowOf<typeof trainingEmployeeStatus> = {
+      user_id: userId,
+      status: fields.status,
+      percent_complete: fields.percent_complete,
+      incomplete_training_ids: fields.incomplete_training_ids,
+      complete_training_ids: fields.complete_training_ids,
+      calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
+    };
+    const completions = keyedItems({
+      items: fields.last_completed,
+      list: 'last_completed',
+      keyField: 'id',
+      key: wire.bigint,
+      report,
+      replaces: isMoreRecent,
+    }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
+      const at = `last_completed[${item.index}]`;
+      const completion = readFields(completionFields, item.record, { report, at });
+      return {
+        user_id: userId,
+        training_id: key,
+        completed_on: completion.date_number,
+        expires_on: completion.expiresOn,
+        starts_expiring_on: completion.startsExpiringOn,
+        is_required: completion.is_required,
+      };
+    });
+    return { parent, children: [completions] };
+  },
+};

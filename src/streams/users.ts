@@ -1,0 +1,37 @@
+/** Names of the people whose ids the other streams carry (specification: users.info, known from an example only). */
+import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import type { RowOf, StreamDefinition } from './stream.ts';
+import * as wire from './wire.ts';
+import { readFields } from './wire.ts';
+
+export const users = safetySchema.table(
+  'users',
+  {
+    account_id: accountId(),
+    id: text().notNull(),
+    name: text(),
+    ...bookkeeping(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
+);
+
+export const usersStream: StreamDefinition = {
+  name: 'users',
+  method: 'users.info',
+  answerKey: 'user',
+  reading: { kind: 'lookup' },
+  keyField: 'id',
+  keyColumn: 'id',
+  parent: users,
+  children: [],
+  versionColumn: null,
+  identityFields: [],
+  userIdColumns: [],
+  version: 1,
+  toRows(record, _context, report) {
+    const fields = readFields({ id: wire.key, name: wire.text }, record, { report });
+    const parent: RowOf<typeof users> = { id: fields.id ?? '', name: fields.name };
+    return { parent, children: [] };
+  },
+};

@@ -1,0 +1,137 @@
+/** Schema `safety_sync`: what the worker knows about its own work. */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import { instant, json } from '../streams/columns.ts';
+import type { IssueKind, StreamName } from '../streams/stream.ts';
+
+export const controlSchema = pgSchema('safety_sync');
+
+export type RunKind = 'sync' | 'backfill' | 'reconcile';
+export type RunTrigger = 'schedule' | 'manual';
+export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
+
+const count = () => bigint({ mode: 'number' }).notNull().default(0);
+
+/** One row per run of one stream. */
+export const runs = controlSchema.table(
+  'runs',
+  {
+    run_id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    kind: text().$type<RunKind>().notNull(),
+    trigger: text().$type<RunTrigger>().notNull(),
+    status: text().$type<RunStatus>().notNull(),
+    started_at: instant().notNull().defaultNow(),
+    finished_at: instant(),
+    requests: count(),
+    retries: count(),
+    records_read: count(),
+    inserted: count(),
+    updated: count(),
+    unchanged: count(),
+    deleted: count(),
+    rejected: count(),
+    watermark_before: instant(),
+    watermark_after: instant(),
+    error_code: text(),
+    error_message: text(),
+    /** The service's, of the failing call; of the last call when nothing failed. */
+    request_id: text(),
+    /** Why a run was skipped, or what the reader should know of a run that succeeded. */
+    note: text(),
+    /** Host, process and database session of the worker: who holds the stream's lock. */
+    owner: text().notNull(),
+    backend_pid: integer(),
+  },
+  (t) => [
+    index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
+    index('runs_running_idx')
+      .on(t.account_id, t.stream)
+      .where(sql`${t.status} = 'running'`),
+  ],
+);
+
+/** Where the next run of a stream goes on. */
+export const streamState = controlSchema.table(
+  'stream_state',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /** followups: every change that the service had made up to here is stored. The service's time, never ours. */
+    watermark: instant(),
+    /** training: `last_updated` of the newest calculation that was stored. */
+    calculated_at: instant(),
+    /** training: when the calculation was last asked for, by the worker's clock and by the database's. */
+    checked_at: instant(),
+    checked_at_database: instant(),
+    /** training: how long after that check the calculation cannot have changed, in ms. */
+    fresh_for_ms: bigint({ mode: 'number' }),
+    last_success_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
+/** The ledger of a backfill: one row per slice of creation time. */
+export const backfillSlices = controlSchema.table(
+  'backfill_slices',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    created_from: instant().notNull(),
+    created_to: instant().notNull(),
+    status: text().notNull(),
+    expected: bigint({ mode: 'number' }),
+    records: bigint({ mode: 'number' }),
+    finished_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
+);
+
+/** What could not be taken as it came. Nothing is lost: `value` holds it. */
+export const dataIssues = controlSchema.table(
+  'data_issues',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /** Identifies the problem: record, field and kind; of a record without a key, its content. */
+    fingerprint: text().notNull(),
+    record_id: text(),
+    field: text(),
+    kind: text().$type<IssueKind>().notNull(),
+    problem: text().notNull(),
+    value: json(),
+    /** Of a record without a usable key: a hash of what stays the same when its key is repaired. */
+    identity: text(),
+    /** What `data-issues --retry` needs to put the record through again. */
+    context: jsonb(),
+    first_seen_at: instant().notNull().defaultNow(),
+    last_seen_at: instant().notNull().defaultNow(),
+    occurrences: bigint({ mode: 'number' }).notNull().default(1),
+    resolved_at: instant(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.stream, t.fingerprint] }),
+    index('data_issues_open_idx')
+      .on(t.account_id, t.stream, t.record_id)
+      .where(sql`${t.resolved_at} is null`),
+  ],
+);
+
+/** Every user id that any stream has met, and when `users` asks for it next. */
+export const userLookups = controlSchema.table(
+  'user_lookups',
+  {
+    account_id: text().notNull(),
+    user_id: text().notNull(),
+    first_met_at: instant().notNull().defaultNow(),
+    asked_at: instant(),
+    /** null until the service has answered. */
+    is_known: boolean(),
+    due_at: instant().notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.user_id] }),
+    index('user_lookups_due_idx').on(t.account_id, t.due_at),
+  ],
+);

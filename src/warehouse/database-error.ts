@@ -1,0 +1,61 @@
+import { SafetySyncError } from '../shared/errors.ts';
+
+/** drizzle wraps what postgres.js throws: the SQLSTATE or system code is somewhere along `cause`. */
+export function databaseCode(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code = (at as { code?: unknown }).code;
+    if (typeof code === 'string') return code;
+    if (at instanceof AggregateError) return databaseCode(at.errors[0]);
+  }
+  return undefined;
+}
+
+/** The innermost message: what PostgreSQL itself said, without the statement that drizzle puts in front. */
+function databaseMessage(error: unknown): string {
+  let message = String(error);
+  for (let at = error; at instanceof Error; at = at.cause) message = at.message === '' ? message : at.message;
+  return message;
+}
+
+const UNREACHABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPIPE',
+  'ENOENT',
+  'CONNECT_TIMEOUT',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  '57P01', // admin shutdown
+  '57P02', // crash shutdown
+  '57P03', // starting up
+  '53300', // too many connections
+]);
+
+/** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */
+export function isDataError(error: unknown): boolean {
+  const code = databaseCode(error) ?? '';
+  return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
+}
+
+/** Gives a failure of the database its code; what has one already stays as it is. */
+export function toDatabaseError(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError) return error;
+  const code = databaseCode(error);
+  const message = `PostgreSQL: ${databaseMessage(error)}${code === undefined ? '' : ` (${code})`}`;
+  if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'))) {
+    return new SafetySyncError('database_unreachable', message, { cause: error });
+  }
+  if (code === '28P01' || code === '28000' || code === '3D000') {
+    return new SafetySyncError('database_unreachable', message, { cause: error });
+  }
+  if (code === '42P01' || code === '3F000' || code === '42703') {
+    return new SafetySyncError('database_not_migrated', message, { cause: error });
+  }
+  return new SafetySyncError('database_error', message, { cause: error });
+}

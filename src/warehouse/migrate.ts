@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { migrate } from 'drizzle-orm/postgres-js/migrator';
+import { SafetySyncError } from '../shared/errors.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { toDatabaseError } from './database-error.ts';
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
+const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
+/** Every process that migrates takes this lock first, so that two of them wait for each other. */
+const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
+const OLDEST_SERVER = 140000;
+
+export interface MigrationStatus {
+  /** Migrations in this program. */
+  readonly known: number;
+  /** Migrations of this program that the warehouse has not seen. */
+  readonly pending: number;
+}
+
+export interface MigrationOutcome {
+  readonly applied: number;
+  readonly known: number;
+}
+
+async function knownMigrations(): Promise<number[]> {
+  const journal = JSON.parse(await readFile(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+    entries: { when: number }[];
+  };
+  return journal.entries.map((entry) => entry.when);
+}
+
+/** What the warehouse still lacks. A warehouse that was never migrated lacks everything. */
+export async function readMigrationStatus(connection: Connection): Promise<MigrationStatus> {
+  const known = await knownMigrations();
+  const [found] = await connection.query<{ present: boolean }>(
+    `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,
+  );
+  if (found?.present !== true) return { known: known.length, pending: known.length };
+  const [last] = await connection.query<{ newest: string | null }>(
+    `select max(created_at)::text as newest from ${MIGRATIONS.schema}.${MIGRATIONS.table}`,
+  );
+  const newest = Number(last?.newest ?? 0);
+  return { known: known.length, pending: known.filter((when) => when > newest).length };
+}
+
+/** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
+export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
+  const connection = openConnection({ url, applicationName: 'safety-sync migrate', max: 1 });
+  try {
+    const [server] = await connection.query<{ version: string }>(
+      `select current_setting('server_version_num') as version`,
+    );
+    if (Number(server?.version ?? 0) < OLDEST_SERVER) {
+      throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
+    }
+    await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const before = await readMigrationStatus(connection);
+    if (before.pending > 0) {
+      await migrate(connection.db, {
+        migrationsFolder: MIGRATIONS_FOLDER,
+        migrationsSchema: MIGRATIONS.schema,
+        migrationsTable: MIGRATIONS.table,
+      });
+    }
+    return { applied: before.pending, known: before.known };
+  } catch (error) {
+    throw toDatabaseError(error);
+  } finally {
+    // Ends the session, and with it the lock.
+    await connection.close();
+  }
+}
