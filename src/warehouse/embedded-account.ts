@@ -1,0 +1,122 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { SafetySyncError } from '../shared/errors.ts';
+
+const execFileAsync = promisify(execFile);
+
+/** Runs PostgreSQL's programs as an account that they accept; they refuse root. */
+export interface EmbeddedAccount {
+  /** The account that must own the data; undefined: the one that this process runs as. */
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+  readonly postgresMajor: number;
+  run(command: string, args: readonly string[]): Promise<string>;
+  /** In a session of its own, so that Ctrl-C in the terminal of the process that starts it does not reach it. */
+  spawnDetached(command: string, args: readonly string[], logFd: number): ChildProcess;
+}
+
+export interface EmbeddedAccountOptions {
+  readonly postgres: string;
+  /** Must be reachable for the account. */
+  readonly dataDir: string;
+  /** Whose owner is kept when it exists. */
+  readonly clusterDir: string;
+  readonly libraryPath: string | undefined;
+}
+
+/** Ignores directory modes and nothing else; for a data directory or checkout below a directory of root's alone. */
+const KEEP_REACH = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+
+export async function chooseEmbeddedAccount(options: EmbeddedAccountOptions): Promise<EmbeddedAccount> {
+  const owner = process.getuid?.() === 0 ? await chooseOwner(options.clusterDir) : undefined;
+  const asIs = await probe(createAccount([], owner, options.libraryPath), options);
+  if (typeof asIs === 'object') return asIs;
+  if (owner === undefined) throw unusable(asIs, options);
+  const prefix = [
+    'setpriv',
+    `--reuid=${owner.uid}`,
+    `--regid=${owner.gid}`,
+    '--clear-groups',
+    ...KEEP_REACH,
+    '--',
+  ];
+  const reaching = await probe(createAccount(prefix, owner, options.libraryPath), options);
+  if (typeof reaching === 'object') return reaching;
+  throw unusable(asIs, options, owner.uid);
+}
+
+type Runner = Omit<EmbeddedAccount, 'postgresMajor'>;
+
+function createAccount(
+  prefix: readonly string[],
+  owner: EmbeddedAccount['owner'],
+  libraryPath: string | undefined,
+): Runner {
+  // Not this process's environment: it holds secrets, and a server outlives its starter.
+  const env = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    LC_ALL: 'C',
+    ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
+  };
+  // setpriv changes the account by itself and must still be root to do so.
+  const identity = prefix.length === 0 ? { ...owner } : {};
+  const split = (command: string, args: readonly string[]): [string, string[]] => {
+    const [first = command, ...rest] = [...prefix, command, ...args];
+    return [first, rest];
+  };
+  return {
+    owner,
+    run: async (command, args) => {
+      const { stdout } = await execFileAsync(...split(command, args), { env, cwd: '/', ...identity });
+      return stdout;
+    },
+    spawnDetached: (command, args, logFd) =>
+      spawn(...split(command, args), {
+        env,
+        cwd: '/',
+        detached: true,
+        stdio: ['ignore', logFd, logFd],
+        ...identity,
+      }),
+  };
+}
+
+/** One attempt says whether the account reaches binaries, libraries and data, and which PostgreSQL this is. */
+async function probe(runner: Runner, options: EmbeddedAccountOptions): Promise<EmbeddedAccount | string> {
+  try {
+    const script = '"$1" --version && cd "$2"';
+    const output = await runner.run('/bin/sh', ['-c', script, 'probe', options.postgres, options.dataDir]);
+    const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1];
+    return major === undefined ? `unexpected answer: ${output}` : { ...runner, postgresMajor: Number(major) };
+  } catch (error) {
+    return error instanceof Error && 'stderr' in error && error.stderr !== ''
+      ? String(error.stderr).trim()
+      : String(error);
+  }
+}
+
+async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: number }> {
+  const existing = await stat(clusterDir).catch(() => undefined);
+  if (existing !== undefined && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
+  const passwd = await readFile('/etc/passwd', 'utf8');
+  for (const name of ['postgres', 'nobody']) {
+    const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(passwd) ?? [];
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new SafetySyncError(
+    'embedded_unavailable',
+    'PostgreSQL refuses to run as root and there is no account "postgres" or "nobody" to run it as',
+  );
+}
+
+function unusable(reason: string, options: EmbeddedAccountOptions, uid?: number): SafetySyncError {
+  const remedy =
+    uid === undefined
+      ? ''
+      : ` (PostgreSQL refuses to run as root, and user ${uid} must be able to enter every directory above ` +
+        `${options.dataDir} and ${options.postgres}: chmod o+x them, or run as another user)`;
+  return new SafetySyncError(
+    'embedded_unavailable',
+    `The embedded PostgreSQL cannot run here: ${reason}${remedy}`,
+  );
+}

@@ -1,0 +1,177 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import { SafetySyncError } from '../shared/errors.ts';
+import { MINUTE_MS } from '../shared/time.ts';
+import { chooseEmbeddedAccount } from './embedded-account.ts';
+import { linkMissingLibraries, locateEmbeddedBinaries } from './embedded-binaries.ts';
+import {
+  clusterLayout,
+  EMBEDDED_SUPERUSER,
+  ensureCluster,
+  isErrorWithCode,
+  readClusterPassword,
+  type ClusterLayout,
+} from './embedded-cluster.ts';
+import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './embedded-postmaster.ts';
+import { register, type Registration } from './embedded-registration.ts';
+
+/** The warehouse when no DATABASE_URL is set: a real PostgreSQL that belongs to a directory, not to a process. */
+export interface EmbeddedServer {
+  /** `postgres://user:password@127.0.0.1:port/database` */
+  readonly url: string;
+  /** It ran already when this process came. */
+  readonly joined: boolean;
+  readonly dataDir: string;
+  urlOf(database: string): string;
+  /** Stops the server when no other process uses it. Close connections of your own before. */
+  release(): Promise<void>;
+}
+
+export interface EmbeddedServerOptions {
+  readonly dataDir: string;
+  /** Created when missing. */
+  readonly database: string;
+  /** Settings of postgresql.conf; only for the process that starts it. */
+  readonly postgresOptions?: Readonly<Record<string, string>>;
+}
+
+/** Recovery after a crash is included. */
+const START_PATIENCE_MS = 2 * MINUTE_MS;
+const START_ATTEMPTS = 5;
+const POLL_MS = 20;
+
+export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  await mkdir(options.dataDir, { recursive: true });
+  // PostgreSQL's own lock and our checks compare paths.
+  const dataDir = await realpath(options.dataDir);
+  const layout = clusterLayout(dataDir);
+  const access = await joinOrStart(dataDir, layout, options.postgresOptions ?? {});
+  const joined = access.child === undefined;
+  let released: Promise<void> | undefined;
+  const release = (): Promise<void> => (released ??= leave(layout, access));
+  try {
+    const urlOf = await urlBuilder(dataDir, access.postmaster);
+    await ensureDatabase(urlOf('postgres'), options.database);
+    return { url: urlOf(options.database), joined, dataDir, urlOf, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+interface Access {
+  readonly registration: Registration;
+  readonly postmaster: Postmaster;
+  /** The server's process when this process started it. */
+  readonly child: ChildProcess | undefined;
+}
+
+/**
+ * No lock of our own: `postmaster.pid` lets only one server run, so of several that start one the others see theirs
+ * fail and join.
+ */
+async function joinOrStart(
+  dataDir: string,
+  layout: ClusterLayout,
+  settings: Readonly<Record<string, string>>,
+): Promise<Access> {
+  const deadline = performance.now() + START_PATIENCE_MS;
+  let child: ChildProcess | undefined;
+  let attempts = 0;
+  try {
+    while (performance.now() < deadline) {
+      const found = await findPostmaster(layout.pgData);
+      if (typeof found === 'object') {
+        const registration = await register((await urlBuilder(dataDir, found))('postgres'));
+        if (registration !== undefined) {
+          const own = child?.pid === found.pid ? child : undefined;
+          if (own !== undefined) child = undefined;
+          return { registration, postmaster: found, child: own };
+        }
+      } else if (found === undefined && !isRunning(child)) {
+        if (attempts === START_ATTEMPTS) break;
+        attempts += 1;
+        child = await start(dataDir, layout, settings);
+      }
+      await delay(POLL_MS);
+    }
+    throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
+  } finally {
+    // One that is still about to find out that another was faster must not start after that other has stopped.
+    if (child !== undefined) await endChild(child);
+  }
+}
+
+async function start(
+  dataDir: string,
+  layout: ClusterLayout,
+  settings: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
+  const binaries = locateEmbeddedBinaries();
+  const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
+  const { postgres: postgresBinary, initdb } = binaries;
+  const account = await chooseEmbeddedAccount({
+    postgres: postgresBinary,
+    dataDir,
+    clusterDir: layout.clusterDir,
+    libraryPath,
+  });
+  await ensureCluster({ dataDir, initdb, account, durable: settings['fsync'] !== 'off' });
+  return spawnPostmaster({ layout, postgres: postgresBinary, account, settings });
+}
+
+function isRunning(child: ChildProcess | undefined): boolean {
+  return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  child.kill('SIGINT');
+  await childExit(child);
+}
+
+/** Who starts a process collects it: else it stays as a zombie where process 1 does not do so. */
+async function childExit(child: ChildProcess): Promise<void> {
+  if (!isRunning(child)) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.ref();
+  await exited;
+}
+
+async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
+  try {
+    if (!(await registration.leave())) return;
+    const found = await findPostmaster(layout.pgData);
+    if (typeof found !== 'object') return;
+    await stopPostmaster(layout.pgData, found.pid);
+    if (child?.pid === found.pid) await childExit(child);
+  } finally {
+    await registration.close();
+  }
+}
+
+async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(database: string) => string> {
+  const password = await readClusterPassword(dataDir);
+  return (database) =>
+    `postgres://${EMBEDDED_SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+}
+
+async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
+  const sql = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => undefined });
+  try {
+    const known = await sql`select 1 from pg_database where datname = ${database}`;
+    if (known.length === 0) await sql`create database ${sql(database)}`;
+  } catch (error) {
+    // duplicate_database, or the unique index behind it: another process created it in this moment.
+    if (!isErrorWithCode(error, '42P04', '23505')) throw error;
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function explainFailedStart(layout: ClusterLayout): Promise<string> {
+  const log = await readFile(layout.logFile, 'utf8').catch(() => '');
+  const tail = log.trimEnd().split('\n').slice(-5).join('\n');
+  return `The embedded PostgreSQL did not start; the end of ${layout.logFile}:\n${tail}`;
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import postgres from 'postgres';
+import type { TestProject } from 'vitest/node';
+import { providePostgresServer } from './postgres-server.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A server on which databases may be created, as the user who may. */
+    testServerUrl: string;
+    /** All databases of this test run begin with it, so that several runs can share a server. */
+    testDatabasePrefix: string;
+  }
+}
+
+/** Where tests get their databases from: one server a run, one migrated template that every test clones. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const say = (line: string): void => {
+    process.stdout.write(`test databases: ${line}\n`);
+  };
+  const server = await providePostgresServer(process.env, say);
+  say(server.description);
+  const prefix = `safety_sync_test_${randomBytes(4).toString('hex')}_`;
+  try {
+    await createTemplate(server.url, `${prefix}template`);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  project.provide('testServerUrl', server.url);
+  project.provide('testDatabasePrefix', prefix);
+  return async () => {
+    await dropDatabases(server.url, prefix);
+    await server.stop();
+  };
+}
+
+async function createTemplate(serverUrl: string, template: string): Promise<void> {
+  await onServer(
+    serverUrl,
+    (sql) => sql`create database ${sql(template)} encoding 'UTF8' template template0`,
+  );
+  const url = new URL(serverUrl);
+  url.pathname = `/${template}`;
+  await migrate(url.href);
+  // Cloning is refused while anybody is connected to the original.
+  await onServer(serverUrl, (sql) => sql`alter database ${sql(template)} with allow_connections false`);
+}
+
+async function migrate(url: string): Promise<void> {
+  const file = new URL('../../src/warehouse/migrate.ts', import.meta.url);
+  if (!existsSync(file)) return;
+  const { migrateDatabase } = (await import(file.href)) as {
+    migrateDatabase: (url: string) => Promise<unknown>;
+  };
+  await migrateDatabase(url);
+}
+
+async function dropDatabases(serverUrl: string, prefix: string): Promise<void> {
+  await onServer(serverUrl, async (sql) => {
+    const rows = await sql<{ datname: string }[]>`
+      select datname from pg_database where starts_with(datname, ${prefix})`;
+    for (const { datname } of rows) await sql`drop database if exists ${sql(datname)} with (force)`;
+  });
+}
+
+async function onServer(url: string, work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}

@@ -1,0 +1,151 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+
+/** A PostgreSQL on which the tests may create databases. */
+export interface PostgresServer {
+  readonly url: string;
+  /** One line for the person who runs the tests. */
+  readonly description: string;
+  stop(): Promise<void>;
+}
+
+const DOCKER_PING_MS = 2_000;
+const CONTAINER_START_MS = 120_000;
+const TEMP_PREFIX = 'safety-sync-test-';
+
+/** The server that is named, else a container, else the embedded server: whatever this machine has. */
+export async function providePostgresServer(
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<PostgresServer> {
+  const named = env['TEST_DATABASE_URL'];
+  if (named !== undefined && named !== '') {
+    return { url: named, description: 'the server of TEST_DATABASE_URL', stop: () => Promise.resolve() };
+  }
+  try {
+    return await startContainer(env);
+  } catch (error) {
+    say(`no PostgreSQL container: ${firstLine(error)}`);
+  }
+  return startEmbedded();
+}
+
+async function startContainer(env: Readonly<Record<string, string | undefined>>): Promise<PostgresServer> {
+  await pingDocker(env);
+  // Loaded only now: it takes longer than everything else here.
+  const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
+  const image = env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18-alpine';
+  const starting = new PostgreSqlContainer(image)
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200'])
+    .start();
+  const container = await withDeadline(starting, CONTAINER_START_MS, `${image} did not start in time`);
+  return {
+    url: container.getConnectionUri(),
+    description: `a container of ${image}`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+async function startEmbedded(): Promise<PostgresServer> {
+  await removeLeftovers();
+  const dataDir = await mkdtemp(join(tmpdir(), `${TEMP_PREFIX}${process.pid}-`));
+  const server = await acquireEmbeddedServer({
+    dataDir,
+    database: 'postgres',
+    // Nothing here is worth surviving a crash.
+    postgresOptions: {
+      fsync: 'off',
+      full_page_writes: 'off',
+      synchronous_commit: 'off',
+      max_connections: '200',
+    },
+  });
+  return {
+    url: server.url,
+    description: 'the embedded server',
+    stop: async () => {
+      await server.release();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Of test runs that were killed; a server that still runs there notices within a minute and ends. */
+async function removeLeftovers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${TEMP_PREFIX}(\\d+)-`).exec(name)?.[1];
+    if (pid !== undefined && !isProcessAlive(Number(pid))) {
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+}
+
+function isProcessAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
+}
+
+/** Asks the engine itself: a client or a socket without an engine behind it says nothing. */
+async function pingDocker(env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const target = dockerTarget(env);
+  await new Promise<void>((resolve, reject) => {
+    const ping = request({ ...target, path: '/_ping', timeout: DOCKER_PING_MS }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) resolve();
+      else reject(new Error(`the Docker engine answers ${response.statusCode ?? 'nothing'}`));
+    });
+    ping.on('timeout', () => ping.destroy(new Error('the Docker engine does not answer')));
+    ping.on('error', reject);
+    ping.end();
+  });
+}
+
+function dockerTarget(
+  env: Readonly<Record<string, string | undefined>>,
+): { socketPath: string } | { hostname: string; port: string } {
+  const host = env['DOCKER_HOST'];
+  if (host?.startsWith('tcp://') === true && env['DOCKER_TLS_VERIFY'] === undefined) {
+    const { hostname, port } = new URL(host);
+    return { hostname, port };
+  }
+  if (host !== undefined && host !== '' && !host.startsWith('unix://')) {
+    throw new Error('DOCKER_HOST is neither unix:// nor plain tcp://');
+  }
+  const candidates = [
+    ...(host === undefined || host === '' ? [] : [host.slice('unix://'.length)]),
+    '/var/run/docker.sock',
+    join(env['XDG_RUNTIME_DIR'] ?? '/run/user/none', 'docker.sock'),
+    join(homedir(), '.docker', 'run', 'docker.sock'),
+  ];
+  const socketPath = candidates.find((path) => existsSync(path));
+  if (socketPath === undefined) throw new Error('no Docker engine on this machine');
+  return { socketPath };
+}
+
+async function withDeadline<T>(work: Promise<T>, ms: number, message: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(message)), ms);
+  });
+  try {
+    return await Promise.race([work, expired]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return text.split('\n')[0] ?? text;
+}

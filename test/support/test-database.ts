@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import { inject } from 'vitest';
+
+/** A database of one test alone; what the test forgets to drop goes at the end of the run. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Also while something is still connected. */
+  drop(): Promise<void>;
+}
+
+/** With all migrations applied: a clone, which takes some 30 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  return create(`${inject('testDatabasePrefix')}template`);
+}
+
+/** As a user's new database is: nothing of ours in it. */
+export async function createEmptyTestDatabase(): Promise<TestDatabase> {
+  return create('template0');
+}
+
+async function create(template: string): Promise<TestDatabase> {
+  const name = `${inject('testDatabasePrefix')}${randomBytes(6).toString('hex')}`;
+  await onServer((sql) => sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8'`);
+  const url = new URL(inject('testServerUrl'));
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`),
+  };
+}
+
+async function onServer(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
+  const sql = postgres(inject('testServerUrl'), { max: 1, fetch_types: false, onnotice: () => undefined });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
