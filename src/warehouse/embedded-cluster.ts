@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'n
 import { join } from 'node:path';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { EmbeddedAccount } from './embedded-account.ts';
+import { isErrorWithCode, isProcessAlive } from './embedded-process.ts';
 
 export const EMBEDDED_SUPERUSER = 'safety_sync';
 
@@ -123,17 +124,4 @@ async function removeAbandonedBuilds(dataDir: string): Promise<void> {
       await rm(join(dataDir, name), { recursive: true, force: true });
     }
   }
-}
-
-function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !isErrorWithCode(error, 'ESRCH');
-  }
-}
-
-export function isErrorWithCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }

@@ -7,7 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { SECOND_MS } from '../shared/time.ts';
 import type { EmbeddedAccount } from './embedded-account.ts';
-import { isErrorWithCode, type ClusterLayout } from './embedded-cluster.ts';
+import type { ClusterLayout } from './embedded-cluster.ts';
+import { isErrorWithCode } from './embedded-process.ts';
 
 /** The running server, as PostgreSQL itself notes it in `postmaster.pid`, which is also its lock against a second. */
 export interface Postmaster {

@@ -1,20 +1,21 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import postgres from 'postgres';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
+import { openConnection } from './connection.ts';
+import { databaseCode } from './database-error.ts';
 import { chooseEmbeddedAccount } from './embedded-account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './embedded-binaries.ts';
 import {
   clusterLayout,
   EMBEDDED_SUPERUSER,
   ensureCluster,
-  isErrorWithCode,
   readClusterPassword,
   type ClusterLayout,
 } from './embedded-cluster.ts';
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './embedded-postmaster.ts';
+import { childExit, isRunning } from './embedded-process.ts';
 import { register, type Registration } from './embedded-registration.ts';
 
 /** The warehouse when no DATABASE_URL is set: a real PostgreSQL that belongs to a directory, not to a process. */
@@ -42,7 +43,22 @@ const START_PATIENCE_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
+/** Errors: `embedded_unavailable`, `database_unreachable`, `database_error`. */
 export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  try {
+    return await acquire(options);
+  } catch (cause) {
+    if (cause instanceof SafetySyncError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
+      { cause },
+    );
+  }
+}
+
+async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   await mkdir(options.dataDir, { recursive: true });
   // PostgreSQL's own lock and our checks compare paths.
   const dataDir = await realpath(options.dataDir);
@@ -122,21 +138,9 @@ async function start(
   return spawnPostmaster({ layout, postgres: postgresBinary, account, settings });
 }
 
-function isRunning(child: ChildProcess | undefined): boolean {
-  return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
-}
-
 async function endChild(child: ChildProcess): Promise<void> {
   child.kill('SIGINT');
   await childExit(child);
-}
-
-/** Who starts a process collects it: else it stays as a zombie where process 1 does not do so. */
-async function childExit(child: ChildProcess): Promise<void> {
-  if (!isRunning(child)) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.ref();
-  await exited;
 }
 
 async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
@@ -158,15 +162,16 @@ async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(datab
 }
 
 async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
-  const sql = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => undefined });
+  const connection = openConnection({ url: adminUrl, applicationName: 'safety-sync', max: 1 });
   try {
-    const known = await sql`select 1 from pg_database where datname = ${database}`;
-    if (known.length === 0) await sql`create database ${sql(database)}`;
+    const known = await connection.query('select 1 from pg_database where datname = $1', [database]);
+    if (known.length === 0) await connection.query(`create database "${database.replaceAll('"', '""')}"`);
   } catch (error) {
     // duplicate_database, or the unique index behind it: another process created it in this moment.
-    if (!isErrorWithCode(error, '42P04', '23505')) throw error;
+    const code = databaseCode(error instanceof Error ? error.cause : error);
+    if (code !== '42P04' && code !== '23505') throw error;
   } finally {
-    await sql.end({ timeout: 5 });
+    await connection.close();
   }
 }
 

@@ -1,0 +1,166 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { findPostmaster, stopPostmaster } from '../../src/warehouse/embedded-postmaster.ts';
+import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+import { startEmbeddedUser } from '../support/embedded-user.ts';
+
+let parent: string;
+let dataDir: string;
+let pgData: string;
+
+beforeEach(async () => {
+  // 0700: for root, whose PostgreSQL runs as somebody else, the hardest place there is.
+  parent = await mkdtemp(join(tmpdir(), 'safety-sync-embedded-'));
+  dataDir = join(parent, '.data', 'postgres');
+  pgData = join(dataDir, 'cluster', 'data');
+});
+
+afterEach(async () => {
+  const left = await findPostmaster(pgData);
+  if (typeof left === 'object') await stopPostmaster(pgData, left.pid);
+  await rm(parent, { recursive: true, force: true });
+});
+
+const acquire = (): Promise<EmbeddedServer> => acquireEmbeddedServer({ dataDir, database: 'warehouse' });
+
+async function ask(url: string, statement: string): Promise<unknown> {
+  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
+  try {
+    const [row] = await sql.unsafe(statement).values();
+    return row?.[0];
+  } finally {
+    await sql.end();
+  }
+}
+
+async function runningPid(): Promise<number> {
+  const found = await findPostmaster(pgData);
+  if (typeof found !== 'object') throw new Error('no server runs');
+  return found.pid;
+}
+
+it('starts in an empty directory, serves over loopback with a password, and is gone after the release', async () => {
+  const server = await acquire();
+  expect(server.joined).toBe(false);
+  expect(server.url).toMatch(/^postgres:\/\/safety_sync:[0-9a-f]{48}@127\.0\.0\.1:\d+\/warehouse$/);
+  expect(await ask(server.url, 'select current_database()')).toBe('warehouse');
+  expect(await ask(server.url, 'show server_encoding')).toBe('UTF8');
+  expect(await ask(server.url, 'show fsync')).toBe('on');
+  expect(await ask(server.url, 'show listen_addresses')).toBe('127.0.0.1');
+  await expect(ask(server.url.replace(/:[0-9a-f]{48}@/, ':wrong@'), 'select 1')).rejects.toMatchObject({
+    code: '28P01',
+  });
+  expect((await stat(join(dataDir, 'cluster', 'password'))).mode & 0o777).toBe(0o600);
+  await server.release();
+  expect(existsSync(join(pgData, 'postmaster.pid'))).toBe(false);
+  await expect(ask(server.url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+it('keeps its data and its password from one start to the next', async () => {
+  const first = await acquire();
+  await ask(first.url, 'create table kept as select 42 as answer');
+  await first.release();
+  const second = await acquire();
+  expect(new URL(second.url).password).toBe(new URL(first.url).password);
+  expect(await ask(second.url, 'select answer from kept')).toBe(42);
+  await second.release();
+});
+
+it('lets a second process join, goes on when the first one leaves and stops with the last', async () => {
+  const first = await startEmbeddedUser(dataDir);
+  const second = await acquire();
+  expect([first.joined, second.joined]).toEqual([false, true]);
+  expect(second.url).toBe(first.url);
+  await first.release();
+  expect(await ask(second.url, 'select 1')).toBe(1);
+  await second.release();
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('survives the kill -9 of the process that started it, and the next one joins it and stops it', async () => {
+  const starter = await startEmbeddedUser(dataDir);
+  await starter.kill('SIGKILL');
+  const next = await acquire();
+  expect(next.joined).toBe(true);
+  expect(next.url).toBe(starter.url);
+  await next.release();
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('is not reached by Ctrl-C in the terminal of the process that started it', async () => {
+  const starter = await startEmbeddedUser(dataDir);
+  const second = await acquire();
+  await starter.kill('SIGINT');
+  expect(await ask(second.url, 'select 1')).toBe(1);
+  await second.release();
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('does not go on for a user that was killed', async () => {
+  const server = await acquire();
+  const killed = await startEmbeddedUser(dataDir);
+  expect(killed.joined).toBe(true);
+  await killed.kill('SIGKILL');
+  await server.release();
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('starts again, with what was committed, after the server itself was killed', async () => {
+  const before = await acquire();
+  await ask(before.url, 'create table kept as select 42 as answer');
+  process.kill(await runningPid(), 'SIGKILL');
+  const after = await acquire();
+  expect(after.joined).toBe(false);
+  expect(await ask(after.url, 'select answer from kept')).toBe(42);
+  await before.release();
+  expect(await ask(after.url, 'select answer from kept')).toBe(42);
+  await after.release();
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it.each([
+  ['of a process that is gone', '4194303'],
+  ['whose number now belongs to another process', String(process.pid)],
+])('starts over a pid file %s', async (_, pid) => {
+  await (await acquire()).release();
+  const lines = [pid, pgData, '1700000000', '5432', '', '127.0.0.1', '', 'ready'];
+  await writeFile(join(pgData, 'postmaster.pid'), `${lines.join('\n')}\n`);
+  const server = await acquire();
+  expect(server.joined).toBe(false);
+  expect(await ask(server.url, 'select 1')).toBe(1);
+  await server.release();
+});
+
+it('is started once by two processes that come at the same instant', async () => {
+  const users = await Promise.all([startEmbeddedUser(dataDir), startEmbeddedUser(dataDir)]);
+  expect(users.map(({ joined }) => joined).sort()).toEqual([false, true]);
+  expect(users[0].url).toBe(users[1].url);
+  await Promise.all(users.map((user) => user.release()));
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('serves everybody while users come and go, and stops when all have gone', async () => {
+  const user = async (): Promise<void> => {
+    for (let visit = 0; visit < 4; visit += 1) {
+      const server = await acquire();
+      expect(await ask(server.url, 'select 1')).toBe(1);
+      await server.release();
+    }
+  };
+  await Promise.all([user(), user(), user(), user()]);
+  expect(await findPostmaster(pgData)).toBeUndefined();
+});
+
+it('refuses data of another major version of PostgreSQL and says what to do', async () => {
+  await (await acquire()).release();
+  await writeFile(join(pgData, 'PG_VERSION'), '14\n');
+  await expect(acquire()).rejects.toMatchObject({
+    code: 'embedded_unavailable',
+    message: expect.stringContaining('was written by PostgreSQL 14') as string,
+  });
+  expect(await readFile(join(pgData, 'PG_VERSION'), 'utf8')).toBe('14\n');
+});
