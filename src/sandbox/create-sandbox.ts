@@ -1,0 +1,124 @@
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+import type { FaultController } from './faults/fault.ts';
+import { FaultPlan } from './faults/fault-plan.ts';
+import { STREAM, buildWorld } from './generate/world.ts';
+import { LiveSource } from './live/live-source.ts';
+import type { Live } from './live/live-source.ts';
+import {
+  DEFAULT_CACHE_MS,
+  DEFAULT_REQUEST_LOG_SIZE,
+  DEFAULT_SEED,
+  DEFAULT_TOKEN,
+  defaultSize,
+} from './options.ts';
+import type { SandboxOptions, TlsOptions } from './options.ts';
+import { Random } from './random.ts';
+import { RequestLog } from './request-log.ts';
+import type { RequestLogEntry } from './request-log.ts';
+import { Access } from './service/access.ts';
+import type { AccessController } from './service/access.ts';
+import type { Hooks } from './service/hooks.ts';
+import { defaultReadings } from './service/readings.ts';
+import type { Readings } from './service/readings.ts';
+import { handleRequest } from './service/request-handler.ts';
+import type { ServiceContext } from './service/request-handler.ts';
+import { createStore } from './store/sandbox-store.ts';
+import type { SandboxStore } from './store/sandbox-store.ts';
+
+export interface Sandbox {
+  /** The base URL, without `/v1`. */
+  readonly url: string;
+  readonly token: string;
+  readonly equipmentTypes: string[];
+  readonly store: SandboxStore;
+  readonly live: Live;
+  readonly faults: FaultController;
+  readonly access: AccessController;
+  /** Change its fields while the sandbox runs. */
+  readonly readings: Readings;
+  readonly hooks: Hooks;
+  /** The newest requests, oldest first. Emptying it (`length = 0`) is allowed. */
+  readonly requests: RequestLogEntry[];
+  /** Requests being answered now, and the most there ever were at once. Assigning `peak` starts the count again. */
+  readonly load: { inFlight: number; peak: number };
+  close(): Promise<void>;
+}
+
+/** Long request objects in a GET have to fit into the head of the request. */
+const MAX_HEADER_BYTES = 1024 * 1024;
+
+export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const clock = options.clock ?? Date.now;
+  const seed = options.seed ?? DEFAULT_SEED;
+  const token = options.token ?? DEFAULT_TOKEN;
+  const world = buildWorld({
+    seed,
+    now: clock(),
+    size: { ...defaultSize, ...options.size },
+    oddities: options.oddities ?? true,
+  });
+  const context: ServiceContext = {
+    store: createStore(world, clock, options.cacheMs ?? DEFAULT_CACHE_MS),
+    readings: { ...defaultReadings, ...options.readings },
+    hooks: { ...options.hooks },
+    access: new Access(token),
+    faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
+    log: new RequestLog(options.requestLogSize ?? DEFAULT_REQUEST_LOG_SIZE),
+    load: { inFlight: 0, peak: 0 },
+    clock,
+    latencyMs: options.latencyMs ?? 0,
+    requestIds: Random.of(seed, STREAM.requestIds),
+    onRequest: options.onRequest,
+  };
+  const server = buildServer(options.tls, (request, response) => {
+    handleRequest(request, response, context).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+  const host = options.host ?? '127.0.0.1';
+  await listen(server, host, options.port ?? 0);
+  const { port } = server.address() as AddressInfo;
+  const live = new LiveSource({ world, store: context.store, clock, ...options.live });
+
+  return {
+    url: `${options.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    token,
+    equipmentTypes: [...context.store.metafields.keys()],
+    store: context.store,
+    live,
+    faults: context.faults,
+    access: context.access,
+    readings: context.readings,
+    hooks: context.hooks,
+    requests: context.log.entries,
+    load: context.load,
+    close: async () => {
+      live.stop();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function buildServer(tls: TlsOptions | undefined, listener: RequestListener): Server {
+  // Longer than a client is likely to keep an idle connection: whoever closes second loses a request.
+  const http = { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 120_000 };
+  return tls === undefined
+    ? createServer(http, listener)
+    : createTlsServer({ minVersion: 'TLSv1.2', ...tls, ...http }, listener);
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,74 @@
+import { DAY_MS } from '../../shared/time.ts';
+import { dateNumberAfter, toDateNumber } from '../date-number.ts';
+import { Random } from '../random.ts';
+import type { Completion, Employee } from '../records.ts';
+import { employeeAt } from '../store/status-rules.ts';
+import { STREAM } from './world.ts';
+import type { World } from './world.ts';
+
+export interface Training {
+  id: number;
+  name: string;
+  /** null: a completion never expires. */
+  validDays: number | null;
+  /** How long before its end a completion counts as expiring. */
+  noticeDays: number;
+}
+
+export const trainings: readonly Training[] = [
+  { id: 301, name: 'Site induction', validDays: null, noticeDays: 0 },
+  { id: 302, name: 'Work at height', validDays: 730, noticeDays: 60 },
+  { id: 303, name: 'Confined space entry', validDays: 365, noticeDays: 30 },
+  { id: 304, name: 'Forklift operator', validDays: 1095, noticeDays: 90 },
+  { id: 305, name: 'First aid', validDays: 730, noticeDays: 60 },
+  { id: 306, name: 'Slinger and banksman', validDays: 730, noticeDays: 45 },
+  { id: 307, name: 'Hot work and fire watch', validDays: 365, noticeDays: 30 },
+  { id: 308, name: 'H2S awareness', validDays: 730, noticeDays: 30 },
+  { id: 309, name: 'Manual handling', validDays: 1095, noticeDays: 30 },
+  { id: 310, name: 'Asbestos awareness', validDays: 365, noticeDays: 30 },
+  { id: 311, name: 'Lock-out tag-out', validDays: 365, noticeDays: 30 },
+  { id: 312, name: 'Code of conduct', validDays: null, noticeDays: 0 },
+];
+
+export function* buildEmployees(world: World): Generator<Employee> {
+  for (let index = 0; index < world.size.employees; index += 1) {
+    const id = world.peopleIds[index];
+    if (id !== undefined) yield buildEmployee(id, Random.of(world.seed, STREAM.employees, index), world.now);
+  }
+}
+
+export function buildEmployee(id: string, random: Random, now: number): Employee {
+  const requiredCount = random.chance(0.07) ? 0 : random.int(1, 8);
+  const required = random.sample(trainings, requiredCount);
+  const diligence = random.pick([0, 0.5, 0.9, 1, 1, 1]);
+  const completions: Completion[] = [];
+  for (const training of trainings) {
+    const isRequired = required.includes(training);
+    if (random.chance(isRequired ? diligence : 0.15)) {
+      const sinceDays = random.int(1, Math.round((training.validDays ?? 900) * 1.02));
+      completions.push(completionOf(training, now - sinceDays * DAY_MS, isRequired));
+    }
+  }
+  return employeeAt(
+    {
+      status: 'unassigned',
+      m_user_id: id,
+      percent_complete: 0,
+      incomplete_training_ids: required.map((training) => training.id),
+      complete_training_ids: [],
+      last_completed: completions,
+    },
+    now,
+  );
+}
+
+export function completionOf(training: Training, at: number, isRequired: boolean): Completion {
+  const { validDays, noticeDays } = training;
+  return {
+    id: training.id,
+    date_number: toDateNumber(at),
+    expiresOn: validDays === null ? null : dateNumberAfter(at, validDays),
+    startsExpiringOn: validDays === null ? null : dateNumberAfter(at, validDays - noticeDays),
+    is_required: isRequired,
+  };
+}

@@ -1,0 +1,121 @@
+import { DAY_MS } from '../../shared/time.ts';
+import { Random } from '../random.ts';
+import type { Equipment, Metavalue, Schedule } from '../records.ts';
+import { equipmentAt } from '../store/status-rules.ts';
+import { equipmentTypes } from './equipment-types.ts';
+import type { EquipmentType, Metafield } from './equipment-types.ts';
+import { clients, oddTexts } from './vocabulary.ts';
+import { STREAM } from './world.ts';
+import type { World } from './world.ts';
+
+export function* buildEquipment(world: World): Generator<Equipment> {
+  const lastOfType = new Map<string, string>();
+  for (let index = 0; index < world.size.equipment; index += 1) {
+    const random = Random.of(world.seed, STREAM.equipment, index);
+    const type = equipmentTypes[index % equipmentTypes.length];
+    if (type === undefined) return;
+    const parent = random.chance(0.15) ? lastOfType.get(type.id) : undefined;
+    const equipment = buildOneEquipment({ id: String(55_000 + index * 3), type, random, world, parent });
+    if (parent === undefined) lastOfType.set(type.id, equipment.id);
+    yield equipment;
+  }
+}
+
+export function buildOneEquipment(about: {
+  id: string;
+  type: EquipmentType;
+  random: Random;
+  world: World;
+  parent: string | undefined;
+}): Equipment {
+  const { id, type, random, world } = about;
+  const created = Math.floor(world.beginning + random.next() * (world.now - world.beginning) * 0.98);
+  const isOdd = (probability: number): boolean => world.oddities && random.chance(probability);
+  const equipment: Equipment = {
+    id,
+    serialNumber: isOdd(0.03) ? `SN "${id}"/ß` : `${type.serialPrefix}-${id}-${random.int(100, 999)}`,
+    equipmentType_id: type.id,
+    created,
+    parent_id: about.parent ?? '',
+    fieldOffice_id: isOdd(0.04) ? [] : random.sample(world.fieldOfficeIds, random.chance(0.85) ? 1 : 2),
+    lineOfBusiness_id: random.pick(world.lineOfBusinessIds),
+    assignedUsers_id: random.chance(0.5) ? [] : random.sample(world.accountIds, random.int(1, 2)),
+    notes: isOdd(0.05) ? random.pick(oddTexts) : random.chance(0.6) ? '' : random.pick(type.notes),
+    isInService: !random.chance(0.12),
+    metavalues: buildMetavalues(type.metafields, random, world),
+    status: 'uptodate',
+    schedules: [],
+  };
+  if (random.chance(0.7)) {
+    equipment.clients_id = random.sample(
+      clients.map(([clientId]) => clientId),
+      random.int(world.oddities ? 0 : 1, 2),
+    );
+  }
+  if (random.chance(0.8)) equipment.title = `${type.name} ${random.int(1, 99)}`;
+  if (!isOdd(0.03)) {
+    equipment.schedules = type.schedules.map((schedule) =>
+      buildSchedule(
+        schedule,
+        random,
+        Math.max(created, world.now - schedule.everyDays * DAY_MS * 1.05),
+        world.now,
+      ),
+    );
+  }
+  return equipmentAt(equipment, world.now);
+}
+
+function buildSchedule(
+  schedule: { id: string; everyDays: number; noticeDays: number },
+  random: Random,
+  from: number,
+  now: number,
+): Schedule {
+  if (random.chance(0.06)) {
+    return {
+      schedule_id: schedule.id,
+      status: 'uptodate',
+      expiresOn: null,
+      expiringOn: null,
+      lastCompletedOn: null,
+    };
+  }
+  const lastCompletedOn = Math.floor(from + random.next() * (now - from));
+  return inspectedAt(schedule, lastCompletedOn);
+}
+
+export function inspectedAt(
+  schedule: { id: string; everyDays: number; noticeDays: number },
+  at: number,
+): Schedule {
+  const expiresOn = at + schedule.everyDays * DAY_MS;
+  return {
+    schedule_id: schedule.id,
+    status: 'uptodate',
+    expiresOn,
+    expiringOn: expiresOn - schedule.noticeDays * DAY_MS,
+    lastCompletedOn: at,
+  };
+}
+
+function buildMetavalues(
+  metafields: readonly Metafield[],
+  random: Random,
+  world: World,
+): Record<string, Metavalue> {
+  const metavalues: Record<string, Metavalue> = {};
+  if (world.oddities && random.chance(0.05)) return metavalues;
+  for (const field of metafields) {
+    if (random.chance(0.2)) continue;
+    if (field.kind === 'number') {
+      metavalues[field.id] = random.chance(0.3) ? random.int(0, 800) / 8 : random.int(0, 5000);
+    } else if (field.kind === 'text') {
+      metavalues[field.id] =
+        world.oddities && random.chance(0.06) ? random.pick(oddTexts) : random.pick(field.texts ?? ['ok']);
+    } else {
+      metavalues[field.id] = { item_ids: random.sample([901, 902, 903, 904, 905], random.int(0, 3)) };
+    }
+  }
+  return metavalues;
+}

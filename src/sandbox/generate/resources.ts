@@ -1,0 +1,82 @@
+import { DAY_MS } from '../../shared/time.ts';
+import { Random } from '../random.ts';
+import type { Resource, ResourceVersion } from '../records.ts';
+import { oddTexts } from './vocabulary.ts';
+import { STREAM } from './world.ts';
+import type { World } from './world.ts';
+
+const subjects = [
+  ['Procedure', 'Lifting operations'],
+  ['Procedure', 'Working at height'],
+  ['Procedure', 'Permit to work'],
+  ['Procedure', 'Confined space entry and rescue'],
+  ['SDS', 'Acetone'],
+  ['SDS', 'Hydraulic oil HLP 46'],
+  ['SDS', 'Two-pack epoxy primer'],
+  ['Method statement', 'Tank cleaning'],
+  ['Method statement', 'Scaffold erection, quay side'],
+  ['Risk assessment', 'Night work on the berth'],
+  ['Form', 'Hot work permit'],
+  ['Emergency plan', 'Site evacuation'],
+] as const;
+
+const categories = ['11', '12', '13', 'cat_external'] as const;
+const tags = ['lifting', 'height', 'chemicals', 'permit', 'emergency', 'Größe', 'new!'] as const;
+const changes = [
+  'First issue',
+  'Contact list updated',
+  'Adapted to the new regulation',
+  'Section 4 rewritten after the audit',
+  'Typos',
+] as const;
+
+export function* buildResources(world: World): Generator<Resource> {
+  for (let index = 0; index < world.size.resources; index += 1) {
+    yield buildResource(index, world);
+  }
+}
+
+export function buildResource(index: number, world: World): Resource {
+  const random = Random.of(world.seed, STREAM.resources, index);
+  const [kind, subject] = random.pick(subjects);
+  const created = Math.floor(world.beginning + random.next() * (world.now - world.beginning) * 0.95);
+  const versions: ResourceVersion[] = [];
+  const versionCount = random.int(1, 5);
+  let at = created;
+  for (let number = 1; number <= versionCount; number += 1) {
+    versions.unshift(buildVersion({ resource: index, number, kind, at, random, world }));
+    at += Math.floor(((world.now - at) / (versionCount + 1)) * random.next());
+  }
+  return {
+    id: String(2_000 + index),
+    title: world.oddities && index % 17 === 3 ? random.pick(oddTexts) : `${kind}: ${subject} (${index + 1})`,
+    created,
+    sequence: index + 1,
+    category_id: random.pick(categories),
+    tags: random.sample(tags, random.int(0, 3)),
+    shouldBeAvailableOffline: random.chance(0.3),
+    versions,
+  };
+}
+
+export function buildVersion(about: {
+  resource: number;
+  number: number;
+  kind: string;
+  at: number;
+  random: Random;
+  world: World;
+}): ResourceVersion {
+  const { resource, number, kind, at, random, world } = about;
+  const isLink = kind === 'SDS' || random.chance(0.15);
+  return {
+    creator_id: random.pick(world.accountIds),
+    created: at,
+    approvedOn: at + random.int(0, DAY_MS),
+    version: number % 4 === 0 ? `${number}.0 – final` : String(number),
+    description: number === 1 ? changes[0] : random.pick(changes),
+    type: isLink ? 'link' : 'file',
+    file: isLink ? null : `resources/${2_000 + resource}/v${number}.pdf`,
+    link: isLink ? `https://documents.example/${2_000 + resource}?v=${number}&lang=en` : '',
+  };
+}

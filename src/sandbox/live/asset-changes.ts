@@ -1,0 +1,83 @@
+import { buildOneEquipment, inspectedAt } from '../generate/equipment.ts';
+import { equipmentTypes } from '../generate/equipment-types.ts';
+import { buildResource, buildVersion } from '../generate/resources.ts';
+import type { Equipment, Schedule } from '../records.ts';
+import type { LiveContext } from './live-source.ts';
+
+export function changeEquipment(context: LiveContext): void {
+  const { store, random, now } = context;
+  const roll = random.next();
+  if (roll < 0.06) {
+    buyEquipment(context);
+    return;
+  }
+  const key = store.equipment.anyKey(random);
+  const equipment = key === undefined ? undefined : store.equipment.get(key);
+  // A planted record may lack its lists; life goes on around it.
+  if (key === undefined || equipment === undefined || !Array.isArray(equipment.schedules)) return;
+  if (roll < 0.18) {
+    store.equipment.update(key, { isInService: !equipment.isInService });
+  } else if (roll < 0.6) {
+    replaceSchedule(context, key, equipment, (schedule) => {
+      const known = equipmentTypes
+        .flatMap((type) => type.schedules)
+        .find((candidate) => candidate.id === schedule.schedule_id);
+      return inspectedAt(known ?? { id: schedule.schedule_id, everyDays: 90, noticeDays: 7 }, now);
+    });
+  } else if (roll < 0.85) {
+    replaceSchedule(context, key, equipment, (schedule) => ({
+      ...schedule,
+      expiringOn: now - 1,
+      expiresOn: random.chance(0.5) ? now : now + 1_000 * random.int(1, 3600),
+    }));
+  } else {
+    store.equipment.update(key, {
+      assignedUsers_id: random.sample(context.world.accountIds, random.int(0, 2)),
+    });
+  }
+}
+
+function replaceSchedule(
+  { store, random }: LiveContext,
+  key: string,
+  equipment: Equipment,
+  change: (schedule: Schedule) => Schedule,
+): void {
+  if (equipment.schedules.length === 0) return;
+  const chosen = random.pick(equipment.schedules);
+  store.equipment.update(key, {
+    schedules: equipment.schedules.map((schedule) => (schedule === chosen ? change(schedule) : schedule)),
+  });
+}
+
+function buyEquipment({ world, store, random, now }: LiveContext): void {
+  let number = 700_000 + random.int(0, 99_999);
+  while (store.equipment.has(String(number))) number += 1;
+  const type = random.pick(equipmentTypes);
+  store.equipment.putLiving({
+    ...buildOneEquipment({ id: String(number), type, random, world, parent: undefined }),
+    created: now,
+  });
+}
+
+export function changeResource({ world, store, random, now }: LiveContext): void {
+  const key = store.resources.anyKey(random);
+  const resource = key === undefined ? undefined : store.resources.get(key);
+  if (key === undefined || resource === undefined || random.chance(0.15)) {
+    let index = store.resources.size;
+    while (store.resources.has(String(2_000 + index))) index += 1;
+    store.resources.putLiving({ ...buildResource(index, world), created: now });
+    return;
+  }
+  // A planted record may have no list of versions.
+  const versions = Array.isArray(resource.versions) ? resource.versions : [];
+  const version = buildVersion({
+    resource: Number(key) - 2_000,
+    number: versions.length + 1,
+    kind: 'Procedure',
+    at: now,
+    random,
+    world,
+  });
+  store.resources.update(key, { versions: [{ ...version, approvedOn: now }, ...versions] });
+}

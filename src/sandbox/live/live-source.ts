@@ -1,0 +1,97 @@
+import { MINUTE_MS } from '../../shared/time.ts';
+import { STREAM } from '../generate/world.ts';
+import type { World } from '../generate/world.ts';
+import { Random } from '../random.ts';
+import type { SandboxStore } from '../store/sandbox-store.ts';
+import { changeEquipment, changeResource } from './asset-changes.ts';
+import { deleteSomething } from './deletions.ts';
+import { changeFollowup, raiseFollowup } from './followup-changes.ts';
+import { changeEmployee } from './people-changes.ts';
+
+export interface LiveOptions {
+  /** Changes a minute of real time while started. Default 60. */
+  changesPerMinute?: number;
+  /** Whether records also vanish. Default false. */
+  deletions?: boolean;
+}
+
+export interface Live {
+  /** Makes that many changes now. */
+  step(changes: number): void;
+  /** Goes on changing until `stop`, at the rate of the options. */
+  start(): void;
+  stop(): void;
+}
+
+/** What a change may use. `now` is the service's time in ms. */
+export interface LiveContext {
+  world: World;
+  store: SandboxStore;
+  random: Random;
+  now: number;
+}
+
+type Change = (context: LiveContext) => void;
+
+const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
+  [25, raiseFollowup],
+  [40, changeFollowup],
+  [15, changeEmployee],
+  [15, changeEquipment],
+  [5, changeResource],
+];
+
+const TICK_MS = 250;
+
+/** Random but seeded life: the same steps at the same times give the same source. */
+export class LiveSource implements Live {
+  readonly #world: World;
+  readonly #store: SandboxStore;
+  readonly #clock: () => number;
+  readonly #random: Random;
+  readonly #changes: readonly (readonly [number, Change])[];
+  readonly #perTick: number;
+  #owed = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LiveOptions & { world: World; store: SandboxStore; clock: () => number }) {
+    this.#world = options.world;
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#random = Random.of(options.world.seed, STREAM.live);
+    this.#changes = options.deletions === true ? [...usualChanges, [4, deleteSomething]] : usualChanges;
+    this.#perTick = ((options.changesPerMinute ?? 60) * TICK_MS) / MINUTE_MS;
+  }
+
+  step(changes: number): void {
+    for (let made = 0; made < changes; made += 1) {
+      this.#pick()({ world: this.#world, store: this.#store, random: this.#random, now: this.#clock() });
+    }
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      this.#owed += this.#perTick;
+      const due = Math.floor(this.#owed);
+      this.#owed -= due;
+      this.step(due);
+    }, TICK_MS);
+    // A source alone is no reason for a process to stay alive; its server is.
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #pick(): Change {
+    const total = this.#changes.reduce((sum, [weight]) => sum + weight, 0);
+    let roll = this.#random.next() * total;
+    for (const [weight, change] of this.#changes) {
+      roll -= weight;
+      if (roll < 0) return change;
+    }
+    return raiseFollowup;
+  }
+}

@@ -1,0 +1,71 @@
+import { dateNumberAfter } from '../date-number.ts';
+import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
+import { personName } from '../generate/person-names.ts';
+import type { Employee } from '../records.ts';
+import { employeeAt } from '../store/status-rules.ts';
+import type { LiveContext } from './live-source.ts';
+
+export function changeEmployee(context: LiveContext): void {
+  const { store, random } = context;
+  const roll = random.next();
+  if (roll < 0.05) {
+    hire(context);
+    return;
+  }
+  const key = store.employees.anyKey(random);
+  const employee = key === undefined ? undefined : store.employees.get(key);
+  if (employee === undefined || !isChangeable(employee)) return;
+  if (roll < 0.5) completeTraining(employee, context);
+  else if (roll < 0.75) assignTraining(employee, context);
+  else expireTraining(employee, context);
+}
+
+/** A planted record may lack its lists; life goes on around it. */
+function isChangeable(employee: Employee): boolean {
+  const { last_completed, incomplete_training_ids, complete_training_ids } = employee;
+  return [last_completed, incomplete_training_ids, complete_training_ids].every(Array.isArray);
+}
+
+function completeTraining(employee: Employee, { store, random, now }: LiveContext): void {
+  const training = random.pick(trainings);
+  const required = [...employee.incomplete_training_ids, ...employee.complete_training_ids];
+  const others = employee.last_completed.filter((entry) => entry.id !== training.id);
+  const last_completed = [...others, completionOf(training, now, required.includes(training.id))];
+  store.employees.putLiving(employeeAt({ ...employee, last_completed }, now));
+}
+
+function assignTraining(employee: Employee, { store, random, now }: LiveContext): void {
+  const training = random.pick(trainings);
+  if ([...employee.incomplete_training_ids, ...employee.complete_training_ids].includes(training.id)) return;
+  store.employees.putLiving(
+    employeeAt(
+      {
+        ...employee,
+        incomplete_training_ids: [...employee.incomplete_training_ids, training.id],
+        last_completed: employee.last_completed.map((entry) =>
+          entry.id === training.id ? { ...entry, is_required: true } : entry,
+        ),
+      },
+      now,
+    ),
+  );
+}
+
+/** Brings the end of one completion near, or over. */
+function expireTraining(employee: Employee, { store, random, now }: LiveContext): void {
+  const expiring = employee.last_completed.filter((entry) => entry.expiresOn !== null);
+  if (expiring.length === 0) return;
+  const chosen = random.pick(expiring);
+  const expiresOn = dateNumberAfter(now, random.int(-2, 14));
+  const last_completed = employee.last_completed.map((entry) =>
+    entry === chosen ? { ...entry, expiresOn, startsExpiringOn: dateNumberAfter(now, -16) } : entry,
+  );
+  store.employees.putLiving(employeeAt({ ...employee, last_completed }, now));
+}
+
+function hire({ store, random, now }: LiveContext): void {
+  let number = 800_000 + random.int(0, 99_999);
+  while (store.users.has(String(number))) number += 1;
+  store.users.putLiving({ id: String(number), name: personName(random) });
+  store.employees.putLiving(buildEmployee(String(number), random, now));
+}

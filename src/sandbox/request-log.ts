@@ -1,0 +1,54 @@
+import type { FaultKind } from './faults/fault.ts';
+import type { ErrorId } from './service/service-error.ts';
+
+export interface RequestLogEntry {
+  /** 1 for the first request of this sandbox. */
+  number: number;
+  /** ms by the sandbox's clock. */
+  at: number;
+  httpMethod: string;
+  /** What followed `/v1/` in the path, or the whole path. */
+  method: string;
+  /** The request object without its token; empty when there was none. */
+  params: Record<string, unknown>;
+  token: 'present' | 'absent';
+  /** `no-answer`: the network took it. `pending`: not answered yet. */
+  outcome: 'pending' | 'ok' | 'no-answer' | ErrorId;
+  /** The SVC-Request-ID sent, or null when the answer did not come from the service. */
+  requestId: string | null;
+  fault: FaultKind | null;
+  /** Records in the answer. */
+  records: number;
+  /** Real ms until the answer was out. */
+  durationMs: number;
+}
+
+/** The newest requests, oldest first. A long run forgets the oldest. */
+export class RequestLog {
+  readonly entries: RequestLogEntry[] = [];
+  readonly #size: number;
+  #count = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  open(about: Pick<RequestLogEntry, 'at' | 'httpMethod' | 'method'>): RequestLogEntry {
+    this.#count += 1;
+    const entry: RequestLogEntry = {
+      ...about,
+      number: this.#count,
+      params: {},
+      token: 'absent',
+      outcome: 'pending',
+      requestId: null,
+      fault: null,
+      records: 0,
+      durationMs: 0,
+    };
+    this.entries.push(entry);
+    // Cut rarely: removing from the front of a long list costs its length.
+    if (this.entries.length > this.#size * 1.1) this.entries.splice(0, this.entries.length - this.#size);
+    return entry;
+  }
+}

@@ -1,0 +1,15 @@
+import type { Method } from '../answer.ts';
+import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
+
+export const resourcesList: Method = {
+  rules: (readings) => unaskedPagingRules(readings.resourcesPaging),
+  answer(parameters, { store, readings }) {
+    const { records, fields } = withUnaskedPaging(
+      [...store.resources.values()],
+      parameters,
+      readings.resourcesPaging,
+      readings,
+    );
+    return { fields, list: { name: 'resources', kind: 'resource', records } };
+  },
+};

@@ -1,0 +1,83 @@
+import type { Completion, Employee } from '../../records.ts';
+import { employeeAt } from '../../store/status-rules.ts';
+import type { Method } from '../answer.ts';
+import { toPage } from '../paging.ts';
+import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
+
+const MAX_LIMIT = 1000;
+
+interface TrainingParameters {
+  training_ids?: number[];
+  m_user_ids?: string[];
+  limit?: number;
+  page?: number;
+  include_all_completions?: boolean;
+}
+
+export const trainingEmployeeStatusList: Method = {
+  rules: () => ({
+    training_ids: numbers,
+    m_user_ids: texts,
+    limit: wholeNumber(1, MAX_LIMIT),
+    page: aPage,
+    include_all_completions: aBoolean,
+  }),
+  answer(parameters, { store, readings }) {
+    const asked = parameters as TrainingParameters;
+    const { lastUpdated, employees } = store.trainingCalculation();
+    const selected = select(employees, asked, lastUpdated);
+    const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
+    const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
+    return {
+      fields: {
+        last_updated: readings.numbers === 'text' ? String(lastUpdated) : lastUpdated,
+        ...(readings.trainingPaging === 'present' ? { paging } : {}),
+      },
+      list: {
+        name: 'employees',
+        kind: 'employee',
+        records: selected.slice((number - 1) * asks, number * asks),
+        shape: asked.include_all_completions === true ? (record) => record : withRequiredCompletionsOnly,
+      },
+    };
+  },
+};
+
+/**
+ * How `training_ids` filters is not shown. Here: an employee is told as if there were only these trainings, and is left
+ * out where none of them concerns them.
+ */
+function select(employees: readonly Employee[], asked: TrainingParameters, at: number): readonly Employee[] {
+  const users = asked.m_user_ids === undefined ? undefined : new Set(asked.m_user_ids);
+  const trainings = asked.training_ids === undefined ? undefined : new Set(asked.training_ids);
+  let selected = employees;
+  if (users !== undefined) selected = selected.filter((employee) => users.has(employee.m_user_id));
+  if (trainings !== undefined) {
+    selected = selected
+      .map((employee) => employeeAt(restrictTo(employee, trainings), at))
+      .filter((employee) => employee.status !== 'unassigned' || employee.last_completed.length > 0);
+  }
+  return selected;
+}
+
+function restrictTo(employee: Employee, trainings: ReadonlySet<number>): Employee {
+  return {
+    ...employee,
+    incomplete_training_ids: employee.incomplete_training_ids.filter((id) => trainings.has(id)),
+    complete_training_ids: employee.complete_training_ids.filter((id) => trainings.has(id)),
+    last_completed: employee.last_completed.filter((entry) => trainings.has(entry.id)),
+  };
+}
+
+/** Planted records may have anything in `last_completed`; what is no list of entries goes out untouched. */
+function withRequiredCompletionsOnly(record: object): object {
+  const { last_completed: entries } = record as { last_completed?: unknown };
+  if (!Array.isArray(entries)) return record;
+  const required = entries
+    .filter((entry: Partial<Completion> | null) => entry?.is_required !== false)
+    .map((entry: Partial<Completion> | null) => {
+      if (typeof entry !== 'object' || entry === null) return entry;
+      return Object.fromEntries(Object.entries(entry).filter(([field]) => field !== 'is_required'));
+    });
+  return { ...record, last_completed: required };
+}

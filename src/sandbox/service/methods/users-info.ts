@@ -1,0 +1,21 @@
+import type { Method } from '../answer.ts';
+import { required } from '../parameters.ts';
+import { ServiceError } from '../service-error.ts';
+import { shapeRecord } from '../shape-record.ts';
+
+/** Known from a protocol example only: `user` is a number there, identifiers are strings everywhere else. Both are taken. */
+export const usersInfo: Method = {
+  rules: () => ({
+    user: required({
+      isRequired: true,
+      expected: 'a user id',
+      accepts: (value) => typeof value === 'number' || (typeof value === 'string' && value !== ''),
+    }),
+  }),
+  answer(parameters, { store, readings }) {
+    const id = String(parameters['user']);
+    const user = store.users.get(id);
+    if (user === undefined) throw new ServiceError(readings.unknownUser, `no user has the id ${id}`);
+    return { fields: { user: shapeRecord('user', user, readings) } };
+  },
+};

@@ -1,0 +1,92 @@
+import type { ErrorId } from './service-error.ts';
+
+/**
+ * What the specification leaves open, each way a service could have meant it. The defaults are the plainest reading;
+ * every field can be changed while the sandbox runs. Records are shaped when answered: the store keeps its own form.
+ */
+export interface Readings {
+  /** "Any paging of resources.list: not shown." See `UnaskedPaging`. */
+  resourcesPaging: UnaskedPaging;
+  equipmentsPaging: UnaskedPaging;
+  /** Records on a page that nobody asked for. */
+  unaskedPageSize: number;
+  followupsPaging: 'present' | 'absent';
+  /** The parameter rule refers to `paging`, the sample does not show it. */
+  trainingPaging: 'present' | 'absent';
+  /** `paging.last_page` of an empty result. "The highest page number that has results" is none. */
+  lastPageWhenEmpty: 0 | 1;
+  /** "Valid pages run to paging.last_page": what a further page gives. */
+  pastLastPage: 'refused' | 'empty';
+  /** A service that gives fewer records than `limit` although there are more. */
+  largestPage: number | null;
+  /** Whether "before" and "after" leave out the moment itself. */
+  followupBounds: 'exclusive' | 'inclusive';
+  /** Ties go by the same direction. `unordered` is the same shuffle for every request. */
+  followupOrder: 'newest-first' | 'oldest-first' | 'unordered';
+  versionOrder: 'newest-first' | 'oldest-first';
+  messageOrder: 'oldest-first' | 'newest-first';
+  /** Identifiers that are decimal text can come as JSON numbers. */
+  identifiers: 'text' | 'numbers';
+  /** All other numbers of records, `last_updated` and `paging` can come as text. */
+  numbers: 'numbers' | 'text';
+  /** Absent optional fields can come as null. */
+  absent: 'left-out' | 'null';
+  /** Fields that no record has, by name; `optionalFields` are those of which the specification says so. */
+  leftOut: readonly string[];
+  /** Every object gains a field that nobody knows. */
+  extraFields: boolean;
+  /** About every fifth record has a status or type that is in no list. */
+  unknownValues: boolean;
+  /** `include_null_metavalues`: the text or a real null. */
+  emptyMetavalue: 'NULL' | null;
+  unknownParameters: 'refused' | 'ignored';
+  unknownEquipmentType: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'> | 'empty';
+  unknownUser: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'>;
+  usersInfo: 'offered' | 'not-offered';
+  /** The HTTP Date header, from the sandbox's clock. */
+  dateHeader: 'present' | 'absent';
+}
+
+/**
+ * `none`: no paging object, everything in one answer. `one-page`: a paging object that says so. `pages`: only the first
+ * page, the others by the parameter `page`. `unreadable`: only the first page, and `page` is refused.
+ */
+export type UnaskedPaging = 'none' | 'one-page' | 'pages' | 'unreadable';
+
+export const defaultReadings: Readings = {
+  resourcesPaging: 'none',
+  equipmentsPaging: 'none',
+  unaskedPageSize: 50,
+  followupsPaging: 'present',
+  trainingPaging: 'present',
+  lastPageWhenEmpty: 0,
+  pastLastPage: 'refused',
+  largestPage: null,
+  followupBounds: 'exclusive',
+  followupOrder: 'newest-first',
+  versionOrder: 'newest-first',
+  messageOrder: 'oldest-first',
+  identifiers: 'text',
+  numbers: 'numbers',
+  absent: 'left-out',
+  leftOut: [],
+  extraFields: false,
+  unknownValues: false,
+  emptyMetavalue: 'NULL',
+  unknownParameters: 'refused',
+  unknownEquipmentType: 'content_not_found',
+  unknownUser: 'content_not_found',
+  usersInfo: 'offered',
+  dateHeader: 'present',
+};
+
+/** "may be absent", "optional". */
+export const optionalFields = [
+  'due',
+  'm_reassignee_id',
+  'signature',
+  'attachments',
+  'notify',
+  'clients_id',
+  'title',
+] as const;

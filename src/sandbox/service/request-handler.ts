@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { FaultPlan } from '../faults/fault-plan.ts';
+import type { Fault } from '../faults/fault.ts';
+import { answerAsGateway, transmit } from '../faults/transmit.ts';
+import type { Body } from '../faults/transmit.ts';
+import type { Random } from '../random.ts';
+import type { RequestLog, RequestLogEntry } from '../request-log.ts';
+import type { SandboxStore } from '../store/sandbox-store.ts';
+import type { Access } from './access.ts';
+import type { Answer } from './answer.ts';
+import type { Hooks } from './hooks.ts';
+import { findMethod } from './methods.ts';
+import { checkParameters } from './parameters.ts';
+import { readRequestObject } from './read-request.ts';
+import type { Readings } from './readings.ts';
+import { ServiceError } from './service-error.ts';
+import { toAnswerObject, toAnswerText } from './write-answer.ts';
+
+export interface ServiceContext {
+  store: SandboxStore;
+  readings: Readings;
+  hooks: Hooks;
+  access: Access;
+  faults: FaultPlan;
+  log: RequestLog;
+  load: { inFlight: number; peak: number };
+  clock: () => number;
+  latencyMs: number;
+  requestIds: Random;
+  onRequest: ((entry: RequestLogEntry) => void) | undefined;
+}
+
+const PATH = /^\/v1\/([^/?]+)$/;
+
+/** Follows one request from its first byte to the last of its answer. */
+export async function handleRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: ServiceContext,
+): Promise<void> {
+  const startedAt = performance.now();
+  const { load } = context;
+  load.inFlight += 1;
+  load.peak = Math.max(load.peak, load.inFlight);
+  const path = (request.url ?? '').split('?')[0] ?? '';
+  const entry = context.log.open({
+    at: context.clock(),
+    httpMethod: request.method ?? '',
+    method: PATH.exec(path)?.[1] ?? path,
+  });
+  try {
+    await serve({ request, response, context, entry, path, startedAt });
+  } finally {
+    load.inFlight -= 1;
+    entry.durationMs = performance.now() - startedAt;
+    if (entry.outcome === 'pending') entry.outcome = 'no-answer';
+    context.onRequest?.(entry);
+  }
+}
+
+interface Serving {
+  request: IncomingMessage;
+  response: ServerResponse;
+  context: ServiceContext;
+  entry: RequestLogEntry;
+  path: string;
+  startedAt: number;
+}
+
+async function serve(serving: Serving): Promise<void> {
+  const { request, response, context, entry, startedAt } = serving;
+  let parameters: Record<string, unknown> | ServiceError;
+  try {
+    parameters = await readRequestObject(request);
+    const { token, ...params } = parameters;
+    entry.token = token === undefined ? 'absent' : 'present';
+    entry.params = params;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) return;
+    parameters = error;
+  }
+  const fault = context.faults.choose(entry);
+  entry.fault = fault?.kind ?? null;
+  if (context.latencyMs > 0) await delay(context.latencyMs);
+
+  if (fault?.kind === 'reset') {
+    request.socket.destroy();
+    return;
+  }
+  if (fault?.kind === 'hang') {
+    await new Promise((resolve) => response.once('close', resolve));
+    return;
+  }
+  if (fault?.kind === 'nonJson') {
+    answerAsGateway(response, fault);
+    return;
+  }
+  const body = await toBody(serving, parameters, fault);
+  entry.requestId = context.requestIds.alphanumeric(20);
+  response.statusCode = 200;
+  response.sendDate = false;
+  if (context.readings.dateHeader === 'present') {
+    response.setHeader('Date', new Date(context.clock()).toUTCString());
+  }
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('SVC-Request-ID', entry.requestId);
+  response.setHeader('SVC-Response-Time', String(Math.round(performance.now() - startedAt)));
+  await transmit(response, body, fault);
+}
+
+async function toBody(
+  serving: Serving,
+  parameters: Record<string, unknown> | ServiceError,
+  fault: Fault | null,
+): Promise<Body> {
+  const { context, entry } = serving;
+  const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
+  let answer: Answer | Record<string, unknown>;
+  try {
+    const found = await answerOf(serving, parameters, fault);
+    entry.outcome = 'ok';
+    entry.records = found.list?.records.length ?? 0;
+    if (!isPretty && context.hooks.rewriteAnswer === undefined) return toAnswerText(found, context.readings);
+    answer = toAnswerObject(found, context.readings);
+  } catch (error) {
+    const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', String(error));
+    entry.outcome = refusal.id;
+    answer = { ok: false, error: refusal.id, description: refusal.message };
+  }
+  const rewritten = context.hooks.rewriteAnswer?.(entry, answer) ?? answer;
+  return isPretty ? JSON.stringify(rewritten, null, 2) : JSON.stringify(rewritten);
+}
+
+/** The order of refusals: address, HTTP method, request object, token, request limit, parameters. */
+async function answerOf(
+  serving: Serving,
+  parameters: Record<string, unknown> | ServiceError,
+  fault: Fault | null,
+): Promise<Answer> {
+  const { context, entry, path } = serving;
+  const { readings, store } = context;
+  const name = PATH.exec(path)?.[1];
+  const method = name === undefined ? undefined : findMethod(name, readings);
+  if (method === undefined) throw new ServiceError('api_method_not_found');
+  if (parameters instanceof ServiceError) throw parameters;
+  const { token, ...asked } = parameters;
+  const checked = context.access.check(token);
+  if (fault?.kind === 'rateLimit' || context.faults.isLimited(checked, context.clock())) {
+    throw new ServiceError('rate_limit_exceeded');
+  }
+  checkParameters(asked, method.rules(readings), readings);
+  if (fault?.kind === 'serverError') throw new ServiceError('server_error');
+  if (fault?.kind === 'error') throw new ServiceError(fault.error, fault.description);
+  await context.hooks.beforeAnswer?.(entry, store);
+  return method.answer(asked, { store, readings });
+}

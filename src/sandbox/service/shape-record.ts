@@ -1,0 +1,99 @@
+import { hashText } from '../random.ts';
+import type { RecordKind } from '../records.ts';
+import type { Readings } from './readings.ts';
+
+type Fields = Record<string, unknown>;
+
+const identifierFields = new Set([
+  'id',
+  'category_id',
+  'creator_id',
+  'm_observer_id',
+  'm_assigner_id',
+  'm_assignee_id',
+  'm_completer_id',
+  'm_user_id',
+  'm_reassignee_id',
+  'equipmentType_id',
+  'parent_id',
+  'fieldOffice_id',
+  'lineOfBusiness_id',
+  'clients_id',
+  'assignedUsers_id',
+  'schedule_id',
+]);
+
+const nullableWhenAbsent: Record<string, readonly string[]> = {
+  followup: ['due', 'resolved_on', 'm_completer_id'],
+  'followup.messages': ['m_reassignee_id', 'signature', 'attachments', 'notify'],
+  equipment: ['clients_id', 'title'],
+};
+
+const unknownValueOf: Record<string, Fields> = {
+  'resource.versions': { type: 'video' },
+  employee: { status: 'suspended' },
+  equipment: { status: 'quarantined' },
+  'equipment.schedules': { status: 'paused' },
+};
+
+/** True when records go out exactly as the store holds them. */
+export function isPlain(readings: Readings): boolean {
+  return (
+    readings.versionOrder === 'newest-first' &&
+    readings.messageOrder === 'oldest-first' &&
+    readings.identifiers === 'text' &&
+    readings.numbers === 'numbers' &&
+    readings.absent === 'left-out' &&
+    readings.leftOut.length === 0 &&
+    !readings.extraFields &&
+    !readings.unknownValues
+  );
+}
+
+/** The record as this reading of the specification would send it. */
+export function shapeRecord(kind: RecordKind, record: object, readings: Readings): object {
+  if (isPlain(readings)) return record;
+  const identity = (record as Fields)['id'] ?? (record as Fields)['m_user_id'];
+  const isUnknown = readings.unknownValues && hashText(String(identity)) % 5 === 0;
+  return shapeObject(kind, record as Fields, { readings, isUnknown });
+}
+
+interface Shaping {
+  readings: Readings;
+  isUnknown: boolean;
+}
+
+function shapeObject(path: string, fields: Fields, shaping: Shaping): Fields {
+  const { readings, isUnknown } = shaping;
+  const shaped: Fields = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (!readings.leftOut.includes(field)) shaped[field] = shapeField(path, field, value, shaping);
+  }
+  if (readings.absent === 'null') {
+    for (const field of nullableWhenAbsent[path] ?? []) shaped[field] ??= null;
+  }
+  if (isUnknown) Object.assign(shaped, unknownValueOf[path]);
+  if (readings.extraFields && !path.includes('metavalues')) {
+    shaped['x_extra'] = { since: 'later', list: [1, null, 'x'] };
+  }
+  return shaped;
+}
+
+function shapeField(path: string, field: string, value: unknown, shaping: Shaping): unknown {
+  const { readings } = shaping;
+  if (Array.isArray(value)) {
+    const items: unknown[] = value.map((item: unknown) => shapeField(path, field, item, shaping));
+    const isReversed =
+      (field === 'versions' && readings.versionOrder === 'oldest-first') ||
+      (field === 'messages' && readings.messageOrder === 'newest-first');
+    return isReversed ? items.reverse() : items;
+  }
+  if (typeof value === 'object' && value !== null) {
+    return shapeObject(`${path}.${field}`, value as Fields, shaping);
+  }
+  if (typeof value === 'string' && readings.identifiers === 'numbers' && identifierFields.has(field)) {
+    return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
+  }
+  if (typeof value === 'number' && readings.numbers === 'text') return String(value);
+  return value;
+}

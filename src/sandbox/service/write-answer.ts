@@ -1,0 +1,53 @@
+import type { Answer } from './answer.ts';
+import type { Readings } from './readings.ts';
+import { shapeRecord } from './shape-record.ts';
+
+/** Above this many records an answer is written piece by piece. */
+const STREAM_ABOVE_RECORDS = 2000;
+const CHUNK_CHARACTERS = 64 * 1024;
+
+export function toAnswerObject(answer: Answer, readings: Readings): Record<string, unknown> {
+  const object: Record<string, unknown> = { ok: true, ...envelopeFields(answer, readings) };
+  if (answer.list !== undefined) object[answer.list.name] = [...shaped(answer.list, readings)];
+  return object;
+}
+
+/** One text, or pieces of it: two hundred thousand records as one string would stop the world. */
+export function toAnswerText(answer: Answer, readings: Readings): string | Iterable<string> {
+  const { list } = answer;
+  if (list === undefined || list.records.length <= STREAM_ABOVE_RECORDS) {
+    return JSON.stringify(toAnswerObject(answer, readings));
+  }
+  const head = JSON.stringify({ ok: true, ...envelopeFields(answer, readings) }).slice(0, -1);
+  return pieces(`${head},${JSON.stringify(list.name)}:[`, shaped(list, readings));
+}
+
+function* pieces(head: string, records: Iterable<object>): Generator<string> {
+  let text = head;
+  let separator = '';
+  for (const record of records) {
+    text += separator + JSON.stringify(record);
+    separator = ',';
+    if (text.length >= CHUNK_CHARACTERS) {
+      yield text;
+      text = '';
+    }
+  }
+  yield `${text}]}`;
+}
+
+function* shaped(list: NonNullable<Answer['list']>, readings: Readings): Generator<object> {
+  for (const record of list.records) {
+    yield shapeRecord(list.kind, list.shape === undefined ? record : list.shape(record), readings);
+  }
+}
+
+function envelopeFields(answer: Answer, readings: Readings): Record<string, unknown> {
+  const fields = { ...answer.fields };
+  const paging = fields['paging'] as { total: number; last_page: number } | undefined;
+  if (paging !== undefined && readings.numbers === 'text') {
+    fields['paging'] = { total: String(paging.total), last_page: String(paging.last_page) };
+  }
+  if (readings.extraFields) fields['x_extra'] = 'unknown';
+  return fields;
+}

@@ -1,0 +1,250 @@
+import { toDateNumber } from '../date-number.ts';
+import type { Followup } from '../records.ts';
+import { SlotOrder } from './slot-order.ts';
+
+export interface FollowupQuery {
+  form_id?: number;
+  response_id?: number;
+  status?: 'all' | 'open' | 'closed' | 'overdue';
+  observer_id?: string;
+  assignee_id?: string;
+  created_before?: number;
+  created_after?: number;
+  updated_before?: number;
+  updated_after?: number;
+}
+
+export interface FollowupQueryStyle {
+  bounds: 'exclusive' | 'inclusive';
+  order: 'newest-first' | 'oldest-first' | 'unordered';
+}
+
+export interface Selection {
+  total: number;
+  /** Slots `from` ≤ i < `to` of the asked order. */
+  slice(from: number, to: number): number[];
+}
+
+/**
+ * Follow-ups in columns: a filter over a million of them touches typed arrays, not objects. A record's slot never
+ * changes; among records created in the same millisecond the later slot counts as the newer one.
+ */
+export class FollowupIndex {
+  #capacity: number;
+  #created: Float64Array;
+  #updated: Float64Array;
+  #form: Float64Array;
+  #response: Float64Array;
+  #due: Float64Array;
+  #open: Uint8Array;
+  #observer: Int32Array;
+  #assignee: Int32Array;
+  readonly #userNumbers = new Map<string, number>();
+  readonly #byCreated: SlotOrder;
+  #byUpdated: SlotOrder | undefined;
+  #matches = new Map<string, Int32Array>();
+
+  constructor(capacity: number) {
+    this.#capacity = Math.max(16, capacity);
+    this.#created = new Float64Array(this.#capacity);
+    this.#updated = new Float64Array(this.#capacity);
+    this.#form = new Float64Array(this.#capacity);
+    this.#response = new Float64Array(this.#capacity);
+    this.#due = new Float64Array(this.#capacity);
+    this.#open = new Uint8Array(this.#capacity);
+    this.#observer = new Int32Array(this.#capacity);
+    this.#assignee = new Int32Array(this.#capacity);
+    this.#byCreated = new SlotOrder(() => this.#created, this.#capacity);
+  }
+
+  get size(): number {
+    return this.#byCreated.size;
+  }
+
+  /** The slot of the `position`th oldest record. */
+  slotAt(position: number): number {
+    return this.#byCreated.at(position);
+  }
+
+  insert(slot: number, record: Partial<Followup>, now: number): void {
+    if (slot >= this.#capacity) this.#grow();
+    this.#write(slot, record, now, now);
+    this.#byCreated.insert(slot);
+    this.#byUpdated?.insert(slot);
+    this.#matches.clear();
+  }
+
+  replace(slot: number, record: Partial<Followup>): void {
+    const created = this.#created[slot] ?? 0;
+    const updated = this.#updated[slot] ?? 0;
+    this.remove(slot);
+    this.#write(slot, record, created, updated);
+    this.#byCreated.insert(slot);
+    this.#byUpdated?.insert(slot);
+  }
+
+  remove(slot: number): void {
+    this.#byCreated.remove(slot);
+    this.#byUpdated?.remove(slot);
+    this.#matches.clear();
+  }
+
+  select(query: FollowupQuery, style: FollowupQueryStyle, now: number): Selection {
+    const created = this.#byCreated.range(query.created_after, query.created_before, style.bounds);
+    const slots =
+      style.order !== 'unordered' && isByCreationOnly(query)
+        ? this.#byCreated.view(created.from, created.to)
+        : this.#matching(query, style, now, created);
+    const total = slots.length;
+    return {
+      total,
+      slice: (from, to) => {
+        const slice: number[] = [];
+        for (let index = from; index < Math.min(to, total); index += 1) {
+          slice.push(slots[style.order === 'newest-first' ? total - 1 - index : index] ?? 0);
+        }
+        return slice;
+      },
+    };
+  }
+
+  /** Kept until the next change, because the next request is most likely for the next page. */
+  #matching(
+    query: FollowupQuery,
+    style: FollowupQueryStyle,
+    now: number,
+    created: { from: number; to: number },
+  ): Int32Array {
+    const today = toDateNumber(now);
+    const cacheKey = JSON.stringify([query, style, query.status === 'overdue' ? today : 0]);
+    const known = this.#matches.get(cacheKey);
+    if (known !== undefined) return known;
+    const matches = this.#scan(query, style, today, created);
+    if (style.order === 'unordered') {
+      matches.sort((a, b) => Math.imul(a, 0x9e3779b1) - Math.imul(b, 0x9e3779b1));
+    }
+    if (this.#matches.size >= 8) this.#matches.clear();
+    this.#matches.set(cacheKey, matches);
+    return matches;
+  }
+
+  #scan(
+    query: FollowupQuery,
+    style: FollowupQueryStyle,
+    today: number,
+    created: { from: number; to: number },
+  ): Int32Array {
+    let candidates = this.#byCreated.view(created.from, created.to);
+    let isInCreationOrder = true;
+    if (query.updated_after !== undefined || query.updated_before !== undefined) {
+      this.#byUpdated ??= this.#byCreated.sortedBy(() => this.#updated);
+      const updated = this.#byUpdated.range(query.updated_after, query.updated_before, style.bounds);
+      if (updated.to - updated.from < candidates.length / 8) {
+        candidates = this.#byUpdated.view(updated.from, updated.to);
+        isInCreationOrder = false;
+      }
+    }
+    const matches = new Int32Array(candidates.length);
+    let count = 0;
+    const accepts = this.#predicate(query, style, today);
+    for (const slot of candidates) {
+      if (accepts(slot)) {
+        matches[count] = slot;
+        count += 1;
+      }
+    }
+    const found = matches.slice(0, count);
+    return isInCreationOrder ? found : found.sort((a, b) => this.#byCreated.compare(a, b));
+  }
+
+  #predicate(query: FollowupQuery, style: FollowupQueryStyle, today: number): (slot: number) => boolean {
+    const tests: ((slot: number) => boolean)[] = [];
+    const inclusive = style.bounds === 'inclusive';
+    const within = (column: Float64Array, after: number | undefined, before: number | undefined): void => {
+      if (after !== undefined) {
+        tests.push((slot) => (column[slot] ?? 0) > after || (inclusive && column[slot] === after));
+      }
+      if (before !== undefined) {
+        tests.push((slot) => (column[slot] ?? 0) < before || (inclusive && column[slot] === before));
+      }
+    };
+    const equal = (column: Float64Array | Int32Array | Uint8Array, value: number | undefined): void => {
+      if (value !== undefined) tests.push((slot) => column[slot] === value);
+    };
+    within(this.#updated, query.updated_after, query.updated_before);
+    within(this.#created, query.created_after, query.created_before);
+    equal(this.#form, query.form_id);
+    equal(this.#response, query.response_id);
+    if (query.observer_id !== undefined) {
+      equal(this.#observer, this.#userNumbers.get(query.observer_id) ?? -1);
+    }
+    if (query.assignee_id !== undefined) {
+      equal(this.#assignee, this.#userNumbers.get(query.assignee_id) ?? -1);
+    }
+    if (query.status === 'open' || query.status === 'overdue') equal(this.#open, 1);
+    if (query.status === 'closed') equal(this.#open, 0);
+    if (query.status === 'overdue') tests.push((slot) => (this.#due[slot] ?? NaN) < today);
+    return (slot) => {
+      for (const test of tests) if (!test(slot)) return false;
+      return true;
+    };
+  }
+
+  /** Where a planted record has no usable time, it stays where it was, or counts as made now. */
+  #write(slot: number, record: Partial<Followup>, created: number, updated: number): void {
+    this.#created[slot] = numberOr(record.created_on, created);
+    this.#updated[slot] = numberOr(record.updated_on, updated);
+    this.#form[slot] = numberOr(record.form_id, NaN);
+    this.#response[slot] = numberOr(record.response_id, NaN);
+    this.#due[slot] = numberOr(record.due, NaN);
+    this.#open[slot] = record.open === true ? 1 : 0;
+    this.#observer[slot] = this.#userNumber(record.m_observer_id);
+    this.#assignee[slot] = this.#userNumber(record.m_assignee_id);
+  }
+
+  #userNumber(id: unknown): number {
+    if (typeof id !== 'string' && typeof id !== 'number') return -2;
+    const known = this.#userNumbers.get(String(id));
+    if (known !== undefined) return known;
+    this.#userNumbers.set(String(id), this.#userNumbers.size);
+    return this.#userNumbers.size - 1;
+  }
+
+  #grow(): void {
+    this.#capacity *= 2;
+    const floats = (old: Float64Array): Float64Array => {
+      const column = new Float64Array(this.#capacity);
+      column.set(old);
+      return column;
+    };
+    const integers = (old: Int32Array): Int32Array => {
+      const column = new Int32Array(this.#capacity);
+      column.set(old);
+      return column;
+    };
+    this.#created = floats(this.#created);
+    this.#updated = floats(this.#updated);
+    this.#form = floats(this.#form);
+    this.#response = floats(this.#response);
+    this.#due = floats(this.#due);
+    const open = new Uint8Array(this.#capacity);
+    open.set(this.#open);
+    this.#open = open;
+    this.#observer = integers(this.#observer);
+    this.#assignee = integers(this.#assignee);
+  }
+}
+
+function isByCreationOnly(query: FollowupQuery): boolean {
+  return Object.entries(query).every(
+    ([field, value]) =>
+      value === undefined ||
+      field === 'created_before' ||
+      field === 'created_after' ||
+      (field === 'status' && value === 'all'),
+  );
+}
+
+function numberOr(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
+}
