@@ -1,9 +1,7 @@
-export interface Metafield {
-  id: string;
-  name: string;
-  kind: 'number' | 'text' | 'items';
-  texts?: readonly string[];
-}
+export type Metafield =
+  | { id: string; name: string; kind: 'number'; min: number; max: number; step: number }
+  | { id: string; name: string; kind: 'text'; texts: readonly string[] }
+  | { id: string; name: string; kind: 'items' };
 
 export interface EquipmentType {
   id: string;
@@ -21,7 +19,7 @@ export const equipmentTypes: readonly EquipmentType[] = [
     serialPrefix: 'LTM',
     notes: ['Outrigger pads are kept in the north yard.', 'Limiter re-calibrated after boom change.'],
     metafields: [
-      { id: '3101', name: 'Capacity (t)', kind: 'number' },
+      { id: '3101', name: 'Capacity (t)', kind: 'number', min: 30, max: 500, step: 10 },
       {
         id: '3102',
         name: 'Registration',
@@ -43,7 +41,7 @@ export const equipmentTypes: readonly EquipmentType[] = [
     notes: ['Kept dry, locker 12.', 'Lanyard replaced, old one cut up.'],
     metafields: [
       { id: '3201', name: 'Size', kind: 'text', texts: ['S', 'M', 'L', 'XL', 'XXL'] },
-      { id: '3202', name: 'Year of make', kind: 'number' },
+      { id: '3202', name: 'Year of make', kind: 'number', min: 2012, max: 2024, step: 1 },
       { id: '3203', name: 'Kit', kind: 'items' },
     ],
     schedules: [{ id: '511', name: 'Six-monthly inspection', everyDays: 182, noticeDays: 21 }],
@@ -55,7 +53,7 @@ export const equipmentTypes: readonly EquipmentType[] = [
     notes: ['Bracket is low – see floor plan.', 'Pressure at the lower end of the green field.'],
     metafields: [
       { id: '3301', name: 'Agent', kind: 'text', texts: ['CO₂', 'Foam', 'Powder ABC', 'Water'] },
-      { id: '3302', name: 'Content (kg)', kind: 'number' },
+      { id: '3302', name: 'Content (kg)', kind: 'number', min: 0, max: 50, step: 0.5 },
     ],
     schedules: [
       { id: '521', name: 'Monthly look', everyDays: 31, noticeDays: 7 },
@@ -70,7 +68,7 @@ export const equipmentTypes: readonly EquipmentType[] = [
     metafields: [
       { id: '3401', name: 'Gases', kind: 'items' },
       { id: '3402', name: 'Firmware', kind: 'text', texts: ['4.12', '4.12b', '5.0'] },
-      { id: '3403', name: 'Pump flow (l/min)', kind: 'number' },
+      { id: '3403', name: 'Pump flow (l/min)', kind: 'number', min: -0.25, max: 1.5, step: 0.125 },
       { id: '3404', name: 'Remarks', kind: 'text', texts: ['ok', 'battery weak', 'display scratched'] },
     ],
     schedules: [

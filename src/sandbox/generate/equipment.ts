@@ -109,10 +109,10 @@ function buildMetavalues(
   for (const field of metafields) {
     if (random.chance(0.2)) continue;
     if (field.kind === 'number') {
-      metavalues[field.id] = random.chance(0.3) ? random.int(0, 800) / 8 : random.int(0, 5000);
+      const steps = Math.floor((field.max - field.min) / field.step);
+      metavalues[field.id] = field.min + random.int(0, steps) * field.step;
     } else if (field.kind === 'text') {
-      metavalues[field.id] =
-        world.oddities && random.chance(0.06) ? random.pick(oddTexts) : random.pick(field.texts ?? ['ok']);
+      metavalues[field.id] = random.pick(world.oddities && random.chance(0.06) ? oddTexts : field.texts);
     } else {
       metavalues[field.id] = { item_ids: random.sample([901, 902, 903, 904, 905], random.int(0, 3)) };
     }

@@ -51,7 +51,9 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
     let last = created;
     const replyCount = random.int(0, 3);
     for (let index = 1; index <= replyCount; index += 1) {
-      last = Math.min(last + random.int(20 * MINUTE_MS, 60 * HOUR_MS), world.now - 1);
+      const at = last + random.int(20 * MINUTE_MS, 60 * HOUR_MS);
+      if (at >= world.now) break;
+      last = at;
       const message: FollowupMessage = {
         id: String(firstId + index),
         date: last,
@@ -80,11 +82,11 @@ export function createFollowupBuilder(world: World): (slot: number) => Followup 
     };
     if (random.chance(0.8)) followup.due = dateNumberAfter(created, random.int(1, 45));
     if (!open) {
-      last = Math.min(last + random.int(HOUR_MS, 20 * DAY_MS), world.now - 1);
+      last += Math.floor(Math.min(random.int(HOUR_MS, 20 * DAY_MS), (world.now - last) * random.next()));
       followup.resolved_on = last;
       followup.m_completer_id = random.chance(0.85) ? assignee : random.pick(world.accountIds);
       messages.push({
-        id: String(firstId + replyCount + 1),
+        id: String(firstId + messages.length),
         date: last,
         m_user_id: followup.m_completer_id,
         note: text(random.pick(closings)),

@@ -31,7 +31,10 @@ export interface Readings {
   numbers: 'numbers' | 'text';
   /** Absent optional fields can come as null. */
   absent: 'left-out' | 'null';
-  /** Fields that no record has, by name; `optionalFields` are those of which the specification says so. */
+  /**
+   * Fields that no record has: a name (`notes`) or a path (`followup.messages.notify`). `optionalFields` are those of which
+   * the specification says that they may be absent.
+   */
   leftOut: readonly string[];
   /** Every object gains a field that nobody knows. */
   extraFields: boolean;
@@ -82,11 +85,11 @@ export const defaultReadings: Readings = {
 
 /** "may be absent", "optional". */
 export const optionalFields = [
-  'due',
-  'm_reassignee_id',
-  'signature',
-  'attachments',
-  'notify',
-  'clients_id',
-  'title',
+  'followup.due',
+  'followup.messages.m_reassignee_id',
+  'followup.messages.signature',
+  'followup.messages.attachments',
+  'followup.messages.notify',
+  'equipment.clients_id',
+  'equipment.title',
 ] as const;

@@ -67,7 +67,8 @@ function shapeObject(path: string, fields: Fields, shaping: Shaping): Fields {
   const { readings, isUnknown } = shaping;
   const shaped: Fields = {};
   for (const [field, value] of Object.entries(fields)) {
-    if (!readings.leftOut.includes(field)) shaped[field] = shapeField(path, field, value, shaping);
+    const isLeftOut = readings.leftOut.includes(field) || readings.leftOut.includes(`${path}.${field}`);
+    if (!isLeftOut) shaped[field] = shapeField(path, field, value, shaping);
   }
   if (readings.absent === 'null') {
     for (const field of nullableWhenAbsent[path] ?? []) shaped[field] ??= null;

@@ -87,7 +87,7 @@ export class MemoryTable<T extends object> implements RecordTable<T> {
     const updated = patched(record, patch);
     this.#records.set(key, updated);
     if ('status' in patch) this.#verbatim.add(key);
-    return updated;
+    return this.#now(key, updated);
   }
 
   delete(key: string): boolean {

@@ -54,10 +54,17 @@ function select(employees: readonly Employee[], asked: TrainingParameters, at: n
   if (users !== undefined) selected = selected.filter((employee) => users.has(employee.m_user_id));
   if (trainings !== undefined) {
     selected = selected
+      .filter(hasLists)
       .map((employee) => employeeAt(restrictTo(employee, trainings), at))
       .filter((employee) => employee.status !== 'unassigned' || employee.last_completed.length > 0);
   }
   return selected;
+}
+
+/** A planted record without its lists concerns no training. */
+function hasLists(employee: Employee): boolean {
+  const { incomplete_training_ids, complete_training_ids, last_completed } = employee;
+  return [incomplete_training_ids, complete_training_ids, last_completed].every(Array.isArray);
 }
 
 function restrictTo(employee: Employee, trainings: ReadonlySet<number>): Employee {
