@@ -1,0 +1,45 @@
+# For builds that must not move, give a digest: --build-arg NODE_IMAGE=node:24-slim@sha256:…
+ARG NODE_IMAGE=node:24-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Without scripts: `prepare` would build before the sources are here, and no dependency needs one.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Without optional ones: the embedded PostgreSQL has no place in a container, whose data ends with it.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+
+FROM ${NODE_IMAGE}
+ARG VERSION=dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="safety-sync" \
+      org.opencontainers.image.description="Keeps a PostgreSQL warehouse in step with a workplace-safety service" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+# SAFETY_SYNC_CONTAINER: DATABASE_URL is required. HTTP_HOST: the loopback of a container is reached by nobody.
+ENV NODE_ENV=production \
+    SAFETY_SYNC_CONTAINER=1 \
+    HTTP_HOST=0.0.0.0
+WORKDIR /app
+# Owned by root: the account that runs it can change none of it.
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY migrations ./migrations
+COPY --from=build /app/dist ./dist
+USER node
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+# The image has neither curl nor wget. For `start`; the other verbs end before it matters.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.HTTP_PORT||8080)+'/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+# Node is process 1 and takes SIGTERM itself; it starts no processes that would have to be collected.
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["start"]
