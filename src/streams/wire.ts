@@ -40,7 +40,7 @@ const MAX_BIGINT = 2n ** 63n - 1n;
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
 /** The last ms that a JavaScript date can say (year 275760); PostgreSQL goes further. */
 const MAX_TIME_MS = 8.64e15;
-/** A primary key must fit an index page together with its siblings. */
+/** An identifier must fit an index page (2.7 kB) together with the others of its key. */
 const MAX_KEY_BYTES = 600;
 
 const number = z.union([
@@ -70,7 +70,9 @@ function toDate(digits: string): string | undefined {
     : iso;
 }
 
-const identifierSchema = z.union([z.string(), z.int().transform(String)]);
+const identifierSchema = z
+  .union([z.string(), z.int().transform(String)])
+  .refine((value) => value.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(value) <= MAX_KEY_BYTES);
 
 export const text: Field<string> = scalar(
   'text',
@@ -78,12 +80,15 @@ export const text: Field<string> = scalar(
 );
 
 /** An identifier; a number is taken as its decimal text. */
-export const identifier: Field<string> = scalar('an identifier (text or whole number)', identifierSchema);
+export const identifier: Field<string> = scalar(
+  `an identifier (text or whole number) of at most ${MAX_KEY_BYTES} bytes`,
+  identifierSchema,
+);
 
 /** An identifier that is part of a primary key. */
 export const key: Field<string> = scalar(
   `an identifier of 1 to ${MAX_KEY_BYTES} bytes`,
-  identifierSchema.refine((value) => value.length > 0 && Buffer.byteLength(value) <= MAX_KEY_BYTES),
+  identifierSchema.refine((value) => value.length > 0),
 );
 
 export const bigint: Field<string> = scalar(

@@ -40,7 +40,9 @@ async function connectSocket(options: postgres.ParsedOptions): Promise<net.Socke
   const host = options.host[0] ?? 'localhost';
   const port = options.port[0] ?? 5432;
   const socket =
-    typeof path === 'string' ? net.connect({ path }) : net.connect({ host, port, noDelay: true, keepAlive: true });
+    typeof path === 'string'
+      ? net.connect({ path })
+      : net.connect({ host, port, noDelay: true, keepAlive: true });
   const timer = setTimeout(() => {
     socket.destroy(Object.assign(new Error(`no connection to ${host}:${port}`), { code: 'CONNECT_TIMEOUT' }));
   }, CONNECT_TIMEOUT_SECONDS * SECOND_MS);
@@ -63,7 +65,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     fetch_types: false,
     onnotice: () => undefined,
     connection: { application_name: options.applicationName },
-    socket: connectSocket as never,
+    ...({ socket: connectSocket } as object),
   });
   const db = drizzle(client);
 

@@ -3,6 +3,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 /** drizzle wraps what postgres.js throws: the SQLSTATE or system code is somewhere along `cause`. */
 export function databaseCode(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof SafetySyncError) continue;
     const code = (at as { code?: unknown }).code;
     if (typeof code === 'string') return code;
     if (at instanceof AggregateError) return databaseCode(at.errors[0]);

@@ -1,0 +1,89 @@
+/**
+ * Ranges of creation time and what one answer says about them. Pure. All times in ms since 1970; `null` is open.
+ * A record never changes its creation time, so disjoint slices never share or lose one.
+ */
+import { isWireRecord } from '../streams/wire.ts';
+
+export interface CreationSlice {
+  /** Inclusive. */
+  readonly from: number | null;
+  /** Exclusive. */
+  readonly to: number | null;
+}
+
+/** The filters of followups.list that ask for a slice. Their bounds are exclusive; were they inclusive, a neighbour's record would be seen twice. */
+export function toCreationFilters({ from, to }: CreationSlice): Record<string, number> {
+  return {
+    ...(from === null ? {} : { created_after: from - 1 }),
+    ...(to === null ? {} : { created_before: to }),
+  };
+}
+
+function toMs(value: unknown): number | undefined {
+  const ms = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  return typeof ms === 'number' && Number.isFinite(ms) ? ms : undefined;
+}
+
+/** A time field of a record, ms; undefined where it is absent or unusable. */
+export function timeOf(record: unknown, field: string): number | undefined {
+  return isWireRecord(record) ? toMs(record[field]) : undefined;
+}
+
+export interface CreationOrder {
+  readonly oldestMs: number;
+  readonly newestMs: number;
+  /** Every record tells its creation and none is newer than the one before it. */
+  readonly isNewestFirst: boolean;
+}
+
+/** undefined when no record tells when it was created. */
+export function readCreationOrder(records: readonly unknown[]): CreationOrder | undefined {
+  let oldestMs = Infinity;
+  let newestMs = -Infinity;
+  let isNewestFirst = true;
+  for (const record of records) {
+    const created = timeOf(record, 'created_on');
+    if (created === undefined) {
+      isNewestFirst = false;
+      continue;
+    }
+    if (created > oldestMs) isNewestFirst = false;
+    oldestMs = Math.min(oldestMs, created);
+    newestMs = Math.max(newestMs, created);
+  }
+  return newestMs === -Infinity ? undefined : { oldestMs, newestMs, isNewestFirst };
+}
+
+/** The two halves of a slice, the newer first; undefined when it cannot be divided. */
+export function halve(
+  slice: CreationSlice,
+  order: CreationOrder,
+): [CreationSlice, CreationSlice] | undefined {
+  const from = slice.from ?? Math.min(0, Math.floor(order.oldestMs));
+  const to = slice.to ?? Math.ceil(order.newestMs) + 1;
+  const middle = Math.floor(from + (to - from) / 2);
+  return middle <= from || middle >= to
+    ? undefined
+    : [
+        { from: middle, to: slice.to },
+        { from: slice.from, to: middle },
+      ];
+}
+
+/**
+ * The watermark that a run may leave behind: the latest `updated_on` of its first answer. The service sent it, so it
+ * had made every change up to there, and this run reads them all. Values beyond the service's clock are errors of
+ * the data and left out. Where all of them lie beyond, that clock is the one that is wrong: then it is the earlier
+ * of the two, and safe. undefined: no record tells.
+ */
+export function watermarkOf(records: readonly unknown[], serviceTimeMs: number): number | undefined {
+  let latest: number | undefined;
+  let anyBeyond = false;
+  for (const record of records) {
+    const updated = timeOf(record, 'updated_on');
+    if (updated === undefined) continue;
+    if (updated > serviceTimeMs) anyBeyond = true;
+    else if (latest === undefined || updated > latest) latest = updated;
+  }
+  return latest ?? (anyBeyond ? serviceTimeMs : undefined);
+}

@@ -1,0 +1,126 @@
+/** Training status: all pages of one cached calculation (specification: training-employee-status.list). */
+import { SafetySyncError } from '../shared/errors.ts';
+import { MINUTE_MS } from '../shared/time.ts';
+import type { CalculationCheck } from '../warehouse/stream-state.ts';
+import type { Extract, ExtractContext } from './extract.ts';
+import { createPageTally, fetchPage, isRefusedPage, type Page, type PageTally } from './page-reader.ts';
+
+const ATTEMPTS = 5;
+const MOST_PAGES = 100_000;
+
+/**
+ * How long a calculation that was asked for at `askedAtMs` stays the newest one. Its age when it was read is told by
+ * the service's own time; a `last_updated` that seems to lie in the future has age 0.
+ */
+export function freshFor(cacheMs: number, serviceTimeMs: number, calculatedAtMs: number | undefined): number {
+  if (calculatedAtMs === undefined) return 0;
+  const ageMs = Math.max(0, serviceTimeMs - calculatedAtMs);
+  return Math.max(0, cacheMs - ageMs);
+}
+
+/** ms until it is worth asking again; 0 as soon as one of the clocks says so, or says what cannot be. */
+export function remainingFreshness(check: CalculationCheck | null, nowMs: number): number {
+  if (check === null) return 0;
+  const passed = [nowMs - check.atMs, check.agoByDatabaseMs];
+  if (passed.some((ms) => ms < 0 || ms >= check.freshForMs)) return 0;
+  return check.freshForMs - Math.max(...passed);
+}
+
+function readLastUpdated({ answer }: Page): number | undefined {
+  const value = answer.envelope['last_updated'];
+  const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof ms === 'number' && Number.isFinite(ms) && Math.abs(ms) <= 8.64e15 ? ms : undefined;
+}
+
+/** With a paging object its last page ends the list; without one a short page, an empty one or a repeated one does. */
+function hasFurtherPage(tally: PageTally, page: Page, number: number, pageSize: number): boolean {
+  if (tally.lastPage !== undefined) return number < tally.lastPage;
+  if (page.answer.paging?.total !== undefined) {
+    return tally.lastPageWasNews && tally.distinct < page.answer.paging.total;
+  }
+  return tally.lastPageWasNews && page.records.length >= pageSize;
+}
+
+type Attempt = { readonly settled: true } | { readonly settled: false; readonly why: SafetySyncError };
+
+/** The pages after the first. They belong to its calculation or the attempt is void. */
+async function readOtherPages(
+  context: ExtractContext,
+  options: { first: Page; calculatedAtMs: number | undefined; pageSize: number },
+): Promise<Attempt> {
+  const { loader, stream } = context;
+  const loadContext = options.calculatedAtMs === undefined ? {} : { calculatedAtMs: options.calculatedAtMs };
+  const tally = createPageTally();
+  let page = options.first;
+  for (let number = 1; number <= MOST_PAGES; number += 1) {
+    if (number > 1) {
+      try {
+        page = await fetchPage(context, { ...requestParams(options.pageSize), page: number });
+      } catch (error) {
+        if (!isRefusedPage(error)) throw error;
+        break;
+      }
+      const calculatedAtMs = readLastUpdated(page);
+      if (calculatedAtMs !== options.calculatedAtMs) {
+        const message = `page ${number} belongs to another calculation than page 1`;
+        return { settled: false, why: new SafetySyncError('calculation_unsettled', message) };
+      }
+    }
+    tally.note(page, stream.keyField);
+    await loader.add(page.records, loadContext);
+    if (!hasFurtherPage(tally, page, number, options.pageSize)) break;
+  }
+  const complaint = tally.complaint();
+  return complaint === null
+    ? { settled: true }
+    : { settled: false, why: new SafetySyncError('read_incomplete', `${stream.method}: ${complaint}`) };
+}
+
+function requestParams(pageSize: number) {
+  return { include_all_completions: true, limit: pageSize };
+}
+
+export const extractCalculation: Extract = async (context) => {
+  const { stream, state, clock, loader } = context;
+  if (stream.reading.kind !== 'calculation') throw new TypeError(`${stream.name} is not a calculation`);
+  const { cacheMs, pageSize } = stream.reading;
+  const remainingMs = remainingFreshness(state.check, clock.now());
+  if (context.kind === 'sync' && !context.force && remainingMs > 0) {
+    const minutes = Math.ceil(remainingMs / MINUTE_MS);
+    const reason = `the service recalculates at most every ${cacheMs / MINUTE_MS} minutes; the stored calculation is current for another ${minutes} min`;
+    return { outcome: 'skipped', reason };
+  }
+  const mark = await loader.mark();
+  let why: SafetySyncError | undefined;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    await loader.rewind(mark);
+    const atMs = clock.now();
+    const first = await fetchPage(context, requestParams(pageSize));
+    const calculatedAtMs = readLastUpdated(first);
+    const check = { atMs, freshForMs: freshFor(cacheMs, first.answer.serviceTimeMs ?? atMs, calculatedAtMs) };
+    if (
+      context.kind === 'sync' &&
+      state.calculatedAtMs !== null &&
+      calculatedAtMs !== undefined &&
+      calculatedAtMs <= state.calculatedAtMs
+    ) {
+      const note =
+        calculatedAtMs === state.calculatedAtMs
+          ? 'the calculation has not changed'
+          : `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: nothing is taken from an older calculation (backfill ${stream.name} takes it)`;
+      return { outcome: 'read', covered: null, state: { check }, note, failure: null };
+    }
+    const result = await readOtherPages(context, { first, calculatedAtMs, pageSize });
+    if (result.settled) {
+      return {
+        outcome: 'read',
+        covered: { column: null, values: [] },
+        state: { check, calculatedAtMs: calculatedAtMs ?? null },
+        note: null,
+        failure: null,
+      };
+    }
+    why = result.why;
+  }
+  throw why ?? new SafetySyncError('internal_error', 'no attempt was made');
+};

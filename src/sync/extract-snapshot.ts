@@ -1,0 +1,150 @@
+/** Lists that are one answer per scope (specification: resources.list, equipments.list; no paging is specified). */
+import { SafetySyncError } from '../shared/errors.ts';
+import type { ReadContext } from '../streams/stream.ts';
+import type { Extract, ExtractContext, Extraction } from './extract.ts';
+import { createPageTally, fetchPage, isRefusedPage } from './page-reader.ts';
+
+/** Reads of a list with unasked pages before it counts as not settling. */
+const PAGED_ATTEMPTS = 3;
+/** An unasked paging may be anything; this many pages end a service that never ends. */
+const MOST_PAGES = 100_000;
+
+interface Scope {
+  /** The equipment type; '' for the whole account. */
+  readonly part: string;
+  readonly label: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly context: ReadContext;
+}
+
+/** The pages that a list announced without being asked. Returns null when everything was had, else what is missing. */
+async function readAnnouncedPages(context: ExtractContext, scope: Scope): Promise<string | null> {
+  const { loader, stream } = context;
+  let complaint: string | null = null;
+  for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {
+    const mark = await loader.mark();
+    const tally = createPageTally();
+    let refusal: SafetySyncError | undefined;
+    for (let page = 1; page <= Math.min(tally.lastPage ?? 1, MOST_PAGES); page += 1) {
+      try {
+        const read = await fetchPage(context, page === 1 ? scope.params : { ...scope.params, page });
+        tally.note(read, stream.keyField);
+        await loader.add(read.records, scope.context);
+        if (!tally.lastPageWasNews && page > 1) break;
+      } catch (error) {
+        if (page === 1 || !isRefusedPage(error)) throw error;
+        refusal = error;
+        break;
+      }
+    }
+    complaint = tally.complaint();
+    if (refusal !== undefined) {
+      const pages = `page ${tally.lastPage ?? 0} is announced, but a further page is refused (${refusal.code})`;
+      return complaint === null ? null : `${complaint}; ${pages}`;
+    }
+    if (complaint === null) return null;
+    if (attempt < PAGED_ATTEMPTS) await loader.rewind(mark);
+  }
+  return complaint;
+}
+
+/** Reads one scope as a stream of records. Returns null when it is complete, else what is missing. */
+async function readScope(context: ExtractContext, scope: Scope): Promise<string | null> {
+  const { api, loader, stream, meter, signal } = context;
+  const mark = await loader.mark();
+  const answer = await api.fetchList({
+    method: stream.method,
+    listKey: stream.answerKey,
+    params: scope.params,
+    meter,
+    signal,
+    sink: {
+      restart: () => loader.rewind(mark),
+      records: (batch) => loader.add(batch, scope.context),
+    },
+  });
+  const { paging } = answer;
+  const announced = paging?.total;
+  const isWhole = announced === undefined ? (paging?.lastPage ?? 1) <= 1 : answer.count >= announced;
+  if (isWhole) return null;
+  await loader.rewind(mark);
+  return await readAnnouncedPages(context, scope);
+}
+
+async function readScopes(context: ExtractContext, scopes: readonly Scope[]) {
+  const covered: Scope[] = [];
+  const failures: SafetySyncError[] = [];
+  for (const scope of scopes) {
+    const mark = await context.loader.mark();
+    try {
+      const missing = await readScope(context, scope);
+      if (missing === null) covered.push(scope);
+      else failures.push(new SafetySyncError('read_incomplete', `${scope.label}: ${missing}`));
+    } catch (error) {
+      const isScopeOnly =
+        error instanceof SafetySyncError && error.recovery !== 'fail_run' && isServiceFailure(error);
+      if (!isScopeOnly) throw error;
+      await context.loader.rewind(mark);
+      failures.push(error);
+    }
+  }
+  return { covered, failures };
+}
+
+/** Failures of the service's answers, as opposed to those of the warehouse or a stop by signal. */
+function isServiceFailure(error: SafetySyncError): boolean {
+  return (
+    error.code !== 'interrupted' &&
+    error.code !== 'lock_lost' &&
+    error.code !== 'internal_error' &&
+    !error.code.startsWith('database_')
+  );
+}
+
+function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | null {
+  const [first, ...others] = failures;
+  if (first === undefined || others.length === 0) return first ?? null;
+  const message = `${failures.length} equipment types failed: ${failures.map((one) => one.message).join('; ')}`;
+  return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
+}
+
+export const extractAccountSnapshot: Extract = async (context): Promise<Extraction> => {
+  const missing = await readScope(context, {
+    part: '',
+    label: context.stream.method,
+    params: {},
+    context: {},
+  });
+  return {
+    outcome: 'read',
+    covered: missing === null ? { column: null, values: [] } : null,
+    state: {},
+    note: null,
+    failure:
+      missing === null
+        ? null
+        : new SafetySyncError('read_incomplete', `${context.stream.method}: ${missing}`),
+  };
+};
+
+export const extractEquipmentTypes: Extract = async (context): Promise<Extraction> => {
+  const types = [...new Set(context.settings.equipmentTypes)];
+  if (types.length === 0) {
+    return { outcome: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
+  }
+  const scopes = types.map((type) => ({
+    part: type,
+    label: `equipment type ${type}`,
+    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+    context: { equipmentTypeId: type },
+  }));
+  const { covered, failures } = await readScopes(context, scopes);
+  const values = covered.map((scope) => scope.part);
+  return {
+    outcome: 'read',
+    covered: values.length === 0 ? null : { column: 'equipment_type_id', values },
+    state: {},
+    note: null,
+    failure: joinFailures(failures),
+  };
+};

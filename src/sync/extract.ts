@@ -1,0 +1,53 @@
+/** What the extract step of a stream is given and what it answers. */
+import type { ApiClient } from '../api/client.ts';
+import type { RequestMeter } from '../api/request-meter.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
+import type { Clock } from '../shared/time.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import type { Transaction } from '../warehouse/connection.ts';
+import type { RunKind } from '../warehouse/control-tables.ts';
+import type { SnapshotScope } from '../warehouse/merge-sql.ts';
+import type { StateChange, StreamState } from '../warehouse/stream-state.ts';
+import type { StreamSession } from '../warehouse/stream-session.ts';
+import type { Loader } from './load.ts';
+
+export interface SyncSettings {
+  readonly accountId: string;
+  readonly equipmentTypes: readonly string[];
+  /** How far behind the watermark an incremental read starts. */
+  readonly followupsOverlapMs: number;
+  readonly maxDeleteRatio: number;
+}
+
+export interface ExtractContext {
+  readonly stream: StreamDefinition;
+  readonly api: ApiClient;
+  readonly meter: RequestMeter;
+  readonly loader: Loader;
+  readonly state: StreamState;
+  readonly settings: SyncSettings;
+  readonly clock: Clock;
+  readonly kind: RunKind;
+  /** Ignore "nothing can have changed yet". */
+  readonly force: boolean;
+  readonly session: StreamSession;
+  readonly signal: AbortSignal;
+  /** Stores what was added so far, with the run's counters, and goes on. */
+  checkpoint(alsoStore: (tx: Transaction) => Promise<void>): Promise<void>;
+}
+
+export type Extraction =
+  /** Nothing was asked, or what was asked cannot be had here: not a failure. */
+  | { readonly outcome: 'skipped'; readonly reason: string }
+  | {
+      readonly outcome: 'read';
+      /** What a complete snapshot covered; null deletes nothing. */
+      readonly covered: SnapshotScope | null;
+      readonly state: StateChange;
+      /** For the run record: what the reader should know. */
+      readonly note: string | null;
+      /** What was added is right and is stored, but it is not everything: the run fails. */
+      readonly failure: SafetySyncError | null;
+    };
+
+export type Extract = (context: ExtractContext) => Promise<Extraction>;

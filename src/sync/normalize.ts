@@ -1,0 +1,66 @@
+/** The normalize step: a record as received becomes rows and issues. Pure. */
+import type { NormalizedRecord, ReadContext, RecordIssue, StreamDefinition } from '../streams/stream.ts';
+import type { StagedIssue } from '../warehouse/issue-sql.ts';
+import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
+
+export interface NormalizeRequest {
+  readonly stream: StreamDefinition;
+  readonly identified: IdentifiedRecord;
+  readonly context: ReadContext;
+  readonly ord: number;
+}
+
+/** `messages[].colour` → the jsonpath that finds it in `_raw`. */
+function toJsonPath(field: string): string {
+  const steps = field.split('.').map((step) => {
+    const isList = step.endsWith('[]');
+    return `.${JSON.stringify(isList ? step.slice(0, -2) : step)}${isList ? '[*]' : ''}`;
+  });
+  return `$${steps.join('')}`;
+}
+
+/**
+ * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
+ * records have it, since a new field at the service shows up in all of them at once.
+ */
+function toStagedIssue(issue: RecordIssue, { identified, context, ord }: NormalizeRequest): StagedIssue {
+  const isUnknownField = issue.kind === 'unknown_field';
+  return {
+    ord,
+    of_row: true,
+    fingerprint: toUuid(JSON.stringify([issue.kind, isUnknownField ? null : identified.key, issue.field])),
+    record_id: identified.key,
+    field: issue.field,
+    kind: issue.kind,
+    problem: issue.problem,
+    value: issue.value,
+    identity: null,
+    context: isUnknownField ? { ...context, path: toJsonPath(issue.field) } : context,
+  };
+}
+
+export function normalize(request: NormalizeRequest): NormalizedRecord & { readonly issues: StagedIssue[] } {
+  const { stream, identified, context } = request;
+  const issues: StagedIssue[] = [];
+  const rows = stream.toRows(identified.record ?? {}, context, (issue) => {
+    issues.push(toStagedIssue(issue, request));
+  });
+  return { ...rows, issues };
+}
+
+/** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
+export function buildRejection(request: NormalizeRequest): StagedIssue {
+  const { stream, identified, context, ord } = request;
+  return {
+    ord,
+    of_row: false,
+    fingerprint: toUuid(JSON.stringify(['record_rejected', identified.key ?? identified.text, null])),
+    record_id: identified.key,
+    field: identified.key === null && identified.record !== null ? stream.keyField : null,
+    kind: 'record_rejected',
+    problem: identified.problem ?? 'the record cannot be stored',
+    value: identified.record ?? JSON.parse(identified.text),
+    identity: identified.key === null ? identityOf(stream, identified.record) : null,
+    context,
+  };
+}

@@ -1,0 +1,90 @@
+/** Reads one page of a list into memory: pages are bounded by the service's own limits. */
+import type { ListAnswer } from '../api/client.ts';
+import { collectRecords } from '../api/record-sink.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { ExtractContext } from './extract.ts';
+
+export interface Page {
+  readonly records: readonly unknown[];
+  readonly answer: ListAnswer;
+}
+
+export async function fetchPage(
+  { api, stream, meter, signal }: ExtractContext,
+  params: Readonly<Record<string, unknown>>,
+): Promise<Page> {
+  const sink = collectRecords();
+  const answer = await api.fetchList({
+    method: stream.method,
+    listKey: stream.answerKey,
+    params,
+    sink,
+    meter,
+    signal,
+  });
+  return { records: sink.all, answer };
+}
+
+/** A page beyond the last one, or one that cannot be asked for: the service refuses the request itself. */
+export function isRefusedPage(error: unknown): error is SafetySyncError {
+  return (
+    error instanceof SafetySyncError &&
+    (error.code === 'parameter_invalid' ||
+      error.code === 'parameter_unexpected' ||
+      error.code === 'content_not_found')
+  );
+}
+
+/** What several pages say together: did they show every record that was there from the first page to the last? */
+export interface PageTally {
+  note(page: Page, keyField: string): void;
+  /** Distinct records so far. */
+  readonly distinct: number;
+  /** The page brought a record that no page before had. */
+  readonly lastPageWasNews: boolean;
+  /** The largest page number that the service has announced. */
+  readonly lastPage: number | undefined;
+  /** null: complete. Else what does not add up. */
+  complaint(): string | null;
+}
+
+/**
+ * A list that only grew pushes records to later pages, where they are seen again: nothing is missed. A total that
+ * shrank means that records may have moved to pages already read.
+ */
+export function createPageTally(): PageTally {
+  const keys = new Set<string>();
+  const totals: number[] = [];
+  let lastPageWasNews = false;
+  let lastPage: number | undefined;
+  return {
+    note({ records, answer }, keyField) {
+      const before = keys.size;
+      for (const record of records) {
+        const key = (record as Record<string, unknown> | null)?.[keyField];
+        keys.add(key === undefined || key === null ? JSON.stringify(record) : String(key as string));
+      }
+      lastPageWasNews = keys.size > before;
+      if (answer.paging?.total !== undefined) totals.push(answer.paging.total);
+      if (answer.paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, answer.paging.lastPage);
+    },
+    get distinct() {
+      return keys.size;
+    },
+    get lastPageWasNews() {
+      return lastPageWasNews;
+    },
+    get lastPage() {
+      return lastPage;
+    },
+    complaint() {
+      const [first] = totals;
+      if (first === undefined) return null;
+      for (const [at, total] of totals.entries()) {
+        if (total < (totals[at - 1] ?? 0))
+          return `the total shrank from ${String(totals[at - 1])} to ${total} while pages were read`;
+      }
+      return keys.size < first ? `${first} records were announced, ${keys.size} delivered` : null;
+    },
+  };
+}

@@ -1,0 +1,272 @@
+/** One run of one stream, from lock to closed run record: the only file that knows the order of the steps. */
+import type { ApiClient } from '../api/client.ts';
+import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Clock } from '../shared/time.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import type { Database } from '../warehouse/connection.ts';
+import type { RunKind, RunTrigger } from '../warehouse/control-tables.ts';
+import { toDatabaseError } from '../warehouse/database-error.ts';
+import { readOpenIdentities } from '../warehouse/issues.ts';
+import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
+import {
+  closeDeadRuns,
+  failRun,
+  finishRun,
+  type NewRun,
+  readRunningRun,
+  recordSkippedRun,
+  type RunRow,
+  startRun,
+  updateRunCounts,
+} from '../warehouse/runs.ts';
+import { createStaging, streamShape } from '../warehouse/staging.ts';
+import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
+import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
+import type { Extract, ExtractContext, Extraction, SyncSettings } from './extract.ts';
+import { extractCalculation } from './extract-calculation.ts';
+import { extractIncremental } from './extract-incremental.ts';
+import { extractLookup } from './extract-lookup.ts';
+import { extractAccountSnapshot, extractEquipmentTypes } from './extract-snapshot.ts';
+import { createLoader } from './load.ts';
+
+export interface RunContext {
+  readonly settings: SyncSettings;
+  readonly databaseUrl: string;
+  /** For what is written outside of a run's own session. */
+  readonly db: Database;
+  readonly api: ApiClient;
+  readonly clock: Clock;
+  /** Host and process, for `runs.owner`. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  readonly events: RunEvents;
+}
+
+/** What the caller may want to tell. */
+export interface RunEvents {
+  readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
+  readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
+}
+
+export interface RunRequest {
+  readonly stream: StreamName;
+  readonly kind: RunKind;
+  readonly trigger: RunTrigger;
+  readonly force: boolean;
+  readonly allowMassDelete: boolean;
+}
+
+interface RunFigures {
+  readonly stream: StreamName;
+  readonly counts: Readonly<RecordCounts>;
+  readonly requests: number;
+  readonly retries: number;
+  readonly durationMs: number;
+}
+
+/** How a run ended. */
+export type RunResult = RunFigures &
+  (
+    | { readonly outcome: 'succeeded'; readonly note: string | null }
+    | { readonly outcome: 'skipped'; readonly reason: string }
+    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
+  );
+
+function extractOf({ reading }: StreamDefinition): Extract {
+  switch (reading.kind) {
+    case 'snapshot':
+      return reading.scope === 'account' ? extractAccountSnapshot : extractEquipmentTypes;
+    case 'calculation':
+      return extractCalculation;
+    case 'incremental':
+      return extractIncremental;
+    case 'lookup':
+      return extractLookup;
+  }
+}
+
+/** Anything that is not one of our errors comes from the database or is a defect. */
+function toError(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError) return error;
+  const fromDatabase = error instanceof Error && ('code' in error || error.cause !== undefined);
+  return fromDatabase
+    ? toDatabaseError(error)
+    : new SafetySyncError('internal_error', String(error), { cause: error });
+}
+
+export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
+  const startedMs = context.clock.monotonicMs();
+  const meter = createRequestMeter();
+  const figures = (counts: Readonly<RecordCounts>): RunFigures => ({
+    stream: request.stream,
+    counts,
+    requests: meter.requests,
+    retries: meter.retries,
+    durationMs: context.clock.monotonicMs() - startedMs,
+  });
+  const { accountId } = context.settings;
+  let session: StreamSession | undefined;
+  try {
+    session = await openStreamSession({
+      databaseUrl: context.databaseUrl,
+      accountId,
+      stream: request.stream,
+      whenBusy: request.trigger === 'schedule' ? 'skip' : 'wait',
+      signal: context.signal,
+      onWait: () => {
+        void readRunningRun(context.db, accountId, request.stream)
+          .catch(() => undefined)
+          .then((holder) => context.events.onWait?.(request.stream, holder));
+      },
+    });
+    if (session === undefined) {
+      const reason = 'another run of this stream is under way';
+      await recordSkippedRun(
+        context.db,
+        newRun(context, request, { backendPid: null, watermarkMs: null }),
+        reason,
+      );
+      return { ...figures(noCounts()), outcome: 'skipped', reason };
+    }
+    const { result, counts } = await runInSession({ context, request, session, meter });
+    return { ...figures(counts), ...result };
+  } catch (error) {
+    return { ...figures(noCounts()), outcome: 'failed', error: toError(error) };
+  } finally {
+    await session?.close().catch(() => undefined);
+  }
+}
+
+function newRun(
+  context: RunContext,
+  request: RunRequest,
+  { backendPid, watermarkMs }: { backendPid: number | null; watermarkMs: number | null },
+): NewRun {
+  return {
+    accountId: context.settings.accountId,
+    stream: request.stream,
+    kind: request.kind,
+    trigger: request.trigger,
+    owner: context.owner,
+    backendPid,
+    watermark: watermarkMs === null ? null : new Date(watermarkMs).toISOString(),
+  };
+}
+
+interface SessionRun {
+  readonly context: RunContext;
+  readonly request: RunRequest;
+  readonly session: StreamSession;
+  readonly meter: RequestMeter;
+}
+
+type Ending = Pick<RunResult, 'outcome'> &
+  (
+    | { readonly outcome: 'succeeded'; readonly note: string | null }
+    | { readonly outcome: 'skipped'; readonly reason: string }
+    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
+  );
+
+/** Everything that happens while the lock is held. */
+async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: Readonly<RecordCounts> }> {
+  const { context, request, session, meter } = run;
+  const { accountId } = context.settings;
+  const { db } = session.connection;
+  const dead = await closeDeadRuns(db, accountId, request.stream);
+  if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
+  const state = await readStreamState(db, accountId, request.stream);
+  const runId = await startRun(
+    db,
+    newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermarkMs }),
+  );
+  let stored: Readonly<RecordCounts> = noCounts();
+  try {
+    const stream = streamNamed(request.stream);
+    const shape = streamShape(stream);
+    const staging = createStaging(session, shape, accountId);
+    await staging.open();
+    const loader = createLoader({
+      session,
+      staging,
+      shape,
+      accountId,
+      runId,
+      guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
+      openIdentities: await readOpenIdentities(db, { accountId, stream: stream.name }),
+    });
+    const extractContext: ExtractContext = {
+      stream,
+      api: context.api,
+      meter,
+      loader,
+      state,
+      settings: context.settings,
+      clock: context.clock,
+      kind: request.kind,
+      force: request.force,
+      session,
+      signal: context.signal,
+      checkpoint: async (alsoStore) => {
+        stored = await loader.commit({
+          covered: null,
+          finish: async (tx, counts) => {
+            await alsoStore(tx);
+            await updateRunCounts(tx, runId, counts, requestsOf(meter));
+          },
+        });
+      },
+    };
+    const extraction = await extractOf(stream)(extractContext);
+    const ending = toEnding(extraction);
+    const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
+    stored = await loader.commit({
+      covered: extraction.outcome === 'read' ? extraction.covered : null,
+      finish: async (tx, counts) => {
+        await writeStreamState(tx, accountId, stream.name, {
+          change,
+          succeeded: ending.outcome === 'succeeded',
+        });
+        const watermarkMs = change.watermarkMs ?? state.watermarkMs;
+        await finishRun(tx, {
+          runId,
+          counts,
+          requests: requestsOf(meter),
+          watermark: watermarkMs === null ? null : new Date(watermarkMs).toISOString(),
+          status: ending.outcome,
+          note:
+            ending.outcome === 'skipped'
+              ? ending.reason
+              : ending.outcome === 'succeeded'
+                ? ending.note
+                : null,
+          failure: ending.outcome === 'failed' ? ending.error : null,
+        });
+      },
+    });
+    return { result: ending, counts: stored };
+  } catch (caught) {
+    const error = toError(caught);
+    // Over the session if it lives, else over the pool: a lost connection must not leave the run open.
+    await failRun(db, runId, error, requestsOf(meter)).catch(() =>
+      failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),
+    );
+    return { result: { outcome: 'failed', error }, counts: stored };
+  }
+}
+
+function requestsOf(meter: RequestMeter) {
+  return { requests: meter.requests, retries: meter.retries, lastRequestId: meter.lastRequestId };
+}
+
+function toEnding(extraction: Extraction): Ending {
+  switch (extraction.outcome) {
+    case 'skipped':
+      return { outcome: 'skipped', reason: extraction.reason };
+    case 'read':
+      return extraction.failure === null
+        ? { outcome: 'succeeded', note: extraction.note }
+        : { outcome: 'failed', error: extraction.failure };
+  }
+}

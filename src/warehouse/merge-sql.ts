@@ -1,0 +1,172 @@
+/**
+ * The one merge of all streams, as SQL text over the staging tables. Every function returns one statement and does
+ * nothing. `ord` numbers the records of a run in the order in which they were read.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import type { TableShape } from './table-shape.ts';
+
+export interface MergeScope {
+  readonly accountId: string;
+  readonly runId: number;
+}
+
+const name = (text: string): SQL => sql`${sql.identifier(text)}`;
+const list = (names: readonly string[]): SQL =>
+  sql.join(
+    names.map((column) => name(column)),
+    sql`, `,
+  );
+const of = (alias: string, names: readonly string[]): SQL =>
+  sql.join(
+    names.map((column) => sql`${name(alias)}.${name(column)}`),
+    sql`, `,
+  );
+const same = (left: string, right: string, names: readonly string[]): SQL =>
+  sql.join(
+    names.map((column) => sql`${name(left)}.${name(column)} = ${name(right)}.${name(column)}`),
+    sql` and `,
+  );
+
+export function target(shape: TableShape): SQL {
+  return sql`${name(shape.schema)}.${name(shape.name)}`;
+}
+export function stage(shape: TableShape): SQL {
+  return sql`pg_temp.${name(shape.stage)}`;
+}
+
+/** The columns that a staging table has before those of its target. */
+export const PARENT_STAGE_COLUMNS = [
+  { name: 'ord', type: 'bigint' },
+  { name: 'is_new', type: 'boolean' },
+] as const;
+export const CHILD_STAGE_COLUMNS = [{ name: 'ord', type: 'bigint' }] as const;
+
+export function createStage(
+  shape: TableShape,
+  leading: readonly { readonly name: string; readonly type: string }[],
+): SQL {
+  const columns = [...leading, ...shape.columns].map(
+    (column) => sql`${name(column.name)} ${sql.raw(column.type)}`,
+  );
+  return sql`create temporary table if not exists ${name(shape.stage)} (${sql.join(columns, sql`, `)})`;
+}
+
+/**
+ * Of several versions of one record the newest stays: by the source's own time where it tells one, by the order of
+ * reading otherwise. Two rows with one key in one statement would be an error (SQLSTATE 21000).
+ */
+export function dropSuperseded(parent: TableShape, versionColumn: string | null): SQL {
+  const version = (alias: string) =>
+    versionColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(versionColumn)}, '-infinity')`;
+  return sql`delete from ${stage(parent)} a using ${stage(parent)} b
+    where ${same('a', 'b', parent.key)} and (${version('b')}, b.ord) > (${version('a')}, a.ord)`;
+}
+
+/** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
+export function dropOlderThanStored(
+  parent: TableShape,
+  versionColumn: string,
+  { accountId, runId }: MergeScope,
+): SQL {
+  return sql`delete from ${stage(parent)} s using ${target(parent)} t
+    where t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
+      and t.${name(versionColumn)} > s.${name(versionColumn)}`;
+}
+
+/** Rows of children whose parent's version was dropped go with it. */
+export function dropOrphans(parent: TableShape, child: TableShape): SQL {
+  return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
+}
+
+/** New and changed parents. Returns `inserted` and `updated`. */
+export function upsertParents(parent: TableShape, { accountId, runId }: MergeScope): SQL {
+  const columns = parent.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !parent.key.includes(column));
+  return sql`with merged as (
+    insert into ${target(parent)} as t (account_id, ${list(columns)}, _synced_at, _deleted_at, _run_id)
+    select ${accountId}::text, ${of('s', columns)}, now(), null, ${runId}::bigint from ${stage(parent)} s
+    on conflict (account_id, ${list(parent.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}, _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
+    where t._hash is distinct from excluded._hash or t._deleted_at is not null
+    returning (xmax = 0) as is_insert)
+  select count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
+  from merged`;
+}
+
+/** Children that a changed record no longer has. The parent's key is the beginning of the child's. */
+export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+  const parentKey = parent.key[0] ?? '';
+  const foreignKey = child.key[0] ?? '';
+  return sql`delete from ${target(child)} c using ${stage(parent)} p
+    where not p.is_new and c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
+      and not exists (select from ${stage(child)} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
+}
+
+/** New and changed children; equal ones are not written. */
+export function upsertChildren(child: TableShape, { accountId }: MergeScope): SQL {
+  const columns = child.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !child.key.includes(column));
+  return sql`insert into ${target(child)} as t (account_id, ${list(columns)})
+    select ${accountId}::text, ${of('s', columns)} from ${stage(child)} s
+    on conflict (account_id, ${list(child.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}
+    where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
+}
+
+/** Of which part of a table a complete snapshot was read. */
+export interface SnapshotScope {
+  /** null: the whole account; else the column and its values that were covered. */
+  readonly column: string | null;
+  readonly values: readonly string[];
+}
+
+function inScope(scope: SnapshotScope, accountId: string): SQL {
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
+  if (scope.column === null) return live;
+  const values = sql.join(
+    scope.values.map((value) => sql`${value}`),
+    sql`, `,
+  );
+  return sql`${live} and t.${name(scope.column)} in (${values})`;
+}
+
+function notSeen(parent: TableShape): SQL {
+  return sql`not exists (select from pg_temp.stage_seen s where s.key = t.${name(parent.key[0] ?? '')})`;
+}
+
+/** Per covered part: how many rows are live and how many of them the snapshot did not show. */
+export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
+  const part = scope.column === null ? sql`''` : sql`t.${name(scope.column)}`;
+  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where ${notSeen(parent)})::int as vanished
+    from ${target(parent)} t where ${inScope(scope, accountId)} group by 1 order by 1`;
+}
+
+/** Marks what a complete snapshot did not show. Returns the keys. */
+export function markVanished(
+  parent: TableShape,
+  scope: SnapshotScope,
+  { accountId, runId }: MergeScope,
+): SQL {
+  return sql`update ${target(parent)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
+    where ${inScope(scope, accountId)} and ${notSeen(parent)} returning t.${name(parent.key[0] ?? '')} as key`;
+}
+
+/** User ids in the rows that are being stored: what the users stream has to look up. */
+export function noteUserIds(shape: TableShape, columns: readonly string[], accountId: string): SQL {
+  const ids = columns.map((column) => {
+    const isArray = shape.columns.some((one) => one.name === column && one.type.endsWith('[]'));
+    return isArray
+      ? sql`select unnest(${name(column)}) as user_id from ${stage(shape)}`
+      : sql`select ${name(column)} as user_id from ${stage(shape)}`;
+  });
+  return sql`insert into safety_sync.user_lookups (account_id, user_id)
+    select distinct ${accountId}::text, m.user_id from (${sql.join(ids, sql` union all `)}) m
+    where m.user_id <> '' and octet_length(m.user_id) <= 600
+    on conflict (account_id, user_id) do nothing`;
+}

@@ -1,0 +1,133 @@
+/** Runs the merge of one stream inside a transaction: the only place that changes schema `safety`. */
+import { type SQL, sql } from 'drizzle-orm';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Transaction } from './connection.ts';
+import * as issues from './issue-sql.ts';
+import * as merge from './merge-sql.ts';
+import { noCounts, type RecordCounts } from './record-counts.ts';
+import type { StreamShape } from './staging.ts';
+
+export interface DeleteGuard {
+  /** More than this share of the live rows of a snapshot is suspicious. */
+  readonly maxRatio: number;
+  readonly allowMassDelete: boolean;
+}
+
+/** Below this many live rows a share says nothing. */
+const GUARD_FROM_ROWS = 20;
+
+export interface MergeRequest {
+  readonly accountId: string;
+  readonly runId: number;
+  /** What a complete snapshot covered; null when nothing may be deleted. */
+  readonly covered: merge.SnapshotScope | null;
+  readonly guard: DeleteGuard;
+  /** The run has committed before: what it stored then may be newer. */
+  readonly hasCommitted: boolean;
+  /** Identities of records that came with a key and had none before. */
+  readonly repaired: readonly string[];
+}
+
+async function rowCount(tx: Transaction, statement: SQL): Promise<number> {
+  return (await tx.execute(statement)).count;
+}
+
+/** Refuses a snapshot that would delete too much, per covered part and over all of them. */
+async function guardDeletions(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<number> {
+  const { covered, guard, accountId } = request;
+  if (covered === null) return 0;
+  const parts = await tx.execute<{ part: string; live: number; vanished: number }>(
+    merge.countVanished(shape.parent, covered, accountId),
+  );
+  const all = parts.reduce(
+    (sum, { live, vanished }) => ({ part: '', live: sum.live + live, vanished: sum.vanished + vanished }),
+    { part: '', live: 0, vanished: 0 },
+  );
+  for (const { part, live, vanished } of guard.allowMassDelete ? [] : [...parts, all]) {
+    if (live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio) {
+      throw new SafetySyncError(
+        'delete_guard',
+        `the answer${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows, more than MAX_DELETE_RATIO (${guard.maxRatio}) allows`,
+      );
+    }
+  }
+  return all.vanished;
+}
+
+async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+  const { parent, children, stream } = shape;
+  const counts = noCounts();
+  let dropped = await rowCount(tx, merge.dropSuperseded(parent, stream.versionColumn));
+  if (request.hasCommitted && stream.versionColumn !== null) {
+    dropped += await rowCount(tx, merge.dropOlderThanStored(parent, stream.versionColumn, request));
+  }
+  if (dropped > 0) {
+    for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
+    await tx.execute(issues.dropOrphanIssues(parent));
+  }
+  const [written] = await tx.execute<{ inserted: number; updated: number }>(
+    merge.upsertParents(parent, request),
+  );
+  counts.inserted = written?.inserted ?? 0;
+  counts.updated = written?.updated ?? 0;
+  counts.unchanged = dropped;
+  for (const child of children) {
+    if (counts.updated > 0) await tx.execute(merge.deleteStaleChildren(parent, child, request));
+    await tx.execute(merge.upsertChildren(child, request));
+  }
+  for (const shapeOfTable of [parent, ...children]) {
+    const columns = stream.userIdColumns
+      .filter(({ table }) => table === shapeOfTable.table)
+      .map(({ column }) => column);
+    if (columns.length > 0) await tx.execute(merge.noteUserIds(shapeOfTable, columns, request.accountId));
+  }
+  return counts;
+}
+
+async function mergeIssues(
+  tx: Transaction,
+  shape: StreamShape,
+  request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
+): Promise<void> {
+  const scope = { accountId: request.accountId, stream: shape.stream.name };
+  await tx.execute(issues.recordIssues(scope));
+  if (request.changed) await tx.execute(issues.resolveStored(shape.parent, scope));
+  for (let at = 0; at < request.deletedKeys.length; at += 1000) {
+    await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
+  }
+  if (request.repaired.length > 0) await tx.execute(issues.resolveRepaired(request.repaired, scope));
+  if (request.covered !== null) {
+    const part = request.covered.column === null ? null : request.covered.values;
+    await tx.execute(issues.resolveVanishedKeyless(part, scope));
+  }
+  if (request.changed || request.deletedKeys.length > 0) {
+    const stale = await tx.execute<{ fingerprint: string }>(
+      issues.readStaleUnknownFields(shape.parent, scope),
+    );
+    for (const { fingerprint } of stale) {
+      await tx.execute(issues.settleUnknownField(shape.parent, fingerprint, scope));
+    }
+  }
+}
+
+/** Merges what is staged. Counts inserted, updated and deleted rows; `unchanged` are staged versions that were not needed. */
+export async function mergeStaged(
+  tx: Transaction,
+  shape: StreamShape,
+  request: MergeRequest,
+): Promise<RecordCounts> {
+  await tx.execute(sql.raw(`analyze pg_temp.${shape.parent.stage}, pg_temp.stage_seen`));
+  const vanished = await guardDeletions(tx, shape, request);
+  const counts = await mergeRows(tx, shape, request);
+  const deletedKeys: string[] = [];
+  if (request.covered !== null && vanished > 0) {
+    const rows = await tx.execute<{ key: string }>(
+      merge.markVanished(shape.parent, request.covered, request),
+    );
+    for (const { key } of rows) deletedKeys.push(key);
+  }
+  counts.deleted = deletedKeys.length;
+  const changed = counts.inserted + counts.updated > 0;
+  await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  return counts;
+}

@@ -1,0 +1,101 @@
+/**
+ * One database connection for one running stream. It holds the stream's lock, the staging tables and the transaction
+ * that stores: if the connection breaks they are gone together, so who has lost the lock cannot store.
+ */
+import { sql } from 'drizzle-orm';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { type Connection, openConnection, type Transaction } from './connection.ts';
+import { toDatabaseError } from './database-error.ts';
+
+export interface StreamSession {
+  readonly connection: Connection;
+  readonly backendPid: number;
+  /** Runs `work` in a transaction, after making sure that this is still the session that holds the lock. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Ends the session and with it the lock. */
+  close(): Promise<void>;
+}
+
+export interface OpenSessionOptions {
+  readonly databaseUrl: string;
+  readonly accountId: string;
+  readonly stream: StreamName;
+  /** `skip`: give up when another run has the stream. `wait`: until it is free, or until the signal. */
+  readonly whenBusy: 'skip' | 'wait';
+  /** Called once when the stream is busy and we wait. */
+  readonly onWait?: (() => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const LOCK_POLL_MS = 250;
+
+/** 64 bits of a hash of the names: with 50,000 streams the chance that two share a lock is below one in ten million. */
+const TRY_LOCK = `select pg_backend_pid() as pid,
+  pg_try_advisory_lock(hashtextextended('safety-sync:' || $1 || ':' || $2, 0)) as locked`;
+
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    }
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. */
+export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
+  const { accountId, stream, signal } = options;
+  const connection = openConnection({
+    url: options.databaseUrl,
+    applicationName: `safety-sync ${stream}`,
+    max: 1,
+  });
+  try {
+    for (let waited = false; ; waited = true) {
+      if (signal?.aborted === true)
+        throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
+      const [answer] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [
+        accountId,
+        stream,
+      ]);
+      if (answer?.locked === true) return buildSession(connection, stream, answer.pid);
+      if (options.whenBusy === 'skip') {
+        await connection.close();
+        return undefined;
+      }
+      if (!waited) options.onWait?.();
+      await pause(LOCK_POLL_MS, signal);
+    }
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function buildSession(connection: Connection, stream: StreamName, backendPid: number): StreamSession {
+  return {
+    connection,
+    backendPid,
+    async transaction(work) {
+      try {
+        return await connection.db.transaction(async (tx) => {
+          const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+          if (row?.pid !== backendPid) {
+            throw new SafetySyncError(
+              'lock_lost',
+              `${stream}: the database connection that held the lock broke`,
+            );
+          }
+          return await work(tx);
+        });
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
+    },
+    close: () => connection.close(),
+  };
+}
