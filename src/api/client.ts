@@ -1,0 +1,210 @@
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Clock } from '../shared/time.ts';
+import { SinkFailure } from './answer-reader.ts';
+import { readPaging } from './envelope.ts';
+import type { Paging } from './envelope.ts';
+import { createHttpExchange } from './http-exchange.ts';
+import type { Answer, Call } from './http-exchange.ts';
+import { createLimiter } from './limiter.ts';
+import type { RecordSink } from './record-sink.ts';
+import { createRequestGate } from './request-gate.ts';
+import type { RequestMeter } from './request-meter.ts';
+import { runRetrying } from './retrying.ts';
+import { createTokenRedactor } from './token-redactor.ts';
+
+export interface ListRequest {
+  /** The last part of the path, as the specification names it: `followups.list`. */
+  readonly method: string;
+  /** The property of the answer that holds the list. */
+  readonly listKey: string;
+  /** Without the token: the client adds it. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly sink: RecordSink;
+  readonly meter: RequestMeter;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ListAnswer {
+  /** Elements of the list, whatever they were. */
+  readonly count: number;
+  /** The whole answer, its list as an empty array. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  /** Undefined where the answer has no paging object. */
+  readonly paging: Paging | undefined;
+  readonly requestId: string | undefined;
+  /** The answer's Date header, ms since 1970: the other side's clock. */
+  readonly serviceTimeMs: number | undefined;
+  readonly responseTimeMs: number | undefined;
+}
+
+export interface ObjectRequest {
+  readonly method: string;
+  /** The property of the answer that holds what was asked for. */
+  readonly objectKey: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly meter: RequestMeter;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ObjectAnswer {
+  readonly object: unknown;
+  readonly envelope: Readonly<Record<string, unknown>>;
+  readonly requestId: string | undefined;
+  readonly serviceTimeMs: number | undefined;
+}
+
+export interface ClientPressure {
+  readonly inFlight: number;
+  /** Requests that wait for a place, a cool-down or the requests-per-minute bound (not for their own retry delay). */
+  readonly waiting: number;
+  readonly concurrencyNow: number;
+  /** ms since 1970 by our clock; undefined while nothing cools down. */
+  readonly coolingUntilMs: number | undefined;
+}
+
+export interface RetryEvent {
+  readonly method: string;
+  /** The one that failed, from 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: SafetySyncError;
+}
+
+export interface ApiClient {
+  /** Fulfilled only when the whole list was handed to the sink; rejects with a SafetySyncError or the sink's error. */
+  fetchList(request: ListRequest): Promise<ListAnswer>;
+  fetchObject(request: ObjectRequest): Promise<ObjectAnswer>;
+  readonly pressure: ClientPressure;
+  /** Ends everything at once: what is still under way is rejected as `interrupted`. */
+  close(): Promise<void>;
+}
+
+export interface ApiClientOptions {
+  /** May have a path and a trailing slash; `/v1/METHOD` is added. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Most requests in flight, from 1. */
+  readonly concurrency: number;
+  readonly requestsPerMinute: number | undefined;
+  readonly requestTimeoutMs: number;
+  /** Retries after the first attempt. */
+  readonly retryAttempts: number;
+  readonly retryMinDelayMs: number;
+  /** Bounds every wait, also one that a Retry-After header asks for. */
+  readonly retryMaxDelayMs: number;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random?: () => number;
+  readonly onRetry?: (event: RetryEvent) => void;
+  readonly userAgent: string;
+}
+
+export function createApiClient(options: ApiClientOptions): ApiClient {
+  const { clock, random = Math.random } = options;
+  const limiter = createLimiter({
+    concurrency: options.concurrency,
+    requestsPerMinute: options.requestsPerMinute,
+    minCoolDownMs: options.retryMinDelayMs,
+    maxCoolDownMs: options.retryMaxDelayMs,
+    clock,
+    random,
+  });
+  const gate = createRequestGate(limiter);
+  const exchange = createHttpExchange({
+    baseUrl: options.baseUrl,
+    token: options.token,
+    connections: options.concurrency,
+    requestTimeoutMs: options.requestTimeoutMs,
+    clock,
+    userAgent: options.userAgent,
+    redact: createTokenRedactor(options.token),
+  });
+  const closing = new AbortController();
+
+  const attempt = (call: Call, attemptNumber: number): Promise<Answer> =>
+    gate.run(async (ordinal) => {
+      call.meter.requests += 1;
+      if (attemptNumber > 1) call.meter.retries += 1;
+      try {
+        const answer = await exchange.call(call);
+        limiter.noteSuccess(ordinal);
+        return answer;
+      } catch (error) {
+        if (error instanceof SafetySyncError && error.code === 'rate_limit_exceeded') {
+          call.meter.refusals += 1;
+          limiter.noteRefusal(ordinal, error.retryAfterMs);
+        }
+        throw error;
+      }
+    }, call.signal);
+
+  const run = async (
+    request: Omit<Call, 'signal'> & { readonly signal?: AbortSignal | undefined },
+  ): Promise<Answer> => {
+    const { method } = request;
+    const stop = new AbortController();
+    const sources = request.signal === undefined ? [closing.signal] : [closing.signal, request.signal];
+    const onAbort = (): void => {
+      const cause: unknown = sources.find((source) => source.aborted)?.reason;
+      stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its answer`, { cause }));
+    };
+    if (sources.some((source) => source.aborted)) onAbort();
+    for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
+    try {
+      const call: Call = { ...request, signal: stop.signal };
+      return await runRetrying({
+        policy: {
+          retries: options.retryAttempts,
+          minDelayMs: options.retryMinDelayMs,
+          maxDelayMs: options.retryMaxDelayMs,
+          random,
+        },
+        signal: stop.signal,
+        attempt: (attemptNumber) => attempt(call, attemptNumber),
+        onRetry: (attemptNumber, delayMs, error) =>
+          options.onRetry?.({ method, attempt: attemptNumber, delayMs, error }),
+        coolingMs: limiter.coolingMs,
+      });
+    } catch (error) {
+      throw error instanceof SinkFailure ? error.cause : error;
+    } finally {
+      for (const source of sources) source.removeEventListener('abort', onAbort);
+    }
+  };
+
+  return {
+    fetchList: async (request) => {
+      const { envelope, count, headers } = await run({ ...request, objectKey: undefined });
+      return {
+        count,
+        envelope,
+        paging: readPaging(envelope),
+        requestId: headers.requestId,
+        serviceTimeMs: headers.serviceTimeMs,
+        responseTimeMs: headers.responseTimeMs,
+      };
+    },
+    fetchObject: async (request) => {
+      const { envelope, headers } = await run({ ...request, listKey: undefined, sink: undefined });
+      return {
+        object: envelope[request.objectKey],
+        envelope,
+        requestId: headers.requestId,
+        serviceTimeMs: headers.serviceTimeMs,
+      };
+    },
+    get pressure() {
+      const coolingMs = limiter.coolingMs();
+      return {
+        inFlight: gate.inFlight,
+        waiting: gate.waiting,
+        concurrencyNow: limiter.concurrencyNow,
+        coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : undefined,
+      };
+    },
+    close: async () => {
+      closing.abort();
+      await exchange.close();
+    },
+  };
+}

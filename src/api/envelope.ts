@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+const envelopeSchema = z.discriminatedUnion('ok', [
+  z.looseObject({ ok: z.literal(true) }),
+  z.looseObject({
+    ok: z.literal(false),
+    error: z.string().min(1),
+    // Left out of the judgement: an odd description must not hide the identifier.
+    description: z.string().optional().catch(undefined),
+  }),
+]);
+
+/** What every answer says about itself (specification, "Common protocol"). */
+export type Verdict =
+  | { readonly kind: 'success' }
+  | { readonly kind: 'refusal'; readonly identifier: string; readonly description: string | undefined }
+  /** JSON, but not an answer of this protocol. */
+  | { readonly kind: 'foreign'; readonly problem: string };
+
+export function readVerdict(envelope: Readonly<Record<string, unknown>>): Verdict {
+  const parsed = envelopeSchema.safeParse(envelope);
+  if (!parsed.success) {
+    const problem =
+      envelope['ok'] === false
+        ? 'ok is false, but there is no error identifier'
+        : 'there is no ok that is true or false';
+    return { kind: 'foreign', problem };
+  }
+  if (parsed.data.ok) return { kind: 'success' };
+  return { kind: 'refusal', identifier: parsed.data.error, description: parsed.data.description };
+}
+
+const countSchema = z
+  .union([z.number(), z.string().trim().regex(/^\d+$/).transform(Number)])
+  .pipe(z.int().nonnegative())
+  .optional()
+  .catch(undefined);
+
+const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
+
+/** How much there is, as far as the answer says so in a usable way. */
+export interface Paging {
+  readonly total: number | undefined;
+  readonly lastPage: number | undefined;
+}
+
+/** Tolerant: numbers as text are accepted, anything unusable is undefined. */
+export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
+  const parsed = pagingSchema.safeParse(envelope['paging']);
+  return parsed.success ? { total: parsed.data.total, lastPage: parsed.data.last_page } : undefined;
+}

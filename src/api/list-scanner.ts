@@ -1,0 +1,116 @@
+import { AnswerDefect } from './answer-defect.ts';
+
+/** One element must be held whole before it can be parsed; a list has no such bound. */
+export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
+
+// Bytes of multi-byte characters are all >= 0x80: never one of these.
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+/** A bracket with this bit set is the brace of the same side; no other ASCII byte becomes one by it. */
+const BRACE_BIT = 0x20;
+
+/**
+ * Cuts one JSON array, given in chunks, at the commas between its elements. Only depth and strings are followed here;
+ * whether the text between two cuts is JSON is for JSON.parse to say. All elements that end in one chunk are parsed
+ * together: one call instead of hundreds.
+ */
+export class ListScanner {
+  private elements: unknown[] = [];
+  private depth = 0;
+  private inString = false;
+  /** The byte before was a backslash inside a string. */
+  private escaped = false;
+  /** Chunks of the element that has not ended yet. */
+  private carry: Buffer[] = [];
+  private carryBytes = 0;
+  private sawComma = false;
+
+  /** Elements that ended since the last call. */
+  take(): unknown[] {
+    const taken = this.elements;
+    this.elements = [];
+    return taken;
+  }
+
+  /** The index behind the list's closing bracket, or undefined when the list goes on behind this chunk. */
+  push(chunk: Buffer, from: number): number | undefined {
+    const end = chunk.length;
+    let { depth, inString } = this;
+    let at = this.escaped ? from + 1 : from;
+    let lastComma = -1;
+    this.escaped = false;
+    while (at < end) {
+      if (inString) {
+        while (at < end && chunk[at] !== QUOTE) at += chunk[at] === BACKSLASH ? 2 : 1;
+        // Two steps may lead one byte beyond the chunk: then the next chunk begins with the escaped byte.
+        if (at >= end) this.escaped = at > end;
+        else inString = false;
+        at += 1;
+        continue;
+      }
+      const byte = chunk[at] ?? 0;
+      at += 1;
+      if (byte === QUOTE) inString = true;
+      else if (byte === COMMA) {
+        if (depth === 0) lastComma = at - 1;
+      } else if ((byte | BRACE_BIT) === OPENING_BRACE) depth += 1;
+      else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
+        if (depth === 0) {
+          this.finish(chunk, from, at - 1);
+          return at;
+        }
+        depth -= 1;
+      }
+    }
+    this.depth = depth;
+    this.inString = inString;
+    if (lastComma === -1) this.keep(chunk.subarray(from));
+    else {
+      this.parse(chunk.subarray(from, lastComma), false);
+      this.sawComma = true;
+      this.keep(chunk.subarray(lastComma + 1));
+    }
+    return undefined;
+  }
+
+  private keep(part: Buffer): void {
+    if (part.length === 0) return;
+    this.carry.push(part);
+    this.carryBytes += part.length;
+    if (this.carryBytes > LARGEST_ELEMENT_BYTES) {
+      throw new AnswerDefect(
+        'response_invalid',
+        `one element of the list is larger than ${LARGEST_ELEMENT_BYTES} bytes`,
+      );
+    }
+  }
+
+  private finish(chunk: Buffer, from: number, at: number): void {
+    if (chunk[at] !== CLOSING_BRACKET) {
+      throw new AnswerDefect('response_not_json', 'the list is closed by a brace');
+    }
+    this.parse(chunk.subarray(from, at), !this.sawComma);
+  }
+
+  private parse(part: Buffer, mayBeEmpty: boolean): void {
+    const bytes = this.carry.length === 0 ? part : Buffer.concat([...this.carry, part]);
+    this.carry = [];
+    this.carryBytes = 0;
+    let parsed: unknown[];
+    try {
+      parsed = JSON.parse(`[${bytes.toString('utf8')}]`) as unknown[];
+    } catch {
+      // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
+      throw new AnswerDefect('response_not_json', 'an element of the list is not JSON');
+    }
+    if (parsed.length === 0 && !mayBeEmpty) {
+      throw new AnswerDefect('response_not_json', 'the list has a comma without an element');
+    }
+    if (this.elements.length === 0) this.elements = parsed;
+    else for (const element of parsed) this.elements.push(element);
+  }
+}
