@@ -44,6 +44,7 @@ export interface CreateClusterOptions {
 export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
   const { dataDir, account } = options;
   const { pgData, clusterDir } = clusterLayout(dataDir);
+  await removeAbandonedBuilds(dataDir);
   const major = await readClusterMajor(pgData);
   if (major !== undefined) {
     if (major === account.postgresMajor) return;
@@ -53,7 +54,6 @@ export async function ensureCluster(options: CreateClusterOptions): Promise<void
         `move ${dataDir} away and sync anew, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
     );
   }
-  await removeAbandonedBuilds(dataDir);
   const buildDir = join(dataDir, `cluster-build-${process.pid}-${randomBytes(4).toString('hex')}`);
   try {
     await buildCluster(buildDir, options);
@@ -121,7 +121,8 @@ async function removeAbandonedBuilds(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = /^cluster-build-(\d+)-/.exec(name)?.[1];
     if (pid !== undefined && !isProcessAlive(Number(pid))) {
-      await rm(join(dataDir, name), { recursive: true, force: true });
+      // Its initdb may still be writing; then it goes the next time.
+      await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
 }

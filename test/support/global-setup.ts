@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
 
 declare module 'vitest' {
@@ -42,18 +42,9 @@ async function createTemplate(serverUrl: string, template: string): Promise<void
   );
   const url = new URL(serverUrl);
   url.pathname = `/${template}`;
-  await migrate(url.href);
+  await migrateDatabase(url.href);
   // Cloning is refused while anybody is connected to the original.
   await onServer(serverUrl, (sql) => sql`alter database ${sql(template)} with allow_connections false`);
-}
-
-async function migrate(url: string): Promise<void> {
-  const file = new URL('../../src/warehouse/migrate.ts', import.meta.url);
-  if (!existsSync(file)) return;
-  const { migrateDatabase } = (await import(file.href)) as {
-    migrateDatabase: (url: string) => Promise<unknown>;
-  };
-  await migrateDatabase(url);
 }
 
 async function dropDatabases(serverUrl: string, prefix: string): Promise<void> {
