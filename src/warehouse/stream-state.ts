@@ -80,7 +80,7 @@ export async function writeStreamState(
           checked_at_database: sql`clock_timestamp()`,
           fresh_for_ms: change.check.freshForMs,
         }),
-    ...(succeeded ? { last_success_at: sql`now()` } : {}),
+    ...(succeeded ? { last_success_at: sql`clock_timestamp()` } : {}),
   };
   if (Object.keys(values).length === 0) return;
   await db

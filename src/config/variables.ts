@@ -1,0 +1,107 @@
+/** Every environment variable: its default and what it takes. The README's table is tested against this list. */
+import { validate as isCron } from 'node-cron';
+import { z } from 'zod';
+
+/** Longest delay that a Node timer can wait, ms. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+
+const flag = z
+  .enum(['true', 'false', '1', '0', 'yes', 'no'])
+  .transform((value) => value === 'true' || value === '1' || value === 'yes');
+
+const cron = z
+  .string()
+  .refine((value) => value === 'off' || isCron(value))
+  .transform((value) => (value === 'off' ? null : value));
+
+const timezone = z.string().refine((value) => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+const url = (...protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+
+/** A variable; `secret` ones are never shown, not even in the error about a bad value. */
+function variable<T>(
+  schema: z.ZodType<T, string>,
+  expected: string,
+  options: { default?: string; secret?: true } = {},
+) {
+  return { schema, expected, ...options };
+}
+
+export const VARIABLES = {
+  SAFETY_BASE_URL: variable(
+    url('https:', 'http:'),
+    'an https:// URL without /v1, e.g. https://service.example.com',
+  ),
+  SAFETY_TOKEN: variable(z.string().regex(/^[\x21-\x7e]+$/), 'an API token: one line, no spaces', {
+    secret: true,
+  }),
+  SAFETY_ACCOUNT: variable(z.string().regex(/^[\w.@:-]{1,100}$/), '1 to 100 letters, digits or _ . @ : -', {
+    default: 'default',
+  }),
+  SAFETY_EQUIPMENT_TYPES: variable(
+    z.string().transform((value) =>
+      value
+        .split(',')
+        .map((type) => type.trim())
+        .filter((type) => type !== ''),
+    ),
+    'equipmentType_id values with commas between',
+    { default: '' },
+  ),
+  SAFETY_ALLOW_INSECURE_HTTP: variable(flag, 'true or false', { default: 'false' }),
+  DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
+    secret: true,
+  }),
+  SYNC_CRON: variable(cron, 'a cron expression of 5 or 6 fields, or off', { default: '*/15 * * * *' }),
+  SYNC_CRON_RESOURCES: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
+  SYNC_CRON_FOLLOWUPS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
+  SYNC_CRON_TRAINING_EMPLOYEE_STATUS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
+  SYNC_CRON_EQUIPMENTS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
+  SYNC_CRON_USERS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
+  SYNC_TIMEZONE: variable(timezone, 'a time zone such as Europe/Oslo', { default: 'UTC' }),
+  RECONCILE_CRON: variable(cron, 'a cron expression of 5 or 6 fields, or off', { default: '30 2 * * 0' }),
+  FOLLOWUPS_OVERLAP_MS: variable(wholeNumber(0, 365 * 24 * 3600 * 1000), 'ms, 0 to a year', {
+    default: '600000',
+  }),
+  API_CONCURRENCY: variable(wholeNumber(1, 100), 'a whole number from 1 to 100', { default: '4' }),
+  API_REQUESTS_PER_MINUTE: variable(wholeNumber(1, 1_000_000), 'a whole number from 1'),
+  REQUEST_TIMEOUT_MS: variable(wholeNumber(1, MAX_TIMER_MS), 'ms, from 1', { default: '60000' }),
+  RETRY_ATTEMPTS: variable(wholeNumber(0, 100), 'a whole number from 0 to 100', { default: '8' }),
+  RETRY_MIN_DELAY_MS: variable(wholeNumber(0, MAX_TIMER_MS), 'ms, from 0', { default: '1000' }),
+  RETRY_MAX_DELAY_MS: variable(wholeNumber(0, MAX_TIMER_MS), 'ms, from 0', { default: '60000' }),
+  MAX_DELETE_RATIO: variable(
+    z
+      .string()
+      .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
+      .transform(Number),
+    'a number from 0 to 1',
+    { default: '0.5' },
+  ),
+  HTTP_HOST: variable(z.string().regex(/^\S+$/), 'a host name or address', { default: '127.0.0.1' }),
+  HTTP_PORT: variable(wholeNumber(0, 65_535), 'a port, 0 to 65535', { default: '8080' }),
+  FRESHNESS_BUDGET_MINUTES: variable(wholeNumber(1, 1_000_000), 'minutes, from 1', { default: '60' }),
+  LOG_LEVEL: variable(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    'trace, debug, info, warn, error, fatal or silent',
+    { default: 'info' },
+  ),
+  LOG_FORMAT: variable(z.enum(['json', 'pretty']), 'json or pretty'),
+} as const;
+
+export type VariableName = keyof typeof VARIABLES;
+export type VariableValue<Name extends VariableName> = z.output<(typeof VARIABLES)[Name]['schema']>;

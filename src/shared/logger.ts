@@ -1,0 +1,44 @@
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import pretty from 'pino-pretty';
+
+export type { Logger } from 'pino';
+
+export interface LoggerOptions {
+  readonly level: string;
+  readonly format: 'json' | 'pretty';
+  /** Texts that must never be written: they are blotted out wherever they appear. */
+  readonly secrets: readonly string[];
+}
+
+const BLOT = '[secret]';
+
+/** Every spelling in which a secret can stand in a line: as it is, inside JSON, inside a URL. */
+function spellings(secret: string): string[] {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return [...new Set([secret, inJson, encodeURIComponent(secret)])].filter((text) => text.length >= 4);
+}
+
+/** Replaces secrets in a text that is about to be written. */
+export function createBlotter(secrets: readonly string[]): (text: string) => string {
+  const needles = secrets.flatMap(spellings);
+  return (text) => needles.reduce((line, needle) => line.replaceAll(needle, BLOT), text);
+}
+
+/** Logs go to stderr: stdout belongs to the answers of the command. */
+export function createLogger({ level, format, secrets }: LoggerOptions): Logger {
+  const blot = createBlotter(secrets);
+  const sink = { write: (line: string) => void process.stderr.write(blot(line)) };
+  if (format === 'json') {
+    return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
+  }
+  const stream = pretty({
+    colorize: process.stderr.hasColors?.() ?? false,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+    singleLine: true,
+    destination: { write: sink.write } as never,
+    sync: true,
+  });
+  return pino({ level, base: null }, stream);
+}

@@ -1,0 +1,97 @@
+import { createApiClient } from '../../src/api/client.ts';
+import { type Clock, systemClock } from '../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import type { SyncSettings } from '../../src/sync/extract.ts';
+import { type RunRequest, type RunResult, runStream } from '../../src/sync/run-stream.ts';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
+import { createTestDatabase } from './test-database.ts';
+
+export interface TestWorkerOptions {
+  readonly sandbox?: SandboxOptions;
+  readonly clock?: Clock;
+  readonly settings?: Partial<SyncSettings>;
+  readonly retryAttempts?: number;
+  readonly requestTimeoutMs?: number;
+}
+
+/** The worker's real code against a sandbox over HTTP and a database of its own. */
+export interface TestWorker {
+  readonly sandbox: Sandbox;
+  readonly databaseUrl: string;
+  readonly connection: Connection;
+  readonly settings: SyncSettings;
+  run(stream: StreamName, request?: Partial<RunRequest>): Promise<RunResult>;
+  /** All streams, in the worker's order. */
+  runAll(request?: Partial<RunRequest>): Promise<RunResult[]>;
+  query<Row = Record<string, unknown>>(text: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export const SMALL_SANDBOX = {
+  followups: 130,
+  employees: 40,
+  equipment: 60,
+  resources: 25,
+  users: 30,
+} as const;
+
+export async function createTestWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
+  const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
+  const database = await createTestDatabase();
+  const connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
+  const clock = options.clock ?? systemClock;
+  const api = createApiClient({
+    baseUrl: sandbox.url,
+    token: sandbox.token,
+    concurrency: 4,
+    requestsPerMinute: undefined,
+    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    retryAttempts: options.retryAttempts ?? 8,
+    retryMinDelayMs: 1,
+    retryMaxDelayMs: 20,
+    clock,
+    userAgent: 'safety-sync-test',
+  });
+  const settings: SyncSettings = {
+    accountId: 'default',
+    equipmentTypes: sandbox.equipmentTypes,
+    followupsOverlapMs: 600_000,
+    maxDeleteRatio: 0.5,
+    ...options.settings,
+  };
+  const run = (stream: StreamName, request: Partial<RunRequest> = {}) =>
+    runStream(
+      {
+        settings,
+        databaseUrl: database.url,
+        db: connection.db,
+        api,
+        clock,
+        owner: 'test',
+        signal: new AbortController().signal,
+        events: {},
+      },
+      { stream, kind: 'sync', trigger: 'manual', force: false, allowMassDelete: false, ...request },
+    );
+  return {
+    sandbox,
+    databaseUrl: database.url,
+    connection,
+    settings,
+    run,
+    async runAll(request) {
+      const results: RunResult[] = [];
+      for (const stream of STREAM_NAMES) results.push(await run(stream, request));
+      return results;
+    },
+    query: (text) => connection.query(text),
+    async close() {
+      await api.close();
+      await connection.close();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
