@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { Equipment, Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
+import type { TestClock } from './sandbox-ask.ts';
+
+const METHOD = 'equipments.list';
+const HOUR = 3_600_000;
+
+let sandbox: Sandbox;
+let clock: TestClock;
+beforeEach(async () => {
+  ({ sandbox, clock } = await createTestSandbox());
+});
+afterEach(() => sandbox.close());
+
+const list = (parameters: object): Promise<Equipment[]> =>
+  askList<Equipment>(sandbox, METHOD, 'equipments', parameters);
+const stored = (type: string): Equipment[] =>
+  [...sandbox.store.equipment.values()].filter((equipment) => equipment.equipmentType_id === type);
+
+describe('which equipment', () => {
+  it('the equipment of one type is returned, every item of it, and of no other type', async () => {
+    expect(sandbox.equipmentTypes).toHaveLength(4);
+    for (const type of sandbox.equipmentTypes) {
+      const found = await list({ equipmentType_id: type, service_type: 'all' });
+      expect(found).toEqual(stored(type));
+      expect(found).toHaveLength(12);
+    }
+  });
+
+  it('service_type in is the default: only in-service items; out: only others; all: both', async () => {
+    const type = '21';
+    sandbox.store.equipment.update(stored(type)[0]?.id ?? '', { isInService: false });
+    const inService = stored(type).filter((equipment) => equipment.isInService);
+    const outOfService = stored(type).filter((equipment) => !equipment.isInService);
+    expect(outOfService.length).toBeGreaterThan(0);
+    expect(await list({ equipmentType_id: type })).toEqual(inService);
+    expect(await list({ equipmentType_id: type, service_type: 'in' })).toEqual(inService);
+    expect(await list({ equipmentType_id: type, service_type: 'out' })).toEqual(outOfService);
+    expect(await list({ equipmentType_id: type, service_type: 'all' })).toHaveLength(12);
+  });
+
+  it('an unknown equipment type is content_not_found; a known one without equipment is an empty list', async () => {
+    expect(await errorOf(sandbox, METHOD, { equipmentType_id: '99' })).toBe('content_not_found');
+    sandbox.store.metafields.set('99', []);
+    expect(await list({ equipmentType_id: '99' })).toEqual([]);
+  });
+});
+
+describe('what is told', () => {
+  it('columns names the fields to return; without it all are returned', async () => {
+    const columns = ['id', 'serialNumber', 'created', 'status', 'schedules'];
+    for (const equipment of await list({ equipmentType_id: '21', columns })) {
+      expect(Object.keys(equipment).sort()).toEqual([...columns].sort());
+    }
+    const [full] = await list({ equipmentType_id: '21' });
+    expect(Object.keys(full ?? {})).toEqual(
+      expect.arrayContaining([...columns, 'metavalues', 'notes', 'parent_id']),
+    );
+  });
+
+  it('empty metavalues are omitted, and appear as NULL with include_null_metavalues', async () => {
+    const id = stored('21')[0]?.id ?? '';
+    sandbox.store.equipment.update(id, { isInService: true, metavalues: { '3102': 'SK21 LFT' } });
+    const metavalues = async (parameters: object): Promise<unknown> =>
+      (await list({ equipmentType_id: '21', ...parameters })).find((equipment) => equipment.id === id)
+        ?.metavalues;
+    expect(await metavalues({})).toEqual({ '3102': 'SK21 LFT' });
+    expect(await metavalues({ include_null_metavalues: false })).toEqual({ '3102': 'SK21 LFT' });
+    expect(await metavalues({ include_null_metavalues: true })).toEqual({
+      '3101': 'NULL',
+      '3102': 'SK21 LFT',
+      '3103': 'NULL',
+    });
+  });
+
+  it('metavalues are an empty object when there are none', async () => {
+    const id = stored('21')[0]?.id ?? '';
+    sandbox.store.equipment.update(id, { isInService: true, metavalues: {} });
+    const found = (await list({ equipmentType_id: '21' })).find((equipment) => equipment.id === id);
+    expect(found?.metavalues).toEqual({});
+  });
+});
+
+describe('statuses', () => {
+  const statusOf = async (id: string): Promise<unknown> => {
+    const found = (await list({ equipmentType_id: '21', service_type: 'all' })).find(
+      (item) => item.id === id,
+    );
+    return [found?.status, found?.schedules.map((schedule) => schedule.status)];
+  };
+
+  it('when any schedule is expired, the equipment is expired; statuses follow the clock of the service', async () => {
+    const id = stored('21')[0]?.id ?? '';
+    const schedule = { status: 'uptodate', lastCompletedOn: NOON - HOUR };
+    sandbox.store.equipment.update(id, {
+      schedules: [
+        { ...schedule, schedule_id: '501', expiringOn: NOON + HOUR, expiresOn: NOON + 2 * HOUR },
+        { ...schedule, schedule_id: '502', expiringOn: NOON + 9 * HOUR, expiresOn: NOON + 10 * HOUR },
+        { ...schedule, schedule_id: '503', expiringOn: null, expiresOn: null, lastCompletedOn: null },
+      ],
+    });
+    expect(await statusOf(id)).toEqual(['uptodate', ['uptodate', 'uptodate', 'uptodate']]);
+    clock.now = NOON + HOUR;
+    expect(await statusOf(id)).toEqual(['expiring', ['expiring', 'uptodate', 'uptodate']]);
+    clock.now = NOON + 2 * HOUR;
+    expect(await statusOf(id)).toEqual(['expired', ['expired', 'uptodate', 'uptodate']]);
+    clock.now = NOON + 9 * HOUR;
+    expect(await statusOf(id)).toEqual(['expired', ['expired', 'expiring', 'uptodate']]);
+  });
+
+  it('the rule holds for all generated equipment, and all three statuses occur', async () => {
+    const statuses = new Set<string>();
+    for (const type of sandbox.equipmentTypes) {
+      for (const equipment of await list({ equipmentType_id: type, service_type: 'all' })) {
+        statuses.add(equipment.status);
+        const isExpired = equipment.schedules.some((schedule) => schedule.status === 'expired');
+        expect(equipment.status === 'expired').toBe(isExpired);
+      }
+    }
+    expect([...statuses].sort()).toEqual(['expired', 'expiring', 'uptodate']);
+  });
+
+  it('a record put as it is keeps the status it was given', async () => {
+    const [first] = stored('21');
+    sandbox.store.equipment.put({ ...first, id: 'odd', status: 'quarantined' });
+    expect((await statusOf('odd')) as unknown[]).toContain('quarantined');
+  });
+});
+
+describe('parameters', () => {
+  it('equipmentType_id is required', async () => {
+    expect(await errorOf(sandbox, METHOD)).toBe('parameter_missing');
+  });
+
+  it.each([
+    ['equipmentType_id', [21, null, ['21']]],
+    ['service_type', ['IN', '', 'both', null, true]],
+    ['columns', ['id', ['id', 'colour'], [1], null]],
+    ['include_null_metavalues', ['true', 1, null]],
+  ] as [string, unknown[]][])('%s refuses what it does not allow', async (parameter, values) => {
+    for (const value of values) {
+      const error = await errorOf(sandbox, METHOD, { equipmentType_id: '21', [parameter]: value });
+      expect([value, error]).toEqual([value, 'parameter_invalid']);
+    }
+  });
+});
+
+describe('long lists', () => {
+  it('a type with thousands of items is answered in pieces, and is complete', async () => {
+    const { sandbox: large } = await createTestSandbox({ size: { equipment: 20_000, followups: 0 } });
+    const { body, headers } = await ask(large, METHOD, { equipmentType_id: '22', service_type: 'all' });
+    expect(headers.get('transfer-encoding')).toBe('chunked');
+    expect(body['equipments']).toHaveLength(5000);
+    const pretty = await ask(large, METHOD, { equipmentType_id: '22', service_type: 'all', pretty: true });
+    expect(pretty.body).toEqual(body);
+    await large.close();
+  });
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
+import type { TestClock } from './sandbox-ask.ts';
+
+let sandbox: Sandbox;
+let clock: TestClock;
+let all: Followup[];
+beforeAll(async () => {
+  ({ sandbox, clock } = await createTestSandbox());
+  all = [...sandbox.store.followups.values()];
+});
+afterAll(() => sandbox.close());
+
+const list = (parameters: object = {}): Promise<Followup[]> =>
+  askList<Followup>(sandbox, 'followups.list', 'followups', parameters);
+const ids = (followups: readonly Followup[]): string[] => followups.map((followup) => followup.id);
+const sortedIds = (followups: readonly Followup[]): string[] => ids(followups).sort();
+
+describe('order and pages', () => {
+  it('follow-ups are sorted newest to oldest by creation', async () => {
+    const created = (await list({ limit: 500 })).map((followup) => followup.created_on);
+    expect(created).toHaveLength(240);
+    expect(created).toEqual([...created].sort((a, b) => b - a));
+  });
+
+  it('ties in creation keep one order from request to request', async () => {
+    const first = await list({ limit: 500 });
+    expect(new Set(first.map((followup) => followup.created_on)).size).toBeLessThan(first.length);
+    expect(ids(await list({ limit: 500 }))).toEqual(ids(first));
+  });
+
+  it('a page has 100 follow-ups when no limit is given', async () => {
+    expect(await list()).toHaveLength(100);
+  });
+
+  it('paging.total counts all matching follow-ups and last_page is the highest page that has results', async () => {
+    const { body } = await ask(sandbox, 'followups.list', { limit: 50 });
+    expect(body['paging']).toEqual({ total: 240, last_page: 5 });
+    expect(await list({ limit: 50, page: 5 })).toHaveLength(40);
+    const exact = await ask(sandbox, 'followups.list', { limit: 60 });
+    expect(exact.body['paging']).toEqual({ total: 240, last_page: 4 });
+  });
+
+  it('the pages together are the whole list, each record once, and page 1 is the default', async () => {
+    const pages: Followup[] = [];
+    for (let page = 1; page <= 4; page += 1) pages.push(...(await list({ limit: 70, page })));
+    expect(ids(pages)).toEqual(ids(await list({ limit: 500 })));
+    expect(ids(await list({ limit: 70 }))).toEqual(ids(pages.slice(0, 70)));
+  });
+
+  it('a page beyond last_page is parameter_invalid', async () => {
+    expect(await errorOf(sandbox, 'followups.list', { limit: 100, page: 4 })).toBe('parameter_invalid');
+  });
+
+  it('the first page of nothing is an empty list', async () => {
+    const { body } = await ask(sandbox, 'followups.list', { form_id: 1 });
+    expect(body).toEqual({ ok: true, paging: { total: 0, last_page: 0 }, followups: [] });
+    expect(await errorOf(sandbox, 'followups.list', { form_id: 1, page: 2 })).toBe('parameter_invalid');
+  });
+});
+
+describe('filters', () => {
+  it('status all and no status give all follow-ups', async () => {
+    expect(ids(await list({ limit: 500, status: 'all' }))).toEqual(ids(await list({ limit: 500 })));
+  });
+
+  it('status open gives only pending follow-ups, closed only completed ones', async () => {
+    const open = await list({ limit: 500, status: 'open' });
+    const closed = await list({ limit: 500, status: 'closed' });
+    expect(sortedIds(open)).toEqual(sortedIds(all.filter((followup) => followup.open)));
+    expect(sortedIds(closed)).toEqual(sortedIds(all.filter((followup) => !followup.open)));
+  });
+
+  it('status overdue gives pending follow-ups whose due day is over by the clock of the service', async () => {
+    const expected = all.filter((followup) => followup.open && (followup.due ?? 99_999_999) < 20260302);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(sortedIds(await list({ limit: 500, status: 'overdue' }))).toEqual(sortedIds(expected));
+    clock.now = NOON + 30 * 86_400_000;
+    const later = all.filter((followup) => followup.open && (followup.due ?? 99_999_999) < 20260401);
+    expect(later.length).toBeGreaterThan(expected.length);
+    expect(sortedIds(await list({ limit: 500, status: 'overdue' }))).toEqual(sortedIds(later));
+    clock.now = NOON;
+  });
+
+  it('a follow-up is not overdue on the day it is due', async () => {
+    sandbox.store.followups.put({ ...all[0], id: 'due-today', open: true, due: 20260302 });
+    sandbox.store.followups.put({ ...all[0], id: 'due-yesterday', open: true, due: 20260301 });
+    const overdue = ids(await list({ limit: 500, status: 'overdue' }));
+    expect(overdue).toContain('due-yesterday');
+    expect(overdue).not.toContain('due-today');
+    sandbox.store.followups.delete('due-today');
+    sandbox.store.followups.delete('due-yesterday');
+  });
+
+  it.each([
+    ['form_id', 'form_id'],
+    ['response_id', 'response_id'],
+    ['observer_id', 'm_observer_id'],
+    ['assignee_id', 'm_assignee_id'],
+  ] as const)('%s filters by %s', async (parameter, field) => {
+    const value = all[17]?.[field];
+    const expected = all.filter((followup) => followup[field] === value);
+    expect(sortedIds(await list({ limit: 500, [parameter]: value }))).toEqual(sortedIds(expected));
+  });
+
+  it.each([
+    ['created_before', 'created_on'],
+    ['created_after', 'created_on'],
+    ['updated_before', 'updated_on'],
+    ['updated_after', 'updated_on'],
+  ] as const)('%s leaves out the moment itself', async (parameter, field) => {
+    const moment = all[120]?.[field] ?? 0;
+    const expected = all.filter((followup) =>
+      parameter.endsWith('before') ? followup[field] < moment : followup[field] > moment,
+    );
+    expect(expected.length).toBeGreaterThan(20);
+    const found = await list({ limit: 500, [parameter]: moment });
+    expect(sortedIds(found)).toEqual(sortedIds(expected));
+    const created = found.map((followup) => followup.created_on);
+    expect(created).toEqual([...created].sort((a, b) => b - a));
+  });
+
+  it('all filters can be combined', async () => {
+    const moment = all[60]?.created_on ?? 0;
+    const assignees = all.filter((followup) => followup.created_on > moment && !followup.open);
+    const assignee = assignees[0]?.m_assignee_id;
+    const updatedBefore = NOON - 1000;
+    const expected = assignees.filter(
+      (followup) => followup.m_assignee_id === assignee && followup.updated_on < updatedBefore,
+    );
+    const found = await list({
+      limit: 500,
+      status: 'closed',
+      assignee_id: assignee,
+      created_after: moment,
+      updated_before: updatedBefore,
+    });
+    expect(sortedIds(found)).toEqual(sortedIds(expected));
+  });
+});
+
+describe('parameters', () => {
+  it.each([
+    ['form_id', ['1201', null, true, []]],
+    ['limit', [0, -1, 501, 1.5, '100', null]],
+    ['page', [0, -1, 1.5, '1', null]],
+    ['status', ['closing', '', 'OPEN', 1, null]],
+    ['observer_id', [10001, null, []]],
+    ['assignee_id', [10001, null]],
+    ['response_id', ['400000', null]],
+    ['created_before', ['1700000000000', null, '2026-01-01']],
+    ['created_after', ['1700000000000', null]],
+    ['updated_before', ['1700000000000', null]],
+    ['updated_after', ['1700000000000', null]],
+  ] as [string, unknown[]][])('%s refuses what it does not allow', async (parameter, values) => {
+    for (const value of values) {
+      const error = await errorOf(sandbox, 'followups.list', { [parameter]: value });
+      expect([value, error]).toEqual([value, 'parameter_invalid']);
+    }
+  });
+
+  it('limit may be 1 and 500', async () => {
+    expect(await list({ limit: 1 })).toHaveLength(1);
+    expect((await list({ limit: 500 })).length).toBe(240);
+  });
+});
+
+describe('records', () => {
+  it('a completed follow-up has resolved_on and m_completer_id, a pending one has neither', () => {
+    for (const followup of all) {
+      expect(Object.hasOwn(followup, 'resolved_on')).toBe(!followup.open);
+      expect(Object.hasOwn(followup, 'm_completer_id')).toBe(!followup.open);
+    }
+  });
+
+  it('messages are oldest first, and nothing is from the future', () => {
+    for (const followup of all) {
+      const dates = followup.messages.map((message) => message.date);
+      expect(dates).toEqual([...dates].sort((a, b) => a - b));
+      expect(followup.created_on).toBeLessThanOrEqual(followup.updated_on);
+      expect(followup.updated_on).toBeLessThanOrEqual(NOON);
+      expect(dates.at(-1) ?? 0).toBeLessThanOrEqual(followup.updated_on);
+    }
+  });
+
+  it('the assignee is whom the last reassigning message names', () => {
+    const reassigned = all.filter((followup) => followup.messages.some((message) => message.m_reassignee_id));
+    expect(reassigned.length).toBeGreaterThan(10);
+    for (const followup of reassigned) {
+      const last = followup.messages.findLast((message) => message.m_reassignee_id !== undefined);
+      expect(followup.m_assignee_id).toBe(last?.m_reassignee_id);
+    }
+  });
+});

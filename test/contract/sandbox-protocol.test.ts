@@ -1,0 +1,274 @@
+import { request as httpRequest } from 'node:http';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { errorConditions } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, answered, ask, createTestSandbox, errorOf, get, post } from './sandbox-ask.ts';
+
+const methods: [string, object][] = [
+  ['resources.list', {}],
+  ['followups.list', {}],
+  ['training-employee-status.list', {}],
+  ['equipments.list', { equipmentType_id: '21' }],
+  ['users.info', { user: '10001' }],
+];
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  ({ sandbox } = await createTestSandbox());
+  sandbox.store.users.put({ id: '10001', name: 'Ada Byron' });
+});
+afterAll(() => sandbox.close());
+
+describe('requests', () => {
+  it.each(methods)('%s accepts GET and POST, and answers both alike', async (method, parameters) => {
+    const request = { token: sandbox.token, ...parameters };
+    const posted = await post(sandbox, method, request);
+    const got = await get(sandbox, method, request);
+    expect(posted.body['ok']).toBe(true);
+    expect(got.text).toBe(posted.text);
+  });
+
+  it('a GET carries the request object as JSON in the query string, URL-encoded where needed', async () => {
+    const { hostname, port } = new URL(sandbox.url);
+    const status = await new Promise<string>((resolve, reject) => {
+      const path = `/v1/users.info?{"token":"${sandbox.token}","user":10001}`;
+      httpRequest({ hostname, port, path }, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.on('end', () => resolve(text));
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(JSON.parse(status)).toEqual({ ok: true, user: { id: '10001', name: 'Ada Byron' } });
+  });
+
+  it('a plus sign in a query string is a plus sign', async () => {
+    sandbox.store.users.put({ id: 'a+b c', name: 'Plus' });
+    const { body } = await get(sandbox, 'users.info', `{"token":"${sandbox.token}","user":"a+b%20c"}`);
+    expect(body['user']).toEqual({ id: 'a+b c', name: 'Plus' });
+  });
+
+  it('pretty adds white space to the response JSON and nothing else; its default is false', async () => {
+    const plain = await ask(sandbox, 'followups.list');
+    const unpretty = await ask(sandbox, 'followups.list', { pretty: false });
+    const pretty = await ask(sandbox, 'followups.list', { pretty: true });
+    expect(plain.text).not.toMatch(/\n/);
+    expect(unpretty.text).toBe(plain.text);
+    expect(pretty.text).toMatch(/\n {2}"paging"/);
+    expect(pretty.body).toEqual(plain.body);
+  });
+
+  it('pretty holds for errors too', async () => {
+    const { text } = await post(sandbox, 'followups.list', { token: 'wrong', pretty: true });
+    expect(text).toMatch(/\n/);
+  });
+});
+
+describe('responses', () => {
+  it('every response carries an alphanumeric SVC-Request-ID of its own and a numeric SVC-Response-Time', async () => {
+    const answers = await Promise.all([
+      ask(sandbox, 'resources.list'),
+      ask(sandbox, 'followups.list'),
+      ask(sandbox, 'no.such.method'),
+      post(sandbox, 'resources.list', 'not json'),
+      post(sandbox, 'resources.list', {}),
+    ]);
+    const ids = answers.map((answer) => answer.headers.get('svc-request-id') ?? '');
+    for (const id of ids) expect(id).toMatch(/^[0-9a-zA-Z]+$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const answer of answers) expect(answer.headers.get('svc-response-time')).toMatch(/^\d+(\.\d+)?$/);
+  });
+
+  it('the log of requests names the SVC-Request-ID that was sent', async () => {
+    const { headers } = await ask(sandbox, 'resources.list');
+    expect(sandbox.requests.at(-1)?.requestId).toBe(headers.get('svc-request-id'));
+  });
+
+  it('the Date header tells the time of the service, not of this machine', async () => {
+    const { headers } = await ask(sandbox, 'resources.list');
+    expect(Date.parse(headers.get('date') ?? '')).toBe(NOON);
+  });
+
+  it('an error is ok=false, an identifier and a description, with HTTP status 200', async () => {
+    const { status, body, headers } = await ask(sandbox, 'followups.list', { limit: 501 });
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(body).toEqual({
+      ok: false,
+      error: 'parameter_invalid',
+      description: 'limit: expected a whole number from 1 to 500',
+    });
+  });
+});
+
+describe('errors', () => {
+  it('api_method_not_found: the URL matches no method', async () => {
+    for (const path of [
+      '/v1/followups.delete',
+      '/v2/followups.list',
+      '/followups.list',
+      '/',
+      '/v1/followups.list/',
+    ]) {
+      const { status, body } = await answered(
+        await fetch(`${sandbox.url}${path}`, {
+          method: 'POST',
+          body: JSON.stringify({ token: sandbox.token }),
+        }),
+      );
+      expect([path, status, body['ok'], body['error']]).toEqual([path, 200, false, 'api_method_not_found']);
+    }
+  });
+
+  it.each(['PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
+    'request_method_invalid: the HTTP method %s is not GET or POST',
+    async (httpMethod) => {
+      const response = await fetch(`${sandbox.url}/v1/resources.list`, { method: httpMethod });
+      const { status, body } = await answered(response);
+      expect([status, body['error']]).toEqual([200, 'request_method_invalid']);
+    },
+  );
+
+  it.each(['', 'token=x', '[]', 'null', '"text"', '7', '{"token":', '{token:"x"}'])(
+    'request_data_invalid: a POST with the body <%s> has no valid JSON request object',
+    async (text) => {
+      const { status, body } = await post(sandbox, 'resources.list', text);
+      expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
+    },
+  );
+
+  it.each(['', 'token=x', '%7B', '%zz', '[]'])(
+    'request_data_invalid: a GET with the query <%s> has no valid JSON request object',
+    async (query) => {
+      const { status, body } = await get(sandbox, 'resources.list', query);
+      expect([status, body['error']]).toEqual([200, 'request_data_invalid']);
+    },
+  );
+
+  it('a POST is not helped by a query string: its request object is the body', async () => {
+    const query = encodeURIComponent(JSON.stringify({ token: sandbox.token }));
+    const response = await fetch(`${sandbox.url}/v1/resources.list?${query}`, { method: 'POST', body: '{}' });
+    expect((await answered(response)).body['error']).toBe('token_missing');
+  });
+
+  it('token_missing: no token was included', async () => {
+    expect((await post(sandbox, 'resources.list', {})).body['error']).toBe('token_missing');
+    expect((await post(sandbox, 'resources.list', { token: '' })).body['error']).toBe('token_missing');
+  });
+
+  it('token_invalid: token not found or invalid', async () => {
+    expect((await post(sandbox, 'resources.list', { token: 'other' })).body['error']).toBe('token_invalid');
+    expect((await post(sandbox, 'resources.list', { token: 7 })).body['error']).toBe('token_invalid');
+  });
+
+  it.each([
+    ['inactive', 'token_inactive'],
+    ['without-permission', 'token_permission'],
+    ['account-inactive', 'account_inactive'],
+  ] as const)(
+    'a token that becomes %s is answered %s by every method until it is active again',
+    async (state, id) => {
+      sandbox.access.set(state);
+      for (const [method, parameters] of methods) {
+        const { status, body } = await ask(sandbox, method, parameters);
+        expect([method, status, body['error']]).toEqual([method, 200, id]);
+      }
+      sandbox.access.set('active');
+      expect((await ask(sandbox, 'resources.list')).body['ok']).toBe(true);
+    },
+  );
+
+  it('a revoked token is token_invalid, and its successor is taken', async () => {
+    sandbox.access.set('active', 'successor');
+    sandbox.access.revoke();
+    expect(await errorOf(sandbox, 'resources.list')).toBe('token_invalid');
+    expect((await post(sandbox, 'resources.list', { token: 'successor' })).body['ok']).toBe(true);
+    sandbox.access.set('active');
+  });
+
+  it.each(methods)(
+    'parameter_unexpected: %s refuses a parameter it does not support',
+    async (method, parameters) => {
+      expect(await errorOf(sandbox, method, { ...parameters, colour: 'red' })).toBe('parameter_unexpected');
+    },
+  );
+
+  it.each(methods)('parameter_invalid: %s wants pretty to be a boolean', async (method, parameters) => {
+    for (const pretty of ['true', 1, null]) {
+      expect(await errorOf(sandbox, method, { ...parameters, pretty })).toBe('parameter_invalid');
+    }
+  });
+
+  it('parameter_missing: a required parameter is absent', async () => {
+    expect(await errorOf(sandbox, 'equipments.list')).toBe('parameter_missing');
+    expect(await errorOf(sandbox, 'users.info')).toBe('parameter_missing');
+  });
+
+  it('content_not_found: the requested content was not found', async () => {
+    expect(await errorOf(sandbox, 'users.info', { user: 'nobody' })).toBe('content_not_found');
+    expect(await errorOf(sandbox, 'equipments.list', { equipmentType_id: 'none' })).toBe('content_not_found');
+  });
+
+  it('a token that is refused learns nothing about its parameters', async () => {
+    const { body } = await post(sandbox, 'followups.list', { token: 'other', limit: -1 });
+    expect(body['error']).toBe('token_invalid');
+  });
+
+  it('every error identifier of the specification can be had, and no other', async () => {
+    const specified = [
+      'account_inactive',
+      'api_method_not_found',
+      'content_not_found',
+      'parameter_invalid',
+      'parameter_missing',
+      'parameter_unexpected',
+      'rate_limit_exceeded',
+      'request_data_invalid',
+      'request_method_invalid',
+      'server_error',
+      'token_inactive',
+      'token_invalid',
+      'token_missing',
+      'token_permission',
+    ] as const;
+    expect(Object.keys(errorConditions).sort()).toEqual([...specified]);
+    for (const error of specified) {
+      sandbox.faults.script([{ kind: 'error', error }]);
+      const { status, body } = await ask(sandbox, 'resources.list');
+      expect([status, body['ok'], body['error']]).toEqual([200, false, error]);
+    }
+  });
+});
+
+describe('the log of requests', () => {
+  it('tells method and parameters, and of the token only that there was one', async () => {
+    await ask(sandbox, 'followups.list', { limit: 3, status: 'open' });
+    expect(sandbox.requests.at(-1)).toMatchObject({
+      at: NOON,
+      httpMethod: 'POST',
+      method: 'followups.list',
+      params: { limit: 3, status: 'open' },
+      token: 'present',
+      outcome: 'ok',
+      fault: null,
+      records: 3,
+    });
+    expect(JSON.stringify(sandbox.requests)).not.toContain(sandbox.token);
+  });
+
+  it('names the error a request was answered with', async () => {
+    await post(sandbox, 'resources.list', {});
+    expect(sandbox.requests.at(-1)).toMatchObject({ token: 'absent', outcome: 'token_missing', records: 0 });
+  });
+
+  it('forgets the oldest requests instead of growing for ever', async () => {
+    const { sandbox: busy } = await createTestSandbox({ requestLogSize: 20 });
+    for (let count = 0; count < 50; count += 1) await ask(busy, 'users.info', { user: 1 });
+    expect(busy.requests.length).toBeLessThanOrEqual(22);
+    expect(busy.requests.at(-1)?.number).toBe(50);
+    await busy.close();
+  });
+});

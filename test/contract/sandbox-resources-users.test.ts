@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Resource, Sandbox } from '../../src/sandbox/index.ts';
+import { ask, askList, createTestSandbox, errorOf, get } from './sandbox-ask.ts';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  ({ sandbox } = await createTestSandbox());
+});
+afterAll(() => sandbox.close());
+
+describe('resources.list', () => {
+  it('returns every resource in one answer, without paging', async () => {
+    const { body } = await ask(sandbox, 'resources.list');
+    expect(Object.keys(body)).toEqual(['ok', 'resources']);
+    expect(body['resources']).toEqual([...sandbox.store.resources.values()]);
+  });
+
+  it('takes no parameters but token and pretty', async () => {
+    for (const parameter of ['page', 'limit', 'category_id']) {
+      expect(await errorOf(sandbox, 'resources.list', { [parameter]: 1 })).toBe('parameter_unexpected');
+    }
+  });
+
+  it('versions are ordered newest first; the file is null for a link and the link empty for a file', async () => {
+    const resources = await askList<Resource>(sandbox, 'resources.list', 'resources');
+    const versions = resources.flatMap((resource) => resource.versions);
+    expect(new Set(versions.map((version) => version.type))).toEqual(new Set(['file', 'link']));
+    for (const version of versions) {
+      if (version.type === 'link') {
+        expect(version.file).toBeNull();
+        expect(version.link).toMatch(/^https:/);
+      } else {
+        expect(version.file).toMatch(/\.pdf$/);
+        expect(version.link).toBe('');
+      }
+    }
+    for (const resource of resources) {
+      const created = resource.versions.map((version) => version.created);
+      expect(created).toEqual([...created].sort((a, b) => b - a));
+    }
+    expect(resources.some((resource) => resource.versions.length > 1)).toBe(true);
+  });
+});
+
+describe('users.info', () => {
+  it('gives id and name for a user given as a number or as text', async () => {
+    const expected = { ok: true, user: { id: '10003', name: sandbox.store.users.get('10003')?.name } };
+    expect((await ask(sandbox, 'users.info', { user: 10003 })).body).toEqual(expected);
+    expect((await ask(sandbox, 'users.info', { user: '10003' })).body).toEqual(expected);
+    expect((await get(sandbox, 'users.info', { token: sandbox.token, user: 10003 })).body).toEqual(expected);
+  });
+
+  it('knows everyone that a follow-up, an employee or a piece of equipment names', () => {
+    const { users, followups, employees, equipment } = sandbox.store;
+    for (const followup of followups.values()) {
+      expect(users.has(followup.m_observer_id)).toBe(true);
+      expect(users.has(followup.m_assignee_id)).toBe(true);
+      for (const message of followup.messages) expect(users.has(message.m_user_id)).toBe(true);
+    }
+    for (const id of employees.keys()) expect(users.has(id)).toBe(true);
+    for (const item of equipment.values())
+      expect(item.assignedUsers_id.every((id) => users.has(id))).toBe(true);
+  });
+
+  it('refuses a user that is neither a number nor text', async () => {
+    for (const user of [null, true, ['10003'], '']) {
+      expect(await errorOf(sandbox, 'users.info', { user })).toBe('parameter_invalid');
+    }
+  });
+
+  it('can be a method that this service does not have', async () => {
+    sandbox.readings.usersInfo = 'not-offered';
+    expect(await errorOf(sandbox, 'users.info', { user: 10003 })).toBe('api_method_not_found');
+    sandbox.readings.usersInfo = 'offered';
+  });
+});

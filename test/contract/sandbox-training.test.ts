@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { Employee, Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
+import type { TestClock } from './sandbox-ask.ts';
+
+const METHOD = 'training-employee-status.list';
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+let sandbox: Sandbox;
+let clock: TestClock;
+beforeEach(async () => {
+  ({ sandbox, clock } = await createTestSandbox());
+});
+afterEach(() => sandbox.close());
+
+const list = (parameters: object = {}): Promise<Employee[]> =>
+  askList<Employee>(sandbox, METHOD, 'employees', parameters);
+const lastUpdated = async (): Promise<unknown> => (await ask(sandbox, METHOD)).body['last_updated'];
+
+function plant(id: string, completions: Employee['last_completed'], required: number[]): void {
+  sandbox.store.employees.putLiving({
+    status: 'unassigned',
+    m_user_id: id,
+    percent_complete: 0,
+    incomplete_training_ids: required,
+    complete_training_ids: [],
+    last_completed: completions,
+  });
+}
+
+describe('the 15-minute cache', () => {
+  it('last_updated is when the results were calculated', async () => {
+    expect(await lastUpdated()).toBe(NOON);
+  });
+
+  it('results are the same for 15 minutes, whatever happens meanwhile, and new after that', async () => {
+    const before = await ask(sandbox, METHOD);
+    sandbox.store.employees.update('10003', { incomplete_training_ids: [399] });
+    sandbox.store.employees.delete([...sandbox.store.employees.keys()][5] ?? '');
+    clock.now = NOON + 15 * MINUTE - 1;
+    expect((await ask(sandbox, METHOD)).text).toBe(before.text);
+    clock.now = NOON + 15 * MINUTE;
+    const after = await ask(sandbox, METHOD);
+    expect(after.body['last_updated']).toBe(NOON + 15 * MINUTE);
+    expect(after.body['employees']).toHaveLength(39);
+  });
+
+  it('all pages of one calculation are cut from one frozen result', async () => {
+    const first = await list({ limit: 15 });
+    for (const key of [...sandbox.store.employees.keys()].slice(0, 20)) sandbox.store.employees.delete(key);
+    clock.now = NOON + 5 * MINUTE;
+    const rest = [...(await list({ limit: 15, page: 2 })), ...(await list({ limit: 15, page: 3 }))];
+    expect([...first, ...rest]).toHaveLength(40);
+    expect(await lastUpdated()).toBe(NOON);
+  });
+
+  it('a calculation can be forced, also one whose time lies back', async () => {
+    await lastUpdated();
+    clock.now = NOON + MINUTE;
+    sandbox.store.recalculateTraining();
+    expect(await lastUpdated()).toBe(NOON + MINUTE);
+    sandbox.store.recalculateTraining(NOON - MINUTE);
+    expect(await lastUpdated()).toBe(NOON - MINUTE);
+  });
+
+  it('the time it is kept is an option', async () => {
+    const { sandbox: quick, clock: time } = await createTestSandbox({ cacheMs: 1000 });
+    await ask(quick, METHOD);
+    time.now += 1000;
+    expect((await ask(quick, METHOD)).body['last_updated']).toBe(NOON + 1000);
+    await quick.close();
+  });
+});
+
+describe('statuses', () => {
+  const valid = { date_number: 20260101, expiresOn: 20270101, startsExpiringOn: 20261201, is_required: true };
+
+  it('an employee is incomplete, expiring, active or unassigned', async () => {
+    const statuses = new Set((await list()).map((employee) => employee.status));
+    expect([...statuses].sort()).toEqual(['active', 'expiring', 'incomplete', 'unassigned']);
+  });
+
+  it('percentages of 0, of 100 and in between are given, with the lists they come from', async () => {
+    const employees = await list();
+    const percents = employees.map((employee) => employee.percent_complete);
+    expect(percents).toContain(0);
+    expect(percents).toContain(100);
+    expect(percents.some((percent) => !Number.isInteger(percent))).toBe(true);
+    for (const employee of employees) {
+      const { complete_training_ids: complete, incomplete_training_ids: incomplete } = employee;
+      const required = complete.length + incomplete.length;
+      expect(employee.percent_complete).toBe(required === 0 ? 0 : (complete.length / required) * 100);
+    }
+  });
+
+  it('a training that runs out makes its employee expiring and then incomplete', async () => {
+    plant(
+      'e1',
+      [
+        {
+          id: 301,
+          date_number: 20250101,
+          expiresOn: 20260310,
+          startsExpiringOn: 20260305,
+          is_required: true,
+        },
+      ],
+      [301],
+    );
+    const statusOn = async (now: number): Promise<unknown> => {
+      clock.now = now;
+      sandbox.store.recalculateTraining();
+      const [employee] = await list({ m_user_ids: ['e1'] });
+      return [employee?.status, employee?.percent_complete, employee?.incomplete_training_ids];
+    };
+    expect(await statusOn(NOON)).toEqual(['active', 100, []]);
+    expect(await statusOn(NOON + 3 * DAY)).toEqual(['expiring', 100, []]);
+    expect(await statusOn(NOON + 8 * DAY)).toEqual(['expiring', 100, []]);
+    expect(await statusOn(NOON + 9 * DAY)).toEqual(['incomplete', 0, [301]]);
+  });
+
+  it('who has no required training is unassigned', async () => {
+    plant('e2', [{ ...valid, id: 301, is_required: false }], []);
+    const [employee] = await list({ m_user_ids: ['e2'] });
+    expect(employee).toMatchObject({ status: 'unassigned', percent_complete: 0, last_completed: [] });
+  });
+});
+
+describe('parameters', () => {
+  const valid = { date_number: 20260101, expiresOn: null, startsExpiringOn: null };
+
+  it('include_all_completions: without it last_completed covers only required trainings, and no is_required', async () => {
+    plant(
+      'e3',
+      [
+        { ...valid, id: 301, is_required: true },
+        { ...valid, id: 302, is_required: false },
+      ],
+      [301],
+    );
+    const m_user_ids = ['e3'];
+    for (const parameters of [{ m_user_ids }, { m_user_ids, include_all_completions: false }]) {
+      const [employee] = await list(parameters);
+      expect(employee?.last_completed).toEqual([{ ...valid, id: 301 }]);
+    }
+    const [employee] = await list({ m_user_ids, include_all_completions: true });
+    expect(employee?.last_completed).toEqual([
+      { ...valid, id: 301, is_required: true },
+      { ...valid, id: 302, is_required: false },
+    ]);
+  });
+
+  it('with include_all_completions every entry has is_required', async () => {
+    const entries = (await list({ include_all_completions: true })).flatMap(
+      (employee) => employee.last_completed,
+    );
+    expect(entries.every((entry) => typeof entry.is_required === 'boolean')).toBe(true);
+    expect(entries.some((entry) => entry.expiresOn === null && entry.startsExpiringOn === null)).toBe(true);
+  });
+
+  it('m_user_ids filters by user id', async () => {
+    const some = (await list()).slice(3, 6).map((employee) => employee.m_user_id);
+    const found = await list({ m_user_ids: [...some, 'nobody'] });
+    expect(found.map((employee) => employee.m_user_id)).toEqual(some);
+    expect(await list({ m_user_ids: [] })).toEqual([]);
+  });
+
+  it('training_ids filters by training id: employees are told as if there were only these', async () => {
+    const found = await list({ training_ids: [303, 304], include_all_completions: true });
+    expect(found.length).toBeGreaterThan(0);
+    for (const employee of found) {
+      const told = [
+        ...employee.incomplete_training_ids,
+        ...employee.complete_training_ids,
+        ...employee.last_completed.map((entry) => entry.id),
+      ];
+      expect(told.length).toBeGreaterThan(0);
+      expect(told.every((id) => id === 303 || id === 304)).toBe(true);
+    }
+  });
+
+  it('limit is 1000 when omitted and at most 1000; paging tells the last page', async () => {
+    const { sandbox: large } = await createTestSandbox({ size: { employees: 1001, followups: 0 } });
+    const { body } = await ask(large, METHOD);
+    expect(body['employees']).toHaveLength(1000);
+    expect(body['paging']).toEqual({ total: 1001, last_page: 2 });
+    expect(await askList(large, METHOD, 'employees', { page: 2 })).toHaveLength(1);
+    expect(await errorOf(large, METHOD, { page: 3 })).toBe('parameter_invalid');
+    expect(await errorOf(large, METHOD, { limit: 1001 })).toBe('parameter_invalid');
+    expect(await askList(large, METHOD, 'employees', { limit: 1000 })).toHaveLength(1000);
+    await large.close();
+  });
+
+  it.each([
+    ['training_ids', [301, '301', ['301'], [null], null]],
+    ['m_user_ids', ['10003', [10003], [null], null]],
+    ['limit', [0, 1001, 2.5, '10', null]],
+    ['page', [0, 1.5, '1', null]],
+    ['include_all_completions', ['true', 1, null]],
+  ] as [string, unknown[]][])('%s refuses what it does not allow', async (parameter, values) => {
+    for (const value of values) {
+      expect([value, await errorOf(sandbox, METHOD, { [parameter]: value })]).toEqual([
+        value,
+        'parameter_invalid',
+      ]);
+    }
+  });
+});
