@@ -24,8 +24,15 @@ export interface EmbeddedAccountOptions {
   readonly libraryPath: string | undefined;
 }
 
-/** Ignores directory modes and nothing else; for a data directory or checkout below a directory of root's alone. */
-const KEEP_REACH = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+/**
+ * Root's right to pass every directory, and nothing else of root's; for a data directory or checkout that lies below
+ * a directory of root's alone. The secure bit makes access(2), by which initdb looks for its programs, heed it too.
+ */
+const KEEP_REACH = [
+  '--securebits=+no_setuid_fixup',
+  '--inh-caps=+dac_override',
+  '--ambient-caps=+dac_override',
+];
 
 export async function chooseEmbeddedAccount(options: EmbeddedAccountOptions): Promise<EmbeddedAccount> {
   const owner = process.getuid?.() === 0 ? await chooseOwner(options.clusterDir) : undefined;

@@ -55,25 +55,31 @@ async function startContainer(env: Readonly<Record<string, string | undefined>>)
 async function startEmbedded(): Promise<PostgresServer> {
   await removeLeftovers();
   const dataDir = await mkdtemp(join(tmpdir(), `${TEMP_PREFIX}${process.pid}-`));
-  const server = await acquireEmbeddedServer({
-    dataDir,
-    database: 'postgres',
-    // Nothing here is worth surviving a crash.
-    postgresOptions: {
-      fsync: 'off',
-      full_page_writes: 'off',
-      synchronous_commit: 'off',
-      max_connections: '200',
-    },
-  });
-  return {
-    url: server.url,
-    description: 'the embedded server',
-    stop: async () => {
-      await server.release();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  const remove = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
+  try {
+    const server = await acquireEmbeddedServer({
+      dataDir,
+      database: 'postgres',
+      // Nothing here is worth surviving a crash.
+      postgresOptions: {
+        fsync: 'off',
+        full_page_writes: 'off',
+        synchronous_commit: 'off',
+        max_connections: '200',
+      },
+    });
+    return {
+      url: server.url,
+      description: 'the embedded server',
+      stop: async () => {
+        await server.release();
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 /** Of test runs that were killed; a server that still runs there notices within a minute and ends. */

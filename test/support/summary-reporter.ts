@@ -6,29 +6,33 @@ import type { Reporter, TestModule } from 'vitest/node';
  * not load, a hook, a rejected promise that nobody awaits) counts as one failure each: it must not look green.
  */
 export default class SummaryReporter implements Reporter {
-  #line: string | undefined;
+  #passed = 0;
+  #failed = 0;
+  #skipped = 0;
 
   onInit(): void {
     // On exit, because other reporters and the closing of the database may print after the run's end.
-    process.once('exit', () => {
-      if (this.#line !== undefined) process.stdout.write(`${this.#line}\n`);
+    process.once('exit', (code) => {
+      // No test ran, or something failed around them.
+      const failed = code !== 0 && this.#failed === 0 ? 1 : this.#failed;
+      const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
+      process.stdout.write(`${this.#passed} passed, ${failed} failed${skipped}\n`);
     });
   }
 
   onTestRunEnd(testModules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
-    let passed = 0;
-    let failed = unhandledErrors.length;
-    let skipped = 0;
+    this.#passed = 0;
+    this.#failed = unhandledErrors.length;
+    this.#skipped = 0;
     for (const module of testModules) {
-      failed += module.errors().length;
-      for (const suite of module.children.allSuites()) failed += suite.errors().length;
+      this.#failed += module.errors().length;
+      for (const suite of module.children.allSuites()) this.#failed += suite.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
-        if (state === 'passed') passed += 1;
-        else if (state === 'failed') failed += 1;
-        else skipped += 1;
+        if (state === 'passed') this.#passed += 1;
+        else if (state === 'failed') this.#failed += 1;
+        else this.#skipped += 1;
       }
     }
-    this.#line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
   }
 }
