@@ -4,8 +4,9 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts: `prepare` would build before the sources are here, and no dependency needs one.
-RUN npm ci --ignore-scripts
+# Without scripts: `prepare` would build before the sources are here, and no dependency needs one. Without optional
+# ones: neither the compiler nor a container needs the embedded PostgreSQL.
+RUN npm ci --omit=optional --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build
@@ -13,7 +14,7 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without optional ones: the embedded PostgreSQL has no place in a container, whose data ends with it.
+# An embedded PostgreSQL has no place in a container, whose data ends with it.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
 
 FROM ${NODE_IMAGE}
