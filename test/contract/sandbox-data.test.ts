@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Equipment, Followup, Resource, Sandbox } from '../../src/sandbox/index.ts';
+import { createTestSandbox } from './sandbox-ask.ts';
+
+let sandbox: Sandbox;
+let followups: Followup[];
+let equipment: Equipment[];
+let resources: Resource[];
+beforeAll(async () => {
+  ({ sandbox } = await createTestSandbox({
+    size: { followups: 2000, equipment: 400, employees: 300, resources: 150, users: 120 },
+  }));
+  followups = [...sandbox.store.followups.values()];
+  equipment = [...sandbox.store.equipment.values()];
+  resources = [...sandbox.store.resources.values()];
+});
+afterAll(() => sandbox.close());
+
+function expectBoth<T>(items: readonly T[], has: (item: T) => boolean): void {
+  expect(items.some(has)).toBe(true);
+  expect(items.every(has)).toBe(false);
+}
+
+describe('generated data', () => {
+  it('has every optional field, present and absent', () => {
+    const messages = followups.flatMap((followup) => followup.messages);
+    expectBoth(followups, (followup) => followup.due !== undefined);
+    expectBoth(messages, (message) => message.m_reassignee_id !== undefined);
+    expectBoth(messages, (message) => message.signature === null);
+    expectBoth(messages, (message) => message.attachments !== undefined);
+    expectBoth(messages, (message) => message.notify !== undefined);
+    expectBoth(equipment, (item) => item.clients_id !== undefined);
+    expectBoth(equipment, (item) => item.title !== undefined);
+  });
+
+  it('has the odd values that the specification allows', () => {
+    const messages = followups.flatMap((followup) => followup.messages);
+    const notes = messages.map((message) => message.note);
+    for (const odd of ['', '\n', '\t', '"', '\\', '👷', '安', "'"]) {
+      expect(notes.some((note) => (odd === '' ? note === '' : note.includes(odd)))).toBe(true);
+    }
+    expect(followups.some((followup) => followup.messages.length === 0)).toBe(true);
+    expect(messages.some((message) => message.attachments?.length === 0)).toBe(true);
+    expect(new Set(messages.map((message) => message.notify))).toEqual(new Set([undefined, true, false]));
+    expect(equipment.some((item) => item.schedules.length === 0)).toBe(true);
+    expect(equipment.some((item) => item.schedules.length > 1)).toBe(true);
+    expect(equipment.some((item) => Object.keys(item.metavalues).length === 0)).toBe(true);
+    expect(equipment.some((item) => item.fieldOffice_id.length === 0)).toBe(true);
+    expect(equipment.some((item) => item.clients_id?.length === 0)).toBe(true);
+    const schedules = equipment.flatMap((item) => item.schedules);
+    expectBoth(schedules, (schedule) => schedule.expiresOn === null && schedule.lastCompletedOn === null);
+    const metavalues = equipment.flatMap((item) => Object.values(item.metavalues));
+    expect(new Set(metavalues.map((value) => typeof value))).toEqual(new Set(['number', 'string', 'object']));
+    expect(resources.some((resource) => resource.tags.length === 0)).toBe(true);
+  });
+
+  it('has ties in creation and in update', () => {
+    const distinct = (values: number[]): number => new Set(values).size;
+    expect(distinct(followups.map((followup) => followup.created_on))).toBeLessThan(1500);
+    const updates = new Map<number, number>();
+    for (const { updated_on: at } of followups) updates.set(at, (updates.get(at) ?? 0) + 1);
+    expect(Math.max(...updates.values())).toBeGreaterThan(20);
+  });
+
+  it('has user ids that are decimal text, and some that are not', () => {
+    const ids = [...sandbox.store.users.keys()];
+    expectBoth(ids, (id) => /^\d+$/.test(id));
+    expect(ids.filter((id) => /^\d+$/.test(id)).length).toBeGreaterThan(ids.length / 2);
+  });
+
+  it('has parents of equipment that exist, and equipment without a parent', () => {
+    expectBoth(equipment, (item) => item.parent_id !== '');
+    for (const { parent_id: parent } of equipment) {
+      if (parent !== '') expect(sandbox.store.equipment.has(parent)).toBe(true);
+    }
+  });
+
+  it('has no odd value and no surprise when oddities are off', async () => {
+    const { sandbox: plain } = await createTestSandbox({ oddities: false });
+    const ids = [...plain.store.users.keys()];
+    expect(ids.every((id) => /^\d+$/.test(id))).toBe(true);
+    for (const followup of plain.store.followups.values()) {
+      expect(followup.messages.every((message) => message.note.length > 3)).toBe(true);
+    }
+    await plain.close();
+  });
+
+  it('has unique identifiers of follow-ups and of messages', () => {
+    const messages = followups.flatMap((followup) => followup.messages.map((message) => message.id));
+    expect(new Set(messages).size).toBe(messages.length);
+    expect(new Set(followups.map((followup) => followup.id)).size).toBe(2000);
+  });
+
+  it('a sandbox of nothing works', async () => {
+    const { sandbox: empty } = await createTestSandbox({
+      size: { followups: 0, employees: 0, equipment: 0, resources: 0, users: 0 },
+    });
+    empty.live.step(50);
+    expect(empty.store.followups.size).toBeGreaterThan(0);
+    await empty.close();
+  });
+});

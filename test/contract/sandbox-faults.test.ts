@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { FaultKind, FaultOptions, RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
+import { ask, createTestSandbox, errorOf } from './sandbox-ask.ts';
+import type { TestClock } from './sandbox-ask.ts';
+
+let sandbox: Sandbox;
+let clock: TestClock;
+beforeEach(async () => {
+  ({ sandbox, clock } = await createTestSandbox());
+});
+afterEach(() => sandbox.close());
+
+const raw = (init: RequestInit = {}): Promise<Response> =>
+  fetch(`${sandbox.url}/v1/resources.list`, {
+    method: 'POST',
+    body: JSON.stringify({ token: sandbox.token }),
+    ...init,
+  });
+
+describe('what a fault does', () => {
+  it('rateLimit and serverError are answers of the service', async () => {
+    sandbox.faults.script([{ kind: 'rateLimit' }, { kind: 'serverError' }]);
+    expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
+    expect(await errorOf(sandbox, 'resources.list')).toBe('server_error');
+    expect(sandbox.requests.map((entry) => entry.fault)).toEqual(['rateLimit', 'serverError']);
+  });
+
+  it('reset destroys the connection before any answer', async () => {
+    sandbox.faults.script([{ kind: 'reset' }]);
+    await expect(raw()).rejects.toThrow('fetch failed');
+    expect(sandbox.requests.at(-1)).toMatchObject({ fault: 'reset', outcome: 'no-answer', requestId: null });
+  });
+
+  it('hang takes the request and never answers; closing the sandbox ends it', async () => {
+    sandbox.faults.next((entry) => entry.method === 'resources.list', { kind: 'hang' }, 2);
+    const patience = new AbortController();
+    const impatient = expect(raw({ signal: patience.signal })).rejects.toThrow('aborted');
+    const untilClosed = expect(raw()).rejects.toThrow('fetch failed');
+    while (sandbox.faults.counts.hang < 2) await ask(sandbox, 'users.info', { user: 1 });
+    patience.abort();
+    await impatient;
+    await sandbox.close();
+    await untilClosed;
+  });
+
+  it('cut ends a body of known length in the middle', async () => {
+    sandbox.faults.script([{ kind: 'cut', framing: 'content-length' }]);
+    const response = await raw();
+    expect(response.headers.get('content-length')).toMatch(/^\d+$/);
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it('cut ends a chunked body in the middle', async () => {
+    sandbox.faults.script([{ kind: 'cut', framing: 'chunked', share: 0.9 }]);
+    const response = await raw();
+    expect(response.headers.get('transfer-encoding')).toBe('chunked');
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it('nonJson is a page of a gateway: its own status, and none of the headers of the service', async () => {
+    sandbox.faults.script([
+      { kind: 'nonJson' },
+      { kind: 'nonJson', httpStatus: 503 },
+      { kind: 'nonJson', httpStatus: 200, body: '' },
+      { kind: 'nonJson', httpStatus: 429, body: 'slow down', headers: { 'retry-after': '3' } },
+    ]);
+    const seen: unknown[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const response = await raw();
+      expect(response.headers.get('svc-request-id')).toBeNull();
+      seen.push([response.status, (await response.text()).slice(0, 6), response.headers.get('retry-after')]);
+    }
+    expect(seen).toEqual([
+      [502, '<html>', null],
+      [503, '<html>', null],
+      [200, '', null],
+      [429, 'slow d', '3'],
+    ]);
+  });
+
+  it('slow gives the right answer in pieces', async () => {
+    const whole = await (await raw()).text();
+    sandbox.faults.script([{ kind: 'slow', durationMs: 60, pieces: 4 }]);
+    const startedAt = performance.now();
+    expect(await (await raw()).text()).toBe(whole);
+    expect(performance.now() - startedAt).toBeGreaterThan(50);
+  });
+
+  it('the answer after a fault is the right one', async () => {
+    sandbox.faults.script([{ kind: 'serverError' }, { kind: 'nonJson' }]);
+    await raw();
+    await raw();
+    expect((await ask(sandbox, 'resources.list')).body['resources']).toHaveLength(20);
+  });
+});
+
+describe('which request gets a fault', () => {
+  it('a script is followed request by request, with null for a request without a fault', async () => {
+    sandbox.faults.script([{ kind: 'serverError' }, null, { kind: 'rateLimit' }]);
+    const errors: unknown[] = [];
+    for (let count = 0; count < 4; count += 1) errors.push(await errorOf(sandbox, 'resources.list'));
+    expect(errors).toEqual(['server_error', undefined, 'rate_limit_exceeded', undefined]);
+  });
+
+  it('next waits for a request that matches, as many times as asked', async () => {
+    const isPage2 = (entry: RequestLogEntry): boolean => entry.params['page'] === 2;
+    sandbox.faults.next(isPage2, { kind: 'serverError' }, 2);
+    expect(await errorOf(sandbox, 'followups.list')).toBeUndefined();
+    expect(await errorOf(sandbox, 'followups.list', { page: 2 })).toBe('server_error');
+    expect(await errorOf(sandbox, 'followups.list', { page: 2 })).toBe('server_error');
+    expect(await errorOf(sandbox, 'followups.list', { page: 2 })).toBeUndefined();
+  });
+
+  it('clear ends everything that was planned', async () => {
+    sandbox.faults.set({ serverError: 1, limiter: { requests: 0, windowMs: 1000 } });
+    sandbox.faults.script([{ kind: 'rateLimit' }]);
+    sandbox.faults.next(() => true, { kind: 'nonJson' });
+    sandbox.faults.clear();
+    expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
+  });
+
+  it('rates hit about their share of requests, and the same seed hits the same requests', async () => {
+    const faults: FaultOptions = { rateLimit: 0.2, serverError: 0.2, nonJson: 0.1 };
+    const outcomes = async (seed: number): Promise<(FaultKind | null)[]> => {
+      const { sandbox: faulty } = await createTestSandbox({ seed, faults });
+      for (let count = 0; count < 200; count += 1) {
+        await fetch(`${faulty.url}/v1/users.info`, { method: 'POST', body: '{}' }).then((answer) =>
+          answer.text(),
+        );
+      }
+      await faulty.close();
+      return faulty.requests.map((entry) => entry.fault);
+    };
+    const first = await outcomes(1);
+    const share = (kind: FaultKind): number => first.filter((fault) => fault === kind).length / 200;
+    expect(share('rateLimit')).toBeGreaterThan(0.1);
+    expect(share('rateLimit')).toBeLessThan(0.3);
+    expect(share('serverError')).toBeGreaterThan(0.1);
+    expect(share('nonJson')).toBeGreaterThan(0.03);
+    expect(await outcomes(1)).toEqual(first);
+    expect(await outcomes(2)).not.toEqual(first);
+  });
+
+  it('rates that cannot be are refused', () => {
+    expect(() => sandbox.faults.set({ reset: -0.1 })).toThrow('expected rates from 0 to 1');
+    expect(() => sandbox.faults.set({ reset: 0.6, hang: 0.6 })).toThrow('together at most 1');
+  });
+
+  it('counts tell what was injected', async () => {
+    sandbox.faults.script([{ kind: 'serverError' }, { kind: 'serverError' }, { kind: 'nonJson' }]);
+    for (let count = 0; count < 4; count += 1) await (await raw()).text();
+    expect(sandbox.faults.counts).toMatchObject({ serverError: 2, nonJson: 1, reset: 0 });
+  });
+});
+
+describe('the request limit of a token', () => {
+  it('rate_limit_exceeded: the token exceeds its request limit, until the window has passed', async () => {
+    sandbox.faults.set({ limiter: { requests: 3, windowMs: 1000 } });
+    const errors: unknown[] = [];
+    for (let count = 0; count < 5; count += 1) errors.push(await errorOf(sandbox, 'resources.list'));
+    expect(errors).toEqual([undefined, undefined, undefined, 'rate_limit_exceeded', 'rate_limit_exceeded']);
+    expect(sandbox.faults.limited).toBe(2);
+    clock.now += 999;
+    expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
+    clock.now += 1;
+    expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
+  });
+
+  it('another token has a limit of its own', async () => {
+    sandbox.faults.set({ limiter: { requests: 1, windowMs: 1000 } });
+    sandbox.access.set('active', 'other');
+    expect(await errorOf(sandbox, 'resources.list')).toBeUndefined();
+    expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
+    expect(await errorOf(sandbox, 'resources.list', { token: 'other' })).toBeUndefined();
+  });
+});
+
+describe('hooks', () => {
+  it('beforeAnswer can change the source between two pages', async () => {
+    const [newest] = [...sandbox.store.followups.values()].toReversed();
+    sandbox.hooks.beforeAnswer = (entry, store) => {
+      if (entry.params['page'] === 2) store.followups.delete(newest?.id ?? '');
+    };
+    const first = await ask(sandbox, 'followups.list', { limit: 100 });
+    const second = await ask(sandbox, 'followups.list', { limit: 100, page: 2 });
+    expect(first.body['paging']).toEqual({ total: 240, last_page: 3 });
+    expect(second.body['paging']).toEqual({ total: 239, last_page: 3 });
+  });
+
+  it('rewriteAnswer has the last word on answers and errors', async () => {
+    sandbox.hooks.rewriteAnswer = (_entry, answer) =>
+      answer['ok'] === true
+        ? { ...answer, paging: { total: 999, last_page: 9 } }
+        : { ...answer, error: 'new_error' };
+    expect((await ask(sandbox, 'resources.list')).body['paging']).toEqual({ total: 999, last_page: 9 });
+    expect(await errorOf(sandbox, 'no.such.method')).toBe('new_error');
+  });
+
+  it('onRequest is told every request with its outcome, also those without an answer', async () => {
+    const seen: unknown[] = [];
+    const { sandbox: watched } = await createTestSandbox({
+      onRequest: (entry) => seen.push([entry.method, entry.outcome]),
+    });
+    watched.faults.script([null, { kind: 'reset' }]);
+    await ask(watched, 'resources.list');
+    await expect(ask(watched, 'resources.list')).rejects.toThrow();
+    await errorOf(watched, 'users.info', { user: 1 });
+    await watched.close();
+    expect(seen).toEqual([
+      ['resources.list', 'ok'],
+      ['resources.list', 'no-answer'],
+      ['users.info', 'content_not_found'],
+    ]);
+  });
+
+  it('the number of requests in flight is watched', async () => {
+    sandbox.faults.script(Array.from({ length: 3 }, () => ({ kind: 'slow', durationMs: 100 }) as const));
+    await Promise.all([raw(), raw(), raw()].map(async (response) => (await response).text()));
+    expect(sandbox.load.peak).toBe(3);
+  });
+
+  it('latency is added to every answer', async () => {
+    const { sandbox: far } = await createTestSandbox({ latencyMs: 40 });
+    const startedAt = performance.now();
+    await ask(far, 'resources.list');
+    expect(performance.now() - startedAt).toBeGreaterThan(38);
+    await far.close();
+  });
+});

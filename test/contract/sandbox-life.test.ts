@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, createTestSandbox } from './sandbox-ask.ts';
+
+const everything = (sandbox: Sandbox): string =>
+  JSON.stringify([
+    [...sandbox.store.followups],
+    [...sandbox.store.resources],
+    [...sandbox.store.employees],
+    [...sandbox.store.equipment],
+    [...sandbox.store.users],
+  ]);
+
+describe('seeds', () => {
+  it('the same seed, size and clock give the same source, before and after the same life', async () => {
+    const { sandbox: one } = await createTestSandbox({ seed: 7, live: { deletions: true } });
+    const { sandbox: two } = await createTestSandbox({ seed: 7, live: { deletions: true } });
+    expect(everything(one)).toBe(everything(two));
+    one.live.step(300);
+    two.live.step(300);
+    expect(everything(one)).toBe(everything(two));
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  it('another seed gives another source', async () => {
+    const { sandbox: one } = await createTestSandbox({ seed: 7 });
+    const { sandbox: two } = await createTestSandbox({ seed: 8 });
+    expect(everything(one)).not.toBe(everything(two));
+    await Promise.all([one.close(), two.close()]);
+  });
+});
+
+describe('a source that lives', () => {
+  it('raises, discusses, reassigns, completes and reopens follow-ups; what changed is found by updated_after', async () => {
+    const { sandbox, clock } = await createTestSandbox();
+    const before = new Map(sandbox.store.followups);
+    clock.now = NOON + 60_000;
+    sandbox.live.step(400);
+    const changed = await askList<Followup>(sandbox, 'followups.list', 'followups', {
+      updated_after: NOON + 59_999,
+      limit: 500,
+    });
+    const differing = [...sandbox.store.followups].filter(
+      ([key, followup]) => JSON.stringify(followup) !== JSON.stringify(before.get(key)),
+    );
+    expect(changed.map((followup) => followup.id).sort()).toEqual(differing.map(([key]) => key).sort());
+    expect(changed.some((followup) => !before.has(followup.id))).toBe(true);
+    expect(changed.some((followup) => before.get(followup.id)?.open === true && !followup.open)).toBe(true);
+    expect(changed.some((followup) => before.get(followup.id)?.open === false && followup.open)).toBe(true);
+    expect(
+      changed.some((followup) => before.get(followup.id)?.m_assignee_id !== followup.m_assignee_id),
+    ).toBe(true);
+    expect(changed.some((followup) => before.get(followup.id)?.due !== followup.due)).toBe(true);
+    await sandbox.close();
+  });
+
+  it('completes and ends trainings, inspects equipment and takes it out of service, issues new versions', async () => {
+    const { sandbox, clock } = await createTestSandbox();
+    const { employees, equipment, resources, users } = sandbox.store;
+    const before = {
+      employees: new Map(employees),
+      equipment: new Map(equipment),
+      resources: new Map(resources),
+    };
+    const sizes = { users: users.size, employees: employees.size, equipment: equipment.size };
+    clock.now = NOON + 60_000;
+    sandbox.live.step(1500);
+    const changedStatus = [...employees].filter(
+      ([key, now]) => before.employees.get(key)?.status !== now.status,
+    );
+    expect(changedStatus.length).toBeGreaterThan(3);
+    expect(
+      [...equipment].some(([key, now]) => before.equipment.get(key)?.isInService !== now.isInService),
+    ).toBe(true);
+    expect([...equipment].some(([key, now]) => before.equipment.get(key)?.status !== now.status)).toBe(true);
+    expect(
+      [...resources].some(
+        ([key, now]) => (before.resources.get(key)?.versions.length ?? 99) < now.versions.length,
+      ),
+    ).toBe(true);
+    expect(users.size).toBeGreaterThan(sizes.users);
+    expect(employees.size).toBeGreaterThan(sizes.employees);
+    expect(equipment.size).toBeGreaterThan(sizes.equipment);
+    await sandbox.close();
+  });
+
+  it('deletes nothing unless it is asked to', async () => {
+    const { sandbox } = await createTestSandbox();
+    const keys = [...sandbox.store.followups.keys()];
+    sandbox.live.step(500);
+    expect(keys.every((key) => sandbox.store.followups.has(key))).toBe(true);
+    await sandbox.close();
+    const { sandbox: deleting } = await createTestSandbox({ live: { deletions: true } });
+    deleting.live.step(500);
+    expect(keys.every((key) => deleting.store.followups.has(key))).toBe(false);
+    await deleting.close();
+  });
+
+  it('lives by itself between start and stop', async () => {
+    const { sandbox } = await createTestSandbox({ live: { changesPerMinute: 60_000 } });
+    const before = everything(sandbox);
+    sandbox.live.start();
+    await expect.poll(() => everything(sandbox) !== before, { timeout: 5000 }).toBe(true);
+    sandbox.live.stop();
+    const stopped = everything(sandbox);
+    await ask(sandbox, 'resources.list');
+    expect(everything(sandbox)).toBe(stopped);
+    await sandbox.close();
+  });
+});
+
+describe('the store in the hands of a test', () => {
+  it('any JSON can be planted, and goes out as it is', async () => {
+    const { sandbox } = await createTestSandbox();
+    const bad = { id: null, created_on: 'yesterday', updated_on: -1, messages: 'none', open: 'perhaps' };
+    sandbox.store.followups.put(bad, 'bad');
+    sandbox.store.employees.put({ m_user_id: 'x', last_completed: 'never' });
+    sandbox.store.equipment.put({ id: 'y', equipmentType_id: '21', isInService: true, schedules: null });
+    sandbox.store.resources.put({ id: 'z', versions: {} });
+    const list = (method: string, name: string, parameters = {}): Promise<unknown[]> =>
+      askList<unknown>(sandbox, method, name, parameters);
+    expect(await list('followups.list', 'followups', { limit: 500 })).toContainEqual(bad);
+    expect(await list('training-employee-status.list', 'employees')).toContainEqual({
+      m_user_id: 'x',
+      last_completed: 'never',
+    });
+    expect(
+      await list('training-employee-status.list', 'employees', { training_ids: [301] }),
+    ).not.toHaveLength(0);
+    expect(await list('equipments.list', 'equipments', { equipmentType_id: '21' })).toContainEqual({
+      id: 'y',
+      equipmentType_id: '21',
+      isInService: true,
+      schedules: null,
+    });
+    expect(await list('resources.list', 'resources')).toContainEqual({ id: 'z', versions: {} });
+    sandbox.live.step(1000);
+    expect(await list('followups.list', 'followups', { limit: 500 })).not.toHaveLength(0);
+    await sandbox.close();
+  });
+
+  it('two records with one identifier can stand side by side', async () => {
+    const { sandbox } = await createTestSandbox();
+    const [first] = [...sandbox.store.followups.values()];
+    sandbox.store.followups.put({ ...first }, 'twin');
+    const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { limit: 500 });
+    expect(found.filter((followup) => followup.id === first?.id)).toHaveLength(2);
+    await sandbox.close();
+  });
+
+  it('update replaces fields, leaves out what is set to undefined, and refuses what is not there', async () => {
+    const { sandbox } = await createTestSandbox();
+    const key = [...sandbox.store.followups.keys()][3] ?? '';
+    sandbox.store.followups.update(key, { due: undefined, form_id: 5 });
+    expect(sandbox.store.followups.get(key)).toMatchObject({ id: key, form_id: 5 });
+    expect(sandbox.store.followups.get(key)).not.toHaveProperty('due');
+    const found = await askList<Followup>(sandbox, 'followups.list', 'followups', { form_id: 5 });
+    expect(found.map((followup) => followup.id)).toEqual([key]);
+    expect(() => sandbox.store.followups.update('nobody', {})).toThrow('no follow-up has the key nobody');
+    await sandbox.close();
+  });
+
+  it('a deleted record is in no answer, and one put back is', async () => {
+    const { sandbox } = await createTestSandbox();
+    const [record] = [...sandbox.store.followups.values()].slice(-1);
+    const total = async (): Promise<unknown> => (await ask(sandbox, 'followups.list')).body['paging'];
+    expect(sandbox.store.followups.delete(record?.id ?? '')).toBe(true);
+    expect(sandbox.store.followups.delete(record?.id ?? '')).toBe(false);
+    expect(await total()).toEqual({ total: 239, last_page: 3 });
+    sandbox.store.followups.put(record ?? {});
+    expect(await total()).toEqual({ total: 240, last_page: 3 });
+    await sandbox.close();
+  });
+});

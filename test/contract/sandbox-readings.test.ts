@@ -1,0 +1,293 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { defaultReadings, optionalFields } from '../../src/sandbox/index.ts';
+import type { Employee, Equipment, Followup, Readings, Resource, Sandbox } from '../../src/sandbox/index.ts';
+import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
+
+const TRAINING = 'training-employee-status.list';
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  ({ sandbox } = await createTestSandbox());
+});
+afterEach(() => sandbox.close());
+
+const read = (readings: Partial<Readings>): void => {
+  Object.assign(sandbox.readings, defaultReadings, readings);
+};
+const followups = (parameters: object = {}): Promise<Followup[]> =>
+  askList<Followup>(sandbox, 'followups.list', 'followups', { limit: 500, ...parameters });
+const resources = (parameters: object = {}): Promise<Resource[]> =>
+  askList<Resource>(sandbox, 'resources.list', 'resources', parameters);
+const equipments = (parameters: object = {}): Promise<Equipment[]> =>
+  askList<Equipment>(sandbox, 'equipments.list', 'equipments', {
+    equipmentType_id: '21',
+    service_type: 'all',
+    ...parameters,
+  });
+
+describe('a paging that nobody asked for', () => {
+  it('one-page: says that everything is on one page', async () => {
+    read({ resourcesPaging: 'one-page', equipmentsPaging: 'one-page' });
+    const answer = await ask(sandbox, 'resources.list');
+    expect(answer.body['paging']).toEqual({ total: 20, last_page: 1 });
+    expect(answer.body['resources']).toHaveLength(20);
+    const equipment = await ask(sandbox, 'equipments.list', { equipmentType_id: '21', service_type: 'all' });
+    expect(equipment.body['paging']).toEqual({ total: 12, last_page: 1 });
+  });
+
+  it('pages: the further pages are had by the parameter page', async () => {
+    read({ resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 8 });
+    const first = await ask(sandbox, 'resources.list');
+    expect(first.body['paging']).toEqual({ total: 20, last_page: 3 });
+    const all = [
+      ...(await resources()),
+      ...(await resources({ page: 2 })),
+      ...(await resources({ page: 3 })),
+    ];
+    expect(all).toEqual([...sandbox.store.resources.values()]);
+    expect(await errorOf(sandbox, 'resources.list', { page: 4 })).toBe('parameter_invalid');
+    expect(await equipments()).toHaveLength(8);
+    expect(await equipments({ page: 2 })).toHaveLength(4);
+  });
+
+  it('unreadable: the further pages cannot be had', async () => {
+    read({ resourcesPaging: 'unreadable', equipmentsPaging: 'unreadable', unaskedPageSize: 8 });
+    const first = await ask(sandbox, 'resources.list');
+    expect(first.body['paging']).toEqual({ total: 20, last_page: 3 });
+    expect(first.body['resources']).toHaveLength(8);
+    expect(await errorOf(sandbox, 'resources.list', { page: 2 })).toBe('parameter_unexpected');
+    const parameters = { equipmentType_id: '21', page: 2 };
+    expect(await errorOf(sandbox, 'equipments.list', parameters)).toBe('parameter_unexpected');
+  });
+});
+
+describe('paging of followups and trainings', () => {
+  it('can be absent although pages work', async () => {
+    read({ followupsPaging: 'absent', trainingPaging: 'absent' });
+    const page = await ask(sandbox, 'followups.list', { limit: 100, page: 3 });
+    expect(Object.keys(page.body)).toEqual(['ok', 'followups']);
+    expect(page.body['followups']).toHaveLength(40);
+    const training = await ask(sandbox, TRAINING, { limit: 30, page: 2 });
+    expect(Object.keys(training.body)).toEqual(['ok', 'last_updated', 'employees']);
+    expect(training.body['employees']).toHaveLength(10);
+  });
+
+  it('the last page of an empty result can be 0 or 1', async () => {
+    for (const lastPageWhenEmpty of [0, 1] as const) {
+      read({ lastPageWhenEmpty });
+      const { body } = await ask(sandbox, 'followups.list', { form_id: 1 });
+      expect(body['paging']).toEqual({ total: 0, last_page: lastPageWhenEmpty });
+    }
+  });
+
+  it('a page beyond the last one can be empty instead of refused', async () => {
+    read({ pastLastPage: 'empty' });
+    expect(await followups({ page: 9 })).toEqual([]);
+    expect(await askList(sandbox, TRAINING, 'employees', { page: 9 })).toEqual([]);
+  });
+
+  it('a service can give fewer records than asked although there are more', async () => {
+    read({ largestPage: 7 });
+    const { body } = await ask(sandbox, 'followups.list', { limit: 500 });
+    expect(body['followups']).toHaveLength(7);
+    expect(body['paging']).toEqual({ total: 240, last_page: 35 });
+    expect(await askList(sandbox, TRAINING, 'employees')).toHaveLength(7);
+  });
+});
+
+describe('before, after and order of follow-ups', () => {
+  it('inclusive: before and after hold for the moment itself', async () => {
+    read({ followupBounds: 'inclusive' });
+    const [one] = [...sandbox.store.followups.values()].slice(100);
+    const created = one?.created_on ?? 0;
+    const updated = one?.updated_on ?? 0;
+    for (const parameters of [
+      { created_before: created },
+      { created_after: created },
+      { updated_before: updated },
+      { updated_after: updated },
+      { created_before: created, created_after: created, updated_after: updated, updated_before: updated },
+    ]) {
+      expect((await followups(parameters)).map((followup) => followup.id)).toContain(one?.id);
+    }
+    expect(await followups({ created_before: created, created_after: created + 1 })).toEqual([]);
+  });
+
+  it('oldest-first turns the whole list around', async () => {
+    const newestFirst = await followups();
+    read({ followupOrder: 'oldest-first' });
+    expect(await followups()).toEqual(newestFirst.reverse());
+  });
+
+  it('unordered is the same shuffle for every page', async () => {
+    const newestFirst = await followups();
+    read({ followupOrder: 'unordered' });
+    const shuffled = await followups();
+    expect(shuffled).not.toEqual(newestFirst);
+    const pages = [...(await followups({ limit: 120 })), ...(await followups({ limit: 120, page: 2 }))];
+    expect(pages).toEqual(shuffled);
+    const byId = (a: Followup, b: Followup): number => Number(a.id) - Number(b.id);
+    expect(shuffled.sort(byId)).toEqual(newestFirst.sort(byId));
+  });
+
+  it('versions can come oldest first and messages newest first', async () => {
+    const [version] = (await resources()).filter((resource) => resource.versions.length > 1);
+    const [message] = (await followups()).filter((followup) => followup.messages.length > 1);
+    read({ versionOrder: 'oldest-first', messageOrder: 'newest-first' });
+    const turned = (await resources()).find((resource) => resource.id === version?.id);
+    expect(turned?.versions).toEqual(version?.versions.toReversed());
+    const turnedMessages = (await followups()).find((followup) => followup.id === message?.id);
+    expect(turnedMessages?.messages).toEqual(message?.messages.toReversed());
+  });
+});
+
+describe('types', () => {
+  it('identifiers that are decimal text can come as numbers; others stay text', async () => {
+    sandbox.store.users.put({ id: '007', name: 'Not a canonical number' });
+    read({ identifiers: 'numbers' });
+    const [followup] = await followups();
+    expect(typeof followup?.id).toBe('number');
+    expect(typeof followup?.messages[0]?.id).toBe('number');
+    const [equipment] = await equipments();
+    expect(typeof equipment?.equipmentType_id).toBe('number');
+    expect(typeof equipment?.schedules[0]?.schedule_id).toBe('number');
+    const observers = (await followups()).map((item) => typeof item.m_observer_id);
+    expect(new Set(observers)).toEqual(new Set(['number', 'string']));
+    expect((await ask(sandbox, 'users.info', { user: '007' })).body['user']).toMatchObject({ id: '007' });
+  });
+
+  it('numbers can come as text, in records, paging and last_updated', async () => {
+    const [plain] = await followups();
+    read({ numbers: 'text' });
+    const { body } = await ask(sandbox, 'followups.list', { limit: 500 });
+    expect(body['paging']).toEqual({ total: '240', last_page: '1' });
+    expect((body['followups'] as Followup[])[0]?.created_on).toBe(String(plain?.created_on));
+    const training = await ask(sandbox, TRAINING);
+    expect(training.body['last_updated']).toBe(String(NOON));
+    const percents = (training.body['employees'] as Employee[]).map(
+      (employee) => typeof employee.percent_complete,
+    );
+    expect(new Set(percents)).toEqual(new Set(['string']));
+  });
+});
+
+describe('fields', () => {
+  it('absent optional fields can come as null', async () => {
+    read({ absent: 'null' });
+    const records = await followups();
+    expect(records.every((followup) => 'due' in followup && 'resolved_on' in followup)).toBe(true);
+    expect(records.some((followup) => (followup.due as unknown) === null)).toBe(true);
+    expect(
+      records.flatMap((followup) => followup.messages).every((message) => 'm_reassignee_id' in message),
+    ).toBe(true);
+    expect((await equipments()).every((equipment) => 'title' in equipment && 'clients_id' in equipment)).toBe(
+      true,
+    );
+  });
+
+  it('every field that may be absent can be absent from all records', async () => {
+    read({ leftOut: optionalFields });
+    const text = JSON.stringify([await followups(), await equipments()]);
+    for (const field of [
+      'due',
+      'm_reassignee_id',
+      'signature',
+      'attachments',
+      'notify',
+      'clients_id',
+      'title',
+    ]) {
+      expect(text).not.toContain(`"${field}"`);
+    }
+    expect((await resources()).every((resource) => typeof resource.title === 'string')).toBe(true);
+  });
+
+  it('a field can be left out by its bare name, wherever it stands', async () => {
+    read({ leftOut: ['notes', 'tags', 'messages'] });
+    expect((await equipments()).every((equipment) => !('notes' in equipment))).toBe(true);
+    expect((await resources()).every((resource) => !('tags' in resource))).toBe(true);
+    expect((await followups()).every((followup) => !('messages' in followup))).toBe(true);
+  });
+
+  it('unknown fields can come at every level, and metavalues stay what they are', async () => {
+    const [plain] = await equipments();
+    read({ extraFields: true });
+    const { body } = await ask(sandbox, 'followups.list');
+    expect(body).toHaveProperty('x_extra');
+    const [followup] = body['followups'] as Followup[];
+    expect(followup).toHaveProperty('x_extra');
+    expect(followup?.messages[0]).toHaveProperty('x_extra');
+    const [equipment] = await equipments();
+    expect(equipment?.metavalues).toEqual(plain?.metavalues);
+    expect(equipment?.schedules[0]).toHaveProperty('x_extra');
+  });
+
+  it('unknown values can come where the specification has a list of values', async () => {
+    read({ unknownValues: true });
+    const employees = await askList<Employee>(sandbox, TRAINING, 'employees');
+    expect(employees.map((employee) => employee.status)).toContain('suspended');
+    expect(employees.map((employee) => employee.status)).toContain('active');
+    const versions = (await resources()).flatMap((resource) => resource.versions);
+    expect(versions.map((version) => version.type)).toContain('video');
+    const types = await Promise.all(
+      sandbox.equipmentTypes.map((type) => equipments({ equipmentType_id: type })),
+    );
+    const statuses = types.flat().map((equipment) => equipment.status);
+    expect(statuses).toContain('quarantined');
+    const schedules = types.flat().flatMap((equipment) => equipment.schedules);
+    expect(schedules.map((schedule) => schedule.status)).toContain('paused');
+  });
+
+  it('an empty metavalue can be the text NULL or a real null', async () => {
+    const values = async (): Promise<unknown[]> =>
+      (await equipments({ include_null_metavalues: true })).flatMap((item) => Object.values(item.metavalues));
+    expect(await values()).toContain('NULL');
+    read({ emptyMetavalue: null });
+    expect(await values()).toContain(null);
+    expect(await values()).not.toContain('NULL');
+  });
+});
+
+describe('refusals', () => {
+  it('unsupported parameters can be ignored', async () => {
+    read({ unknownParameters: 'ignored' });
+    expect(await resources({ page: 2, colour: 'red' })).toHaveLength(20);
+    expect((await followups({ colour: 'red' })).length).toBe(240);
+  });
+
+  it('an unknown equipment type can be content_not_found, parameter_invalid or an empty list', async () => {
+    const parameters = { equipmentType_id: 'none' };
+    for (const unknownEquipmentType of ['content_not_found', 'parameter_invalid'] as const) {
+      read({ unknownEquipmentType });
+      expect(await errorOf(sandbox, 'equipments.list', parameters)).toBe(unknownEquipmentType);
+    }
+    read({ unknownEquipmentType: 'empty' });
+    expect(await equipments(parameters)).toEqual([]);
+  });
+
+  it('an unknown user can be content_not_found or parameter_invalid', async () => {
+    read({ unknownUser: 'parameter_invalid' });
+    expect(await errorOf(sandbox, 'users.info', { user: 1 })).toBe('parameter_invalid');
+  });
+
+  it('the Date header can be absent', async () => {
+    read({ dateHeader: 'absent' });
+    expect((await ask(sandbox, 'resources.list')).headers.get('date')).toBeNull();
+  });
+});
+
+describe('the store', () => {
+  it('is not touched by readings: they shape answers only', async () => {
+    const before = JSON.stringify([...sandbox.store.followups.values()]);
+    read({
+      identifiers: 'numbers',
+      numbers: 'text',
+      absent: 'null',
+      extraFields: true,
+      messageOrder: 'newest-first',
+    });
+    await followups();
+    expect(JSON.stringify([...sandbox.store.followups.values()])).toBe(before);
+  });
+});
