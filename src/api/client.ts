@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import { SinkFailure } from './answer-reader.ts';
@@ -149,6 +150,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its answer`, { cause }));
     };
     if (sources.some((source) => source.aborted)) onAbort();
+    // One signal is shared by all requests of a run; Node.js would warn of a leak from the eleventh on.
+    setMaxListeners(0, ...sources);
     for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
     try {
       const call: Call = { ...request, signal: stop.signal };

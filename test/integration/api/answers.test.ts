@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ListAnswer } from '../../../src/api/client.ts';
+import { collectRecords } from '../../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
+import type { ProtocolServer, Responder } from './protocol-server.ts';
+
+let server: ProtocolServer;
+afterEach(() => server.close());
+
+async function read(respond: Responder): Promise<ListAnswer & { records: unknown[] }> {
+  server = await startProtocolServer(respond);
+  const sink = collectRecords();
+  const meter = createRequestMeter();
+  const answer = await server
+    .client()
+    .fetchList({ method: 'x.list', listKey: 'items', params: {}, sink, meter });
+  return { ...answer, records: sink.all };
+}
+
+test('a list is asked for by POST with the token in the body and nowhere else', async () => {
+  server = await startProtocolServer((response) => {
+    respondJson(
+      response,
+      { ok: true, paging: { total: '2', last_page: 1 }, followups: [{ id: 'a' }, { id: 'b' }], extra: 1 },
+      { 'SVC-Request-ID': 'r1', 'SVC-Response-Time': '3', Date: 'Thu, 01 Jan 2026 00:00:00 GMT' },
+    );
+  });
+  const sink = collectRecords();
+  const meter = createRequestMeter();
+  const answer = await server.client({ baseUrl: `${server.url}/some/path/` }).fetchList({
+    method: 'followups.list',
+    listKey: 'followups',
+    params: { limit: 500, status: 'all' },
+    sink,
+    meter,
+  });
+  expect(answer).toEqual({
+    count: 2,
+    envelope: { ok: true, paging: { total: '2', last_page: 1 }, followups: [], extra: 1 },
+    paging: { total: 2, lastPage: 1 },
+    requestId: 'r1',
+    serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
+    responseTimeMs: 3,
+  });
+  expect(sink.all).toEqual([{ id: 'a' }, { id: 'b' }]);
+  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, refusals: 0 });
+  const [request] = server.requests;
+  expect(request).toMatchObject({ httpMethod: 'POST', url: '/some/path/v1/followups.list' });
+  expect(JSON.parse(request?.body ?? '')).toEqual({ limit: 500, status: 'all', token: TOKEN });
+  expect(JSON.stringify(request?.headers)).not.toContain(TOKEN);
+  expect(request?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'user-agent': 'safety-sync/test',
+  });
+});
+
+test('one object is answered as it came', async () => {
+  server = await startProtocolServer((response) => {
+    respondJson(response, { ok: true, user: { id: 'u1', name: 'Ann' } }, { 'svc-request-id': 'r2' });
+  });
+  const request = {
+    method: 'users.info',
+    objectKey: 'user',
+    params: { user: 1 },
+    meter: createRequestMeter(),
+  };
+  expect(await server.client().fetchObject(request)).toMatchObject({
+    object: { id: 'u1', name: 'Ann' },
+    envelope: { ok: true, user: { id: 'u1', name: 'Ann' } },
+    requestId: 'r2',
+  });
+});
+
+describe('compressed answers', () => {
+  const body = JSON.stringify({ ok: true, items: Array.from({ length: 5_000 }, (_, id) => ({ id })) });
+
+  test.each([
+    ['gzip', gzipSync(body)],
+    ['br', brotliCompressSync(body)],
+  ])('%s is read', async (encoding, bytes) => {
+    const answer = await read((response) => {
+      response.writeHead(200, { 'content-encoding': encoding });
+      response.end(bytes);
+    });
+    expect(answer.records).toHaveLength(5_000);
+    expect(answer.records[4_999]).toEqual({ id: 4_999 });
+  });
+
+  test.each([
+    ['cut off', gzipSync(body).subarray(0, 2_000), 'response_cut'],
+    ['cut off in its checksum, the JSON complete', gzipSync(body).subarray(0, -4), 'response_cut'],
+    ['not compressed at all', Buffer.from(body), 'response_not_json'],
+  ])('gzip that is %s is not taken for an answer', async (_name, bytes, code) => {
+    await expect(
+      read((response) => {
+        response.writeHead(200, { 'content-encoding': 'gzip' });
+        response.end(bytes);
+      }),
+    ).rejects.toMatchObject({ code });
+  });
+
+  test('a compression that was not asked for is named as such', async () => {
+    await expect(
+      read((response) => {
+        response.writeHead(200, { 'content-encoding': 'zstd' });
+        response.end(body);
+      }),
+    ).rejects.toMatchObject({ code: 'response_not_json' });
+  });
+});
+
+test('a slow sink slows the answer down instead of filling the memory', async () => {
+  const record = JSON.stringify({ note: 'x'.repeat(1_000) });
+  let sent = 0;
+  let mostAhead = 0;
+  let taken = 0;
+  server = await startProtocolServer((response) => {
+    void (async () => {
+      response.write('{"ok":true,"items":[');
+      for (let count = 0; count < 60_000; count += 50) {
+        sent += 50 * record.length;
+        if (!response.write(`${record},`.repeat(50))) await once(response, 'drain');
+      }
+      response.end(`${record}]}`);
+    })();
+  });
+  const answer = await server.client().fetchList({
+    method: 'x.list',
+    listKey: 'items',
+    params: {},
+    meter: createRequestMeter(),
+    sink: {
+      restart: () => undefined,
+      records: async (batch) => {
+        expect(batch.length).toBeLessThanOrEqual(500);
+        await new Promise((resolve) => setImmediate(resolve));
+        taken += batch.length * record.length;
+        mostAhead = Math.max(mostAhead, sent - taken);
+      },
+    },
+  });
+  expect(answer.count).toBe(60_001);
+  // 60 MB were sent; what lies between server and sink are socket buffers of the kernel and a batch.
+  expect(mostAhead).toBeLessThan(20_000_000);
+});

@@ -1,0 +1,232 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { collectRecords } from '../../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { SafetySyncError } from '../../../src/shared/errors.ts';
+import type { ApiClientOptions } from '../../../src/api/client.ts';
+import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
+import type { ProtocolServer, Responder } from './protocol-server.ts';
+
+let server: ProtocolServer;
+afterEach(() => server.close());
+
+async function failureOf(
+  respond: Responder,
+  options: Partial<ApiClientOptions> = {},
+): Promise<SafetySyncError> {
+  server = await startProtocolServer(respond);
+  const request = { method: 'x.list', listKey: 'items', params: { limit: 5 }, meter: createRequestMeter() };
+  try {
+    await server.client(options).fetchList({ ...request, sink: collectRecords() });
+  } catch (error) {
+    if (!(error instanceof SafetySyncError)) throw error;
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(TOKEN.slice(0, 12));
+    return error;
+  }
+  throw new Error('the request succeeded');
+}
+
+describe('a refusal of the service', () => {
+  test('has its identifier, its description, the request and the request ID', async () => {
+    const error = await failureOf((response) => {
+      respondJson(
+        response,
+        { ok: false, error: 'parameter_invalid', description: 'limit is too small' },
+        { 'SVC-Request-ID': 'r7' },
+      );
+    });
+    expect(error).toMatchObject({ code: 'parameter_invalid', recovery: 'fail_stream', requestId: 'r7' });
+    expect(error.message).toBe(
+      'The service refused x.list {"limit":5}: parameter_invalid: limit is too small',
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('with an unknown identifier is loud', async () => {
+    const error = await failureOf((response) => {
+      respondJson(response, { ok: false, error: 'quota_gone', description: 'buy more' });
+    });
+    expect(error.code).toBe('service_error_unknown');
+    expect(error.message).toBe(
+      'The service refused x.list {"limit":5} with an identifier that its specification does not name: quota_gone: buy more',
+    );
+  });
+
+  test('named like a property of every object is unknown too', async () => {
+    expect(
+      (await failureOf((response) => respondJson(response, { ok: false, error: 'constructor' }))).code,
+    ).toBe('service_error_unknown');
+  });
+
+  test('counts whatever the HTTP status says', async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(500).end('{"ok":false,"error":"token_invalid"}');
+    });
+    expect(error).toMatchObject({ code: 'token_invalid', recovery: 'fail_run' });
+  });
+
+  test('that echoes the token in every place does not carry it on', async () => {
+    const error = await failureOf((response, request) => {
+      respondJson(
+        response,
+        { ok: false, error: `x_${TOKEN}`, description: request.body },
+        { 'SVC-Request-ID': TOKEN },
+      );
+    });
+    expect(error.requestId).toBe('[token]');
+    expect(error.message).toContain('x_[token]: {"limit":5,"token":"[token]"}');
+  });
+});
+
+describe('an answer that is none', () => {
+  test.each([
+    ['{}', 'response_invalid', 'x.list: there is no ok that is true or false (HTTP 200); it begins: {}'],
+    [
+      '{"ok":false}',
+      'response_invalid',
+      'x.list: ok is false, but there is no error identifier (HTTP 200); it begins: {"ok":false}',
+    ],
+    [
+      '{"ok":"true","items":[1]}',
+      'response_invalid',
+      'x.list: there is no ok that is true or false (HTTP 200); it begins: {"ok":"true","items":[]}',
+    ],
+    ['{"ok":true}', 'response_invalid', 'x.list: items is missing (HTTP 200); it begins: {"ok":true}'],
+    [
+      '{"ok":true,"items":{}}',
+      'response_invalid',
+      'x.list: items is not a list (HTTP 200); it begins: {"ok":true,"items":{}}',
+    ],
+    ['', 'response_cut', 'x.list: the answer is empty (HTTP 200)'],
+    [
+      '{"ok":true,"items":[1,2',
+      'response_cut',
+      'x.list: the answer ends in the middle, after 20 bytes (HTTP 200)',
+    ],
+    [
+      '<html>Log in</html>',
+      'response_not_json',
+      'x.list: the answer is not a JSON object (HTTP 200); it begins: <html>Log in</html>',
+    ],
+  ])('%s', async (body, code, message) => {
+    const error = await failureOf((response) => response.end(body));
+    expect(error).toMatchObject({ code, recovery: 'retry', message: `${message} (after the only attempt)` });
+  });
+
+  test('a gateway’s page is named with its status and without what it echoes', async () => {
+    const error = await failureOf((response, request) => {
+      response
+        .writeHead(502, { 'retry-after': '3' })
+        .end(`<h1>Bad\nGateway</h1> ${request.body}${'x'.repeat(100_000)}`);
+    });
+    expect(error).toMatchObject({ code: 'response_not_json', retryAfterMs: 3_000 });
+    expect(error.message).toContain(
+      '(HTTP 502); it begins: <h1>Bad Gateway</h1> {"limit":5,"token":"[token]"}xxx',
+    );
+  });
+
+  test('an empty 503 is someone else’s answer', async () => {
+    expect((await failureOf((response) => response.writeHead(503).end())).code).toBe('response_not_json');
+  });
+
+  test('a page with status 429 is a rate limit', async () => {
+    const error = await failureOf((response) =>
+      response.writeHead(429, { 'retry-after': '0' }).end('slow down'),
+    );
+    expect(error.code).toBe('rate_limit_exceeded');
+  });
+
+  test('a redirect is not followed', async () => {
+    const error = await failureOf((response) => response.writeHead(307, { location: '/elsewhere' }).end());
+    expect(error.code).toBe('response_not_json');
+    expect(error.message).toContain('HTTP 307, a redirect to /elsewhere, not followed');
+    expect(server.requests.map((request) => request.url)).toEqual(['/v1/x.list']);
+  });
+});
+
+describe('a broken connection', () => {
+  test('before the answer is network_error', async () => {
+    const error = await failureOf((response) => response.socket?.resetAndDestroy());
+    expect(error.code).toBe('network_error');
+    expect(error.message).toMatch(/no answer from http:\/\/127\.0\.0\.1:\d+ \((ECONNRESET|UND_ERR_SOCKET)/);
+  });
+
+  test('in the middle of a body is response_cut', async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(200, { 'SVC-Request-ID': 'r9' });
+      response.write('{"ok":true,"items":[1,2,', () => response.socket?.destroy());
+    });
+    expect(error).toMatchObject({ code: 'response_cut', requestId: 'r9' });
+  });
+
+  test('before the announced length is response_cut', async () => {
+    const error = await failureOf((response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('{"ok":true,"items":[]}', () => response.socket?.end());
+    });
+    expect(error.code).toBe('response_cut');
+  });
+
+  test('something that does not speak HTTP is network_error', async () => {
+    const stranger = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (data) => socket.end(`220 mail ready ${data.toString('latin1')}\r\n`));
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    try {
+      expect((await failureOf(() => undefined, { baseUrl })).code).toBe('network_error');
+    } finally {
+      stranger.close();
+    }
+  });
+
+  test('a refused connection is network_error with the system’s code', async () => {
+    const error = await failureOf(() => undefined, { baseUrl: 'http://127.0.0.1:1' });
+    expect(error.code).toBe('network_error');
+    expect(error.message).toContain('no answer from http://127.0.0.1:1 (ECONNREFUSED: connect ECONNREFUSED');
+  });
+});
+
+describe('waiting', () => {
+  test('for an answer that never begins ends as request_timeout', async () => {
+    const error = await failureOf(() => undefined, { requestTimeoutMs: 50 });
+    expect(error.message).toBe('x.list: no answer within 50 ms of waiting (after the only attempt)');
+    expect(error.code).toBe('request_timeout');
+  });
+
+  test('for an answer that stops in the middle ends', async () => {
+    const error = await failureOf((response) => void response.write('{"ok":true,"items":[1'), {
+      requestTimeoutMs: 50,
+    });
+    expect(error.message).toContain('the answer did not go on within 50 ms of waiting');
+  });
+
+  test('for an answer that drips byte by byte ends', async () => {
+    let drip: NodeJS.Timeout | undefined;
+    const error = await failureOf(
+      (response) => {
+        response.write('{"ok":true,"items":[');
+        drip = setInterval(() => response.write(' '), 5);
+      },
+      { requestTimeoutMs: 100 },
+    );
+    clearInterval(drip);
+    expect(error.code).toBe('request_timeout');
+  });
+
+  test('time that our own side takes does not count', async () => {
+    server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1, 2, 3] }));
+    const answer = await server.client({ requestTimeoutMs: 100 }).fetchList({
+      method: 'x.list',
+      listKey: 'items',
+      params: {},
+      meter: createRequestMeter(),
+      // Longer than the timeout is the point of this test.
+      sink: { restart: () => new Promise((resolve) => setTimeout(resolve, 250)), records: () => undefined },
+    });
+    expect(answer.count).toBe(3);
+  });
+});

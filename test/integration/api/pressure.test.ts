@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from 'vitest';
+import type { ApiClient, RetryEvent } from '../../../src/api/client.ts';
+import { collectRecords } from '../../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import type { RequestMeter } from '../../../src/api/request-meter.ts';
+import { respondJson, startProtocolServer } from './protocol-server.ts';
+import type { ProtocolServer } from './protocol-server.ts';
+
+let server: ProtocolServer;
+afterEach(() => server.close());
+
+function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise<unknown> {
+  return Promise.all(
+    Array.from({ length: count }, () =>
+      client.fetchList({ method: 'x.list', listKey: 'items', params: {}, sink: collectRecords(), meter }),
+    ),
+  );
+}
+
+test('no more requests are in flight than allowed, over all callers', async () => {
+  const held: (() => void)[] = [];
+  let most = 0;
+  server = await startProtocolServer((response) => {
+    held.push(() => respondJson(response, { ok: true, items: [] }));
+    most = Math.max(most, held.length);
+    // Three are answered together, after a turn in which a fourth would have arrived.
+    if (held.length === 3) setImmediate(() => held.splice(0).forEach((answer) => answer()));
+  });
+  const client = server.client({ concurrency: 3 });
+  await askMany(client, 51, createRequestMeter());
+  expect(most).toBe(3);
+  expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: undefined });
+});
+
+test('a wave of refusals is one cool-down for all, and everything is read in the end', async () => {
+  const held: (() => void)[] = [];
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal > 4) {
+      respondJson(response, { ok: true, items: [1] });
+      return;
+    }
+    held.push(() => respondJson(response, { ok: false, error: 'rate_limit_exceeded' }));
+    if (held.length === 4) for (const refuse of held) refuse();
+  });
+  const events: RetryEvent[] = [];
+  const client = server.client({
+    concurrency: 4,
+    retryAttempts: 1,
+    retryMinDelayMs: 20,
+    retryMaxDelayMs: 40,
+    onRetry: (event) => events.push(event),
+  });
+  const meter = createRequestMeter();
+  const concurrencies: number[] = [];
+  await askMany(client, 8, meter).then(() => concurrencies.push(client.pressure.concurrencyNow));
+  expect(meter).toMatchObject({ requests: 12, retries: 4, refusals: 4 });
+  expect(events).toHaveLength(4);
+  expect(concurrencies).toEqual([3]);
+});
+
+test('requests per minute are kept over all callers', async () => {
+  const arrivals: number[] = [];
+  server = await startProtocolServer((response) => {
+    arrivals.push(performance.now());
+    respondJson(response, { ok: true, items: [] });
+  });
+  await askMany(server.client({ requestsPerMinute: 1_200 }), 6, createRequestMeter());
+  const took = (arrivals.at(-1) ?? 0) - (arrivals[0] ?? 0);
+  // Five distances of 50 ms; the first request also opens its connection, which may take from the first distance.
+  expect(took).toBeGreaterThan(200);
+});

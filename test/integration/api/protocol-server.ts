@@ -1,0 +1,83 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createApiClient } from '../../../src/api/client.ts';
+import type { ApiClient, ApiClientOptions } from '../../../src/api/client.ts';
+import { systemClock } from '../../../src/shared/time.ts';
+
+export const TOKEN = 'sekret-token-0123456789-abcdef';
+
+export interface ReceivedRequest {
+  readonly httpMethod: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** Answers the n-th request (from 1). */
+export type Responder = (response: ServerResponse, request: ReceivedRequest, ordinal: number) => void;
+
+export interface ProtocolServer {
+  readonly url: string;
+  readonly requests: readonly ReceivedRequest[];
+  client(options?: Partial<ApiClientOptions>): ApiClient;
+  close(): Promise<void>;
+}
+
+/** A real HTTP server on a free port of the loopback interface. */
+export async function startProtocolServer(respond: Responder): Promise<ProtocolServer> {
+  const requests: ReceivedRequest[] = [];
+  const clients: ApiClient[] = [];
+  const server = createServer((message, response) => {
+    const parts: Buffer[] = [];
+    message.on('data', (part: Buffer) => parts.push(part));
+    message.on('end', () => {
+      const request = {
+        httpMethod: message.method ?? '',
+        url: message.url ?? '',
+        headers: message.headers,
+        body: Buffer.concat(parts).toString('utf8'),
+      };
+      requests.push(request);
+      respond(response, request, requests.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    requests,
+    client: (options) => {
+      const client = createApiClient({
+        baseUrl: url,
+        token: TOKEN,
+        concurrency: 4,
+        requestsPerMinute: undefined,
+        requestTimeoutMs: 10_000,
+        retryAttempts: 0,
+        retryMinDelayMs: 1,
+        retryMaxDelayMs: 4,
+        clock: systemClock,
+        random: () => 0.5,
+        userAgent: 'safety-sync/test',
+        ...options,
+      });
+      clients.push(client);
+      return client;
+    },
+    close: async () => {
+      await Promise.all(clients.map((client) => client.close()));
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export function respondJson(
+  response: ServerResponse,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(200, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(value));
+}

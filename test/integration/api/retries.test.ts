@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RetryEvent } from '../../../src/api/client.ts';
+import { collectRecords } from '../../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { respondJson, startProtocolServer } from './protocol-server.ts';
+import type { ProtocolServer } from './protocol-server.ts';
+
+let server: ProtocolServer;
+afterEach(() => server.close());
+
+const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
+
+test('an answer that breaks is read again from its beginning', async () => {
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal < 3)
+      response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
+    else respondJson(response, { ok: true, items: [1, 2] }, { 'svc-request-id': 'r3' });
+  });
+  const sink = collectRecords();
+  const meter = createRequestMeter();
+  const events: RetryEvent[] = [];
+  const client = server.client({ retryAttempts: 2, onRetry: (event) => events.push(event) });
+  const answer = await client.fetchList({ ...REQUEST, sink, meter });
+  expect(answer.count).toBe(2);
+  expect(sink.all).toEqual([1, 2]);
+  expect(meter).toMatchObject({ requests: 3, retries: 2, lastRequestId: 'r3' });
+  expect(events.map(({ method, attempt, delayMs, error }) => [method, attempt, delayMs, error.code])).toEqual(
+    [
+      ['x.list', 1, 0.5, 'response_cut'],
+      ['x.list', 2, 1, 'response_cut'],
+    ],
+  );
+});
+
+test('an empty answer behind a broken one leaves nothing of the broken one', async () => {
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal === 1)
+      response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
+    else respondJson(response, { ok: true, items: [] });
+  });
+  const sink = collectRecords();
+  await server.client({ retryAttempts: 1 }).fetchList({ ...REQUEST, sink, meter: createRequestMeter() });
+  expect(sink.all).toEqual([]);
+});
+
+test('when the attempts run out the last error says how many there were', async () => {
+  server = await startProtocolServer((response) =>
+    respondJson(response, { ok: false, error: 'server_error' }),
+  );
+  const meter = createRequestMeter();
+  await expect(
+    server.client({ retryAttempts: 3 }).fetchList({ ...REQUEST, sink: collectRecords(), meter }),
+  ).rejects.toMatchObject({
+    code: 'server_error',
+    message: 'The service refused x.list {}: server_error (after 4 attempts)',
+  });
+  expect(meter).toMatchObject({ requests: 4, retries: 3 });
+});
+
+test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_not_found', 'something_new'])(
+  '%s is asked once',
+  async (identifier) => {
+    server = await startProtocolServer((response) => respondJson(response, { ok: false, error: identifier }));
+    const request = { ...REQUEST, sink: collectRecords(), meter: createRequestMeter() };
+    await expect(server.client({ retryAttempts: 3 }).fetchList(request)).rejects.toThrow(identifier);
+    expect(server.requests).toHaveLength(1);
+  },
+);
+
+test('an error of the sink comes out as it is and is no reason to ask again', async () => {
+  server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
+  const failure = new TypeError('fetch failed');
+  const sink = {
+    restart: () => undefined,
+    records: () => {
+      throw failure;
+    },
+  };
+  const request = { ...REQUEST, sink, meter: createRequestMeter() };
+  await expect(server.client({ retryAttempts: 3 }).fetchList(request)).rejects.toBe(failure);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('an object that is missing in its answer is asked for again', async () => {
+  server = await startProtocolServer((response, _request, ordinal) =>
+    respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
+  );
+  const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
+  const answer = await server.client({ retryAttempts: 1 }).fetchObject(request);
+  expect(answer.object).toEqual({ id: 'u' });
+});
+
+describe('stopping', () => {
+  test.each(['the answer', 'the rest of the answer', 'a retry', 'a place', 'a cool-down'])(
+    'ends the waiting for %s at once',
+    async (place) => {
+      const stop = new AbortController();
+      server = await startProtocolServer((response) => {
+        if (place === 'a retry') respondJson(response, { ok: false, error: 'server_error' });
+        else if (place === 'a cool-down') respondJson(response, { ok: false, error: 'rate_limit_exceeded' });
+        else if (place === 'the rest of the answer')
+          response.write('{"ok":true,"items":[1,', () => stop.abort());
+        else if (place === 'the answer' || server.requests.length === 1) stop.abort();
+      });
+      const client = server.client({
+        concurrency: 1,
+        retryAttempts: 5,
+        retryMinDelayMs: 3_600_000,
+        retryMaxDelayMs: 3_600_000,
+        onRetry: () => stop.abort(),
+      });
+      const ask = (signal?: AbortSignal): Promise<unknown> =>
+        client.fetchList({ ...REQUEST, sink: collectRecords(), meter: createRequestMeter(), signal });
+      const holder = place === 'a place' ? ask() : undefined;
+      const closed = holder?.catch((error: unknown) => error);
+      await expect(ask(stop.signal)).rejects.toMatchObject({
+        code: 'interrupted',
+        message: 'x.list: stopped before its answer',
+      });
+      await client.close();
+      if (closed !== undefined) expect(await closed).toMatchObject({ code: 'interrupted' });
+      expect(client.pressure).toMatchObject({ inFlight: 0, waiting: 0 });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test('before the start sends nothing', async () => {
+    server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
+    const request = {
+      ...REQUEST,
+      sink: collectRecords(),
+      meter: createRequestMeter(),
+      signal: AbortSignal.abort(),
+    };
+    await expect(server.client().fetchList(request)).rejects.toMatchObject({ code: 'interrupted' });
+    expect(server.requests).toHaveLength(0);
+  });
+});

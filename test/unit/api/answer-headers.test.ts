@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { readAnswerHeaders } from '../../../src/api/answer-headers.ts';
+import type { AnswerHeaders, RawHeaders } from '../../../src/api/answer-headers.ts';
+import { createTokenRedactor } from '../../../src/api/token-redactor.ts';
+
+const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+
+function read(headers: RawHeaders): AnswerHeaders {
+  return readAnswerHeaders(headers, createTokenRedactor('secret-token'), NOW_MS);
+}
+
+test('the identifier and the times of an answer are read', () => {
+  expect(
+    read({ 'svc-request-id': 'abc123', 'svc-response-time': '12.5', date: 'Thu, 01 Jan 2026 00:00:10 GMT' }),
+  ).toEqual({
+    requestId: 'abc123',
+    serviceTimeMs: NOW_MS + 10_000,
+    responseTimeMs: 12.5,
+    retryAfterMs: undefined,
+    contentEncoding: undefined,
+    location: undefined,
+  });
+});
+
+test('another prefix of the same header will do, the specified one wins', () => {
+  expect(read({ 'acme-request-id': 'a' }).requestId).toBe('a');
+  expect(read({ 'acme-request-id': 'a', 'svc-request-id': 'b' }).requestId).toBe('b');
+});
+
+test('unusable headers are as good as none', () => {
+  expect(
+    read({ date: 'soon', 'svc-response-time': '-1', 'svc-request-id': ' ', 'retry-after': 'later' }),
+  ).toEqual({
+    requestId: undefined,
+    serviceTimeMs: undefined,
+    responseTimeMs: undefined,
+    retryAfterMs: undefined,
+    contentEncoding: undefined,
+    location: undefined,
+  });
+});
+
+test('an identifier that echoes the token does not carry it on', () => {
+  expect(read({ 'svc-request-id': 'id-secret-token' }).requestId).toBe('id-[token]');
+});
+
+test('Retry-After is read as seconds, or as a date held against the Date of the same answer', () => {
+  expect(read({ 'retry-after': '7' }).retryAfterMs).toBe(7_000);
+  expect(read({ 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' }).retryAfterMs).toBe(5_000);
+  expect(
+    read({ 'retry-after': 'Thu, 01 Jan 2026 05:00:05 GMT', date: 'Thu, 01 Jan 2026 05:00:00 GMT' })
+      .retryAfterMs,
+  ).toBe(5_000);
+  expect(read({ 'retry-after': 'Thu, 01 Jan 2020 00:00:00 GMT' }).retryAfterMs).toBe(0);
+});

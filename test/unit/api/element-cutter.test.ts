@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { AnswerDefect } from '../../../src/api/answer-defect.ts';
+import { createElementCutter } from '../../../src/api/element-cutter.ts';
+import type { CutAnswer } from '../../../src/api/element-cutter.ts';
+
+function cut(
+  chunks: readonly Buffer[],
+  listKey: string | undefined = 'items',
+): CutAnswer & { records: unknown[] } {
+  const cutter = createElementCutter(listKey);
+  const records: unknown[] = [];
+  for (const chunk of chunks) {
+    cutter.push(chunk);
+    records.push(...cutter.take());
+  }
+  return { ...cutter.end(), records };
+}
+
+function cutText(text: string, listKey?: string): ReturnType<typeof cut> {
+  return cut([Buffer.from(text)], listKey);
+}
+
+function defectOf(text: string): string {
+  try {
+    cutText(text);
+  } catch (error) {
+    if (error instanceof AnswerDefect) return error.code;
+    throw error;
+  }
+  return 'none';
+}
+
+const NASTY_RECORDS: unknown[] = [
+  { id: 'ä€😀', note: 'a "quoted" \\ back\\\\slash ], } , [ { "items":[1]', deep: [[[{ items: ['x'] }]]] },
+  'text with ] and , and "',
+  '\\',
+  12.5e-3,
+  null,
+  true,
+  [],
+  {},
+  [[], {}, [1, [2]]],
+  { '': '\u0000\ud83d', items: [] },
+];
+const NASTY_ENVELOPE = {
+  before: { items: [1, 2], text: '"items":[' },
+  'it"ems': 'items',
+  items: [],
+  after: [{ items: 3 }],
+  ok: true,
+};
+
+function nastyText(spaces: number | undefined): string {
+  return JSON.stringify({ ...NASTY_ENVELOPE, items: NASTY_RECORDS }, undefined, spaces);
+}
+
+describe('records are cut out of an answer', () => {
+  test.each([
+    ['compact', nastyText(undefined)],
+    ['pretty', nastyText(3).replaceAll('\n', '\r\n\t')],
+    ['behind a byte order mark', `\ufeff \n${nastyText(undefined)}\n `],
+  ])('the same whatever the two chunks it arrives in (%s)', (_name, text) => {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      const answer = cut([bytes.subarray(0, at), bytes.subarray(at)]);
+      expect(answer.records).toEqual(NASTY_RECORDS);
+      expect(answer.envelope).toEqual(NASTY_ENVELOPE);
+      expect(answer.count).toBe(NASTY_RECORDS.length);
+    }
+  });
+
+  test.each([1, 2, 3, 7, 64])('the same in chunks of %i bytes', (size) => {
+    const bytes = Buffer.from(nastyText(1));
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
+    expect(cut(chunks).records).toEqual(NASTY_RECORDS);
+  });
+
+  test('the list may stand first, in the middle or last', () => {
+    for (const text of [
+      '{"items":[1,2],"ok":true,"paging":{"total":2}}',
+      '{"ok":true,"items":[1,2],"paging":{"total":2}}',
+      '{"ok":true,"paging":{"total":2},"items":[1,2]}',
+    ]) {
+      const answer = cutText(text);
+      expect(answer.records).toEqual([1, 2]);
+      expect(answer.envelope).toEqual({ ok: true, paging: { total: 2 }, items: [] });
+      expect(answer.listFound).toBe('array');
+    }
+  });
+
+  test('its key may be written with escapes', () => {
+    expect(cutText(String.raw`{"\u0069tems":[1]}`).records).toEqual([1]);
+  });
+
+  test.each(['{"ok":true,"items":[]}', '{"ok":true,"items": [ \n ] }'])(
+    'an empty list has no records: %s',
+    (text) => {
+      expect(cutText(text)).toEqual({
+        records: [],
+        count: 0,
+        listFound: 'array',
+        envelope: { ok: true, items: [] },
+      });
+    },
+  );
+
+  test('an answer without the list, or with something else in its place, is told at its end', () => {
+    expect(cutText('{"ok":false,"error":"x"}').listFound).toBe('absent');
+    expect(cutText('{"data":{"items":[1]}}').listFound).toBe('absent');
+    expect(cutText('{"items":{"a":[1]},"ok":true}')).toMatchObject({ listFound: 'other', records: [] });
+    expect(cutText('{"items":null}').listFound).toBe('other');
+  });
+
+  test('without a key everything is envelope', () => {
+    const cutter = createElementCutter(undefined);
+    cutter.push(Buffer.from('{"ok":true,"items":[1]}'));
+    expect(cutter.end()).toEqual({ envelope: { ok: true, items: [1] }, listFound: 'absent', count: 0 });
+  });
+});
+
+describe('an answer that is not whole', () => {
+  test('is response_cut wherever it ends', () => {
+    const bytes = Buffer.from(nastyText(undefined));
+    for (let end = 0; end < bytes.length; end += 1) {
+      expect(() => cut([bytes.subarray(0, end)])).toThrow(expect.objectContaining({ code: 'response_cut' }));
+    }
+  });
+
+  test.each([
+    ['a login page', '<html><body>Login</body></html>'],
+    ['an array', '[1]'],
+    ['a number', '17'],
+    ['a second answer behind it', '{"ok":true,"items":[1]}{"ok":true}'],
+    ['garbage behind it', '{"ok":true,"items":[1]}x'],
+    ['a broken record', '{"ok":true,"items":[{"a":tru}]}'],
+    ['an unclosed record', '{"ok":true,"items":[{"a":1],"b":2}}'],
+    ['a list closed by a brace', '{"ok":true,"items":[1}'],
+    ['a comma too many', '{"ok":true,"items":[1,,2]}'],
+    ['a comma at the end of the list', '{"ok":true,"items":[1,]}'],
+    ['a comma at the beginning of the list', '{"ok":true,"items":[,1]}'],
+    ['a lone comma', '{"ok":true,"items":[,]}'],
+    ['a missing comma', '{"ok":true,"items":[1 2]}'],
+    ['an unquoted key', '{ok:true,"items":[1]}'],
+    ['a raw line break in a string', '{"ok":true,"items":["a\nb"]}'],
+  ])('with %s is response_not_json', (_name, text) => {
+    expect(defectOf(text)).toBe('response_not_json');
+  });
+
+  test('with its list twice is response_invalid', () => {
+    expect(defectOf('{"items":[1],"ok":true,"items":[2]}')).toBe('response_invalid');
+  });
+
+  test('with one record of more than 16 MiB is response_invalid instead of an ever growing memory', () => {
+    const cutter = createElementCutter('items');
+    cutter.push(Buffer.from('{"ok":true,"items":["'));
+    const part = Buffer.alloc(1024 * 1024, 'x');
+    for (let count = 0; count < 15; count += 1) cutter.push(part);
+    expect(() => cutter.push(part)).toThrow(expect.objectContaining({ code: 'response_invalid' }));
+  });
+});
+
+test('an answer of 200 MB is read in the memory of a small one', () => {
+  const record = JSON.stringify({ id: 'u1', status: 'active', tags: ['a', 'b'], note: 'x'.repeat(400) });
+  const part = Buffer.from(`${record},`.repeat(130));
+  const cutter = createElementCutter('items');
+  cutter.push(Buffer.from('{"ok":true,"items":['));
+  const before = process.memoryUsage().rss;
+  let peak = before;
+  let records = 0;
+  let bytes = 0;
+  while (bytes < 200_000_000) {
+    cutter.push(part);
+    records += cutter.take().length;
+    bytes += part.length;
+    peak = Math.max(peak, process.memoryUsage.rss());
+  }
+  cutter.push(Buffer.from(`${record}]}`));
+  records += cutter.take().length;
+  expect(cutter.end()).toEqual({ envelope: { ok: true, items: [] }, listFound: 'array', count: records });
+  expect(records).toBe((bytes / part.length) * 130 + 1);
+  expect(peak - before).toBeLessThan(100 * 1024 * 1024);
+});

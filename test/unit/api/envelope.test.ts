@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { readPaging, readVerdict } from '../../../src/api/envelope.ts';
+import { drawRetryDelayMs } from '../../../src/api/retrying.ts';
+
+test('paging is read from numbers and from numbers as text', () => {
+  expect(readPaging({ paging: { total: 12, last_page: '3' } })).toEqual({ total: 12, lastPage: 3 });
+  expect(readPaging({ paging: { total: 0 } })).toEqual({ total: 0, lastPage: undefined });
+});
+
+test.each([-1, 1.5, 'many', null, '', {}, 1e300])('a total of %j is as good as none', (total) => {
+  expect(readPaging({ paging: { total, last_page: 2 } })).toEqual({ total: undefined, lastPage: 2 });
+});
+
+test.each([undefined, null, [], 'x', 3])('paging that is %j is no paging', (paging) => {
+  expect(readPaging({ paging })).toBeUndefined();
+});
+
+test('a refusal keeps its identifier when its description is odd', () => {
+  expect(readVerdict({ ok: false, error: 'server_error', description: { a: 1 } })).toEqual({
+    kind: 'refusal',
+    identifier: 'server_error',
+    description: undefined,
+  });
+});
+
+test.each([{}, { ok: 'true' }, { ok: 1 }, { ok: null, error: 'x' }, { ok: false }, { ok: false, error: 5 }])(
+  '%j is not an answer of this protocol',
+  (envelope) => {
+    expect(readVerdict(envelope).kind).toBe('foreign');
+  },
+);
+
+test('a retry waits between nothing and the exponential delay, or as long as it was asked to', () => {
+  const policy = { retries: 8, minDelayMs: 1_000, maxDelayMs: 60_000, random: () => 0.5 };
+  expect([1, 2, 3, 6, 7, 8].map((attempt) => drawRetryDelayMs(policy, attempt))).toEqual([
+    500, 1_000, 2_000, 16_000, 30_000, 30_000,
+  ]);
+  expect(drawRetryDelayMs({ ...policy, random: () => 0 }, 5)).toBe(0);
+  expect(drawRetryDelayMs(policy, 1, 10_000)).toBe(10_000);
+  expect(drawRetryDelayMs(policy, 1, 3_600_000)).toBe(60_000);
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { createLimiter } from '../../../src/api/limiter.ts';
+import type { Limiter, LimiterOptions } from '../../../src/api/limiter.ts';
+
+function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pass: (ms: number) => void } {
+  let nowMs = 1_000;
+  const limiter = createLimiter({
+    concurrency: 8,
+    requestsPerMinute: undefined,
+    minCoolDownMs: 1_000,
+    maxCoolDownMs: 60_000,
+    random: () => 0.5,
+    clock: { now: () => 0, monotonicMs: () => nowMs },
+    ...options,
+  });
+  return {
+    limiter,
+    pass: (ms) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe('when the service refuses for too many requests', () => {
+  test('eight refused requests of one wave halve the concurrency once and cool down once', () => {
+    const { limiter, pass } = simulate();
+    const wave = Array.from({ length: 8 }, () => limiter.noteStart());
+    for (const ordinal of wave) {
+      limiter.noteRefusal(ordinal, undefined);
+      pass(10);
+    }
+    expect(limiter.concurrencyNow).toBe(4);
+    expect(limiter.coolingMs()).toBe(1_500 - 80);
+  });
+
+  test('a second wave halves again, a success of the wave before does not end the growth', () => {
+    const { limiter, pass } = simulate({ random: () => 0 });
+    const early = limiter.noteStart();
+    limiter.noteRefusal(limiter.noteStart(), undefined);
+    limiter.noteSuccess(early);
+    pass(1_000);
+    expect(limiter.coolingMs()).toBe(0);
+    limiter.noteRefusal(limiter.noteStart(), undefined);
+    expect(limiter.concurrencyNow).toBe(2);
+  });
+
+  test('the concurrency never falls below one', () => {
+    const { limiter } = simulate({ concurrency: 2 });
+    for (let wave = 0; wave < 5; wave += 1) limiter.noteRefusal(limiter.noteStart(), undefined);
+    expect(limiter.concurrencyNow).toBe(1);
+  });
+
+  test('cool-downs grow from the shortest to the longest delay and start anew behind a success', () => {
+    const { limiter } = simulate({ minCoolDownMs: 1_000, maxCoolDownMs: 5_000, random: () => 1 });
+    const lengths: number[] = [];
+    for (let wave = 0; wave < 4; wave += 1) {
+      limiter.noteRefusal(limiter.noteStart(), undefined);
+      lengths.push(limiter.coolingMs());
+    }
+    limiter.noteSuccess(limiter.noteStart());
+    limiter.noteRefusal(limiter.noteStart(), undefined);
+    lengths.push(limiter.coolingMs());
+    expect(lengths).toEqual([2_000, 4_000, 5_000, 5_000, 2_000]);
+  });
+
+  test('a wait that the service asks for is kept, up to the longest delay', () => {
+    const { limiter } = simulate({ maxCoolDownMs: 30_000 });
+    const [first, second] = [limiter.noteStart(), limiter.noteStart()];
+    limiter.noteRefusal(first, 20_000);
+    expect(limiter.coolingMs()).toBe(20_000);
+    limiter.noteRefusal(second, 3_600_000);
+    expect(limiter.coolingMs()).toBe(30_000);
+  });
+
+  test('successes bring the concurrency back one by one, never beyond the configured one', () => {
+    const { limiter } = simulate({ concurrency: 4 });
+    limiter.noteRefusal(limiter.noteStart(), undefined);
+    const steps: number[] = [];
+    for (let count = 1; count <= 40; count += 1) {
+      const before = limiter.concurrencyNow;
+      limiter.noteSuccess(limiter.noteStart());
+      if (limiter.concurrencyNow > before) steps.push(count);
+    }
+    expect(steps).toEqual([8, 20]);
+    expect(limiter.concurrencyNow).toBe(4);
+  });
+});
+
+test('requests per minute are evenly spaced', () => {
+  const { limiter, pass } = simulate({ requestsPerMinute: 120 });
+  expect(limiter.pacingMs()).toBe(0);
+  limiter.noteStart();
+  expect(limiter.pacingMs()).toBe(500);
+  pass(499);
+  expect(limiter.pacingMs()).toBe(1);
+  pass(10_000);
+  limiter.noteStart();
+  expect(limiter.pacingMs()).toBe(500);
+});
+
+test('a service that takes 20 requests a second is read to the end with few refusals', () => {
+  // A token bucket of 20 with 20 more every second, asked by as many at once as the limiter lets through, 50 ms each.
+  const { limiter, pass } = simulate({ concurrency: 16 });
+  let tokens = 20;
+  let done = 0;
+  let refusals = 0;
+  let rounds = 0;
+  while (done < 1_000 && rounds < 10_000) {
+    rounds += 1;
+    if (limiter.coolingMs() === 0) {
+      const wave = Array.from({ length: limiter.concurrencyNow }, () => limiter.noteStart());
+      for (const ordinal of wave) {
+        if (tokens >= 1) {
+          tokens -= 1;
+          done += 1;
+          limiter.noteSuccess(ordinal);
+        } else {
+          refusals += 1;
+          limiter.noteRefusal(ordinal, undefined);
+        }
+      }
+    }
+    pass(50);
+    tokens = Math.min(20, tokens + 1);
+  }
+  expect(done).toBeGreaterThanOrEqual(1_000);
+  expect(refusals).toBeLessThan(100);
+});

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { describeRequestShape } from '../../../src/api/request-shape.ts';
+import { toServerText } from '../../../src/api/server-text.ts';
+import { createTokenRedactor } from '../../../src/api/token-redactor.ts';
+
+const TOKEN = 'tok/"secret"+<value>&0123456789';
+const redact = createTokenRedactor(TOKEN);
+
+test.each([
+  ['as it is', TOKEN],
+  ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
+  ['in JSON with escaped slashes', JSON.stringify(TOKEN).slice(1, -1).replaceAll('/', '\\/')],
+  ['in a URL', encodeURIComponent(TOKEN)],
+  ['in HTML', 'tok/&quot;secret&quot;+&lt;value&gt;&amp;0123456789'],
+  ['in base64', Buffer.from(TOKEN).toString('base64')],
+  ['cut off', TOKEN.slice(0, 14)],
+])('a token %s leaves a message', (_name, echoed) => {
+  expect(redact(`a ${echoed} b ${echoed}`)).toBe('a [token] b [token]');
+});
+
+test('a token is taken out before a text is cut, so that no half of it is left', () => {
+  expect(toServerText(`${'x'.repeat(70)}${TOKEN}${'y'.repeat(70)}`, redact)).toBe(
+    `${'x'.repeat(70)}[token]yyy…`,
+  );
+});
+
+test('control characters and line breaks of a server do not reach a log', () => {
+  expect(toServerText('a\u001b[31m\n\r\t b\u0000\u2028c\u202ed ', redact)).toBe('a [31m b c d');
+});
+
+test('a request is described without its token and with long values shortened', () => {
+  expect(
+    describeRequestShape({
+      token: TOKEN,
+      limit: 500,
+      text: 'x'.repeat(61),
+      ids: [1, 2, 3, 4, 5, 6],
+      pretty: false,
+    }),
+  ).toBe(
+    `{"limit":500,"text":"${'x'.repeat(60)}… (61 characters)","ids":[1,2,3,4,5,"… (6 values)"],"pretty":false}`,
+  );
+});
