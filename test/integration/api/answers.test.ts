@@ -57,6 +57,19 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
   });
 });
 
+test.each([
+  ['plain', {}, (text: string) => Buffer.from(text)],
+  ['compressed', { 'content-encoding': 'gzip' }, (text: string) => gzipSync(text)],
+])('%s answers that were read to their end keep their connection', async (_name, headers, encode) => {
+  server = await startProtocolServer((response) => {
+    response.writeHead(200, headers).end(encode('{"ok":true,"items":[1]}'));
+  });
+  const client = server.client({ concurrency: 1 });
+  const request = { method: 'x.list', listKey: 'items', params: {}, meter: createRequestMeter() };
+  for (let count = 0; count < 5; count += 1) await client.fetchList({ ...request, sink: collectRecords() });
+  expect(new Set(server.requests.map(({ clientPort }) => clientPort)).size).toBe(1);
+});
+
 test('one object is answered as it came', async () => {
   server = await startProtocolServer((response) => {
     respondJson(response, { ok: true, user: { id: 'u1', name: 'Ann' } }, { 'svc-request-id': 'r2' });

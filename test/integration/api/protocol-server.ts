@@ -10,6 +10,8 @@ export const TOKEN = 'sekret-token-0123456789-abcdef';
 export interface ReceivedRequest {
   readonly httpMethod: string;
   readonly url: string;
+  /** The client's port: equal for requests on one connection. */
+  readonly clientPort: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
@@ -35,6 +37,7 @@ export async function startProtocolServer(respond: Responder): Promise<ProtocolS
       const request = {
         httpMethod: message.method ?? '',
         url: message.url ?? '',
+        clientPort: message.socket.remotePort ?? 0,
         headers: message.headers,
         body: Buffer.concat(parts).toString('utf8'),
       };
