@@ -145,7 +145,7 @@ it('is started once by two processes that come at the same instant', async () =>
 
 it('serves everybody while users come and go, and stops when all have gone', async () => {
   const user = async (): Promise<void> => {
-    for (let visit = 0; visit < 4; visit += 1) {
+    for (let visit = 0; visit < 2; visit += 1) {
       const server = await acquire();
       expect(await ask(server.url, 'select 1')).toBe(1);
       await server.release();
