@@ -1,5 +1,5 @@
-import { pino } from 'pino';
-import type { Logger } from 'pino';
+import { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
 import pretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
@@ -32,12 +32,18 @@ export function createLogger({ level, format, secrets }: LoggerOptions): Logger 
   if (format === 'json') {
     return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, sink);
   }
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      sink.write(chunk.toString());
+      done();
+    },
+  });
+  const colorize = process.stderr.isTTY && process.env['NO_COLOR'] === undefined;
   const stream = pretty({
-    colorize: process.stderr.hasColors?.() ?? false,
+    colorize,
     translateTime: 'SYS:HH:MM:ss',
-    ignore: 'pid,hostname',
     singleLine: true,
-    destination: { write: sink.write } as never,
+    destination,
     sync: true,
   });
   return pino({ level, base: null }, stream);

@@ -28,6 +28,7 @@ import type { Extract, ExtractContext, Extraction, SyncSettings } from './extrac
 import { extractCalculation } from './extract-calculation.ts';
 import { extractIncremental } from './extract-incremental.ts';
 import { extractLookup } from './extract-lookup.ts';
+import { extractRetry } from './extract-retry.ts';
 import { extractAccountSnapshot, extractEquipmentTypes } from './extract-snapshot.ts';
 import { createLoader } from './load.ts';
 
@@ -36,7 +37,8 @@ export interface RunContext {
   readonly databaseUrl: string;
   /** For what is written outside of a run's own session. */
   readonly db: Database;
-  readonly api: ApiClient;
+  /** Made when the first run needs it: putting stored records through again does not. */
+  readonly api: () => ApiClient;
   readonly clock: Clock;
   /** Host and process, for `runs.owner`. */
   readonly owner: string;
@@ -56,6 +58,8 @@ export interface RunRequest {
   readonly trigger: RunTrigger;
   readonly force: boolean;
   readonly allowMassDelete: boolean;
+  /** Ask nothing; put the records that have open issues through again. */
+  readonly retryIssues?: boolean;
 }
 
 interface RunFigures {
@@ -198,7 +202,9 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
     });
     const extractContext: ExtractContext = {
       stream,
-      api: context.api,
+      get api() {
+        return context.api();
+      },
       meter,
       loader,
       state,
@@ -218,7 +224,8 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
         });
       },
     };
-    const extraction = await extractOf(stream)(extractContext);
+    const extract = request.retryIssues === true ? extractRetry : extractOf(stream);
+    const extraction = await extract(extractContext);
     const ending = toEnding(extraction);
     const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
     stored = await loader.commit({

@@ -12,7 +12,10 @@ export type Database = PostgresJsDatabase;
 /** The handle inside `transaction`. */
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
 /** What reads and writes control tables take: a database or a transaction of it. */
-export type Queryable = Pick<Database, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'>;
+export type Queryable = Pick<
+  Database,
+  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
+>;
 
 export interface ConnectionOptions {
   readonly url: string;

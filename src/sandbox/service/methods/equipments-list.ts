@@ -2,7 +2,6 @@ import type { Equipment } from '../../records.ts';
 import type { Method } from '../answer.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
 import { aBoolean, aText, eachOf, oneOf, required } from '../parameters.ts';
-import type { Readings } from '../readings.ts';
 import { ServiceError } from '../service-error.ts';
 
 /** "The list of valid column names: not shown": here, every field of an equipment. */
@@ -56,21 +55,18 @@ export const equipmentsList: Method = {
         matching.push(equipment);
     }
     const { records, fields } = withUnaskedPaging(matching, parameters, readings.equipmentsPaging, readings);
+    const empty = Object.fromEntries((metafields ?? []).map((id) => [id, readings.emptyMetavalue]));
     const shape = (record: object): object => {
-      const full =
-        asked.include_null_metavalues === true
-          ? withEmptyMetavalues(record, metafields ?? [], readings)
-          : record;
+      const full = asked.include_null_metavalues === true ? withEmptyMetavalues(record, empty) : record;
       return asked.columns === undefined ? full : withColumns(full, asked.columns);
     };
     return { fields, list: { name: 'equipments', kind: 'equipment', records, shape } };
   },
 };
 
-function withEmptyMetavalues(record: object, metafields: readonly string[], readings: Readings): object {
+function withEmptyMetavalues(record: object, empty: object): object {
   const { metavalues } = record as { metavalues?: unknown };
   if (typeof metavalues !== 'object' || metavalues === null) return record;
-  const empty = Object.fromEntries(metafields.map((id) => [id, readings.emptyMetavalue]));
   return { ...record, metavalues: { ...empty, ...metavalues } };
 }
 

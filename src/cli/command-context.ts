@@ -1,0 +1,77 @@
+/** What every verb is given, and the frame around one that uses the warehouse. */
+import { type App, createApp } from '../app.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { Environment } from '../config/read-variables.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandContext {
+  readonly env: Environment;
+  readonly terminal: Terminal;
+  /** Aborted at the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+export interface WithAppOptions {
+  readonly needsService: boolean;
+  /** Whether the verb brings the warehouse up to date, or only reads one that is. */
+  readonly migrates: boolean;
+}
+
+/** Loads the configuration, opens the warehouse, runs the verb, closes everything. */
+export async function withApp<T>(
+  context: CommandContext,
+  options: WithAppOptions,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const { terminal, signal } = context;
+  const config = loadConfig(context.env, {
+    needsService: options.needsService,
+    isTerminal: terminal.isInteractive,
+  });
+  const app = await createApp({
+    config,
+    signal,
+    say: (line) => terminal.note(terminal.noteColors.dim(line)),
+  });
+  try {
+    if (options.migrates || app.warehouse.isEmbedded) {
+      const { applied } = await app.warehouse.migrate();
+      if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
+    } else {
+      await app.warehouse.assertMigrated();
+    }
+    return await work(app);
+  } finally {
+    await app.close();
+  }
+}
+
+/** All streams when none is named. Throws `usage_invalid` for a name that is none. */
+export function parseStreams(names: readonly string[]): StreamName[] {
+  const unknown = names.filter((name) => !STREAM_NAMES.includes(name as StreamName));
+  if (unknown.length > 0) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `no stream is named ${unknown.join(', ')}; the streams are ${STREAM_NAMES.join(', ')}`,
+    );
+  }
+  return names.length === 0 ? [...STREAM_NAMES] : STREAM_NAMES.filter((name) => names.includes(name));
+}
+
+export function parseWholeNumber(
+  text: string,
+  name: string,
+  { min, max }: { min: number; max: number },
+): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `${name}: expected a whole number from ${min} to ${max}, got ${text}`,
+    );
+  }
+  return value;
+}

@@ -1,0 +1,150 @@
+import { resolve } from 'node:path';
+import { sql } from 'drizzle-orm';
+import type { Command } from 'commander';
+import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { createSandbox, type Sandbox } from '../sandbox/index.ts';
+import { MINUTE_MS, systemClock } from '../shared/time.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { RunResult } from '../sync/run-stream.ts';
+import { syncStreams } from '../sync/sync-streams.ts';
+import type { CommandContext } from './command-context.ts';
+import { indent, renderAnswers } from './demo-answers.ts';
+import { formatDuration, formatNumber } from './format.ts';
+import { EXIT, exitCodeOf, renderRemarks, renderResults } from './run-results.ts';
+import { buildRunEvents } from './sync.ts';
+import { serve } from './start.ts';
+
+export const DEMO_DATABASE = 'safety_sync_demo';
+/** Enough for the service to make a new training calculation. */
+const PASSING_MS = 20 * MINUTE_MS;
+const CHANGES = 150;
+
+/** The demo starts anew every time; its database is its own. */
+async function emptyDatabase({ warehouse }: App): Promise<void> {
+  await warehouse.connection.db.execute(sql`drop schema if exists safety cascade`);
+  await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
+}
+
+async function syncAll(app: App): Promise<RunResult[]> {
+  return await syncStreams(app.runContext(buildRunEvents(app)), {
+    streams: STREAM_NAMES,
+    kind: 'sync',
+    trigger: 'manual',
+    force: false,
+    allowMassDelete: false,
+  });
+}
+
+function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
+  return loadConfig(
+    {
+      SAFETY_BASE_URL: sandbox.url,
+      SAFETY_TOKEN: sandbox.token,
+      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
+      SAFETY_ACCOUNT: 'demo',
+      SYNC_CRON: '*/10 * * * * *',
+      HTTP_PORT: env['HTTP_PORT'],
+      LOG_LEVEL: env['LOG_LEVEL'] ?? (serves ? 'info' : 'warn'),
+      LOG_FORMAT: env['LOG_FORMAT'],
+    },
+    { needsService: true, isTerminal: terminal.isInteractive },
+  );
+}
+
+export async function runDemo(
+  context: CommandContext,
+  { serve: serves = false }: { serve?: boolean },
+): Promise<number> {
+  const { terminal, signal } = context;
+  const { colors } = terminal;
+  const startedMs = performance.now();
+  let passedMs = 0;
+  const now = () => Date.now() + passedMs;
+  const section = (title: string) => terminal.print(`\n${colors.bold(colors.cyan(title))}`);
+  const step = (text: string) => terminal.print(indent(colors.dim(text)));
+
+  terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
+  const sandbox = await createSandbox({ clock: now, live: { changesPerMinute: 120, deletions: true } });
+  let app: App | undefined;
+  try {
+    app = await createApp({
+      config: demoConfig(sandbox, context, serves),
+      signal,
+      say: () => undefined,
+      embeddedDatabase: DEMO_DATABASE,
+      clock: { ...systemClock, now },
+    });
+    section('1  Sandbox and warehouse');
+    step(`a workplace-safety service with generated data answers on ${sandbox.url}`);
+    await emptyDatabase(app);
+    const { applied } = await app.warehouse.migrate();
+    step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
+
+    section('2  First sync: everything');
+    const first = await syncAll(app);
+    terminal.print(indent(renderResults(first, colors)));
+
+    section('3  The source lives on, and one more sync: what changed');
+    sandbox.live.step(CHANGES);
+    passedMs = PASSING_MS;
+    step(
+      `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
+    );
+    const second = await syncAll(app);
+    terminal.print(indent(renderResults(second, colors)));
+    const remarks = renderRemarks([...first, ...second], colors);
+    if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
+
+    section('4  What the warehouse can tell');
+    terminal.print(indent(await renderAnswers(app.warehouse.connection, colors)));
+
+    const code = exitCodeOf([...first, ...second]);
+    terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
+    printNextSteps(context, app, serves);
+    if (serves && code === EXIT.ok) {
+      sandbox.live.start();
+      await serve(app, signal);
+    }
+    return code;
+  } finally {
+    await app?.close();
+    await sandbox.close();
+  }
+}
+
+function printNextSteps({ terminal }: CommandContext, { warehouse }: App, serves: boolean): void {
+  const { colors } = terminal;
+  const url = warehouse.url;
+  const lines = serves
+    ? [
+        'Worker, sandbox and database keep running until Ctrl-C; the source changes and is synced every 10 seconds.',
+        `  psql '${url}'`,
+        `  select status, count(*) from safety.equipment where _deleted_at is null group by 1;`,
+      ]
+    : [
+        `The data is in ${resolve(EMBEDDED_DATA_DIR)}; the server stops with the demo. To look around with psql or a BI tool:`,
+        '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
+      ];
+  terminal.print(`\n${colors.bold('Next')}`);
+  terminal.print(lines.join('\n'));
+  terminal.print(
+    [
+      'With a service of your own:',
+      '  export SAFETY_BASE_URL=https://… SAFETY_TOKEN=… SAFETY_EQUIPMENT_TYPES=…  DATABASE_URL=postgres://…',
+      '  npx safety-sync check             tests settings, database and service',
+      '  npx safety-sync sync              one sync now',
+      '  npx safety-sync start             keeps the warehouse current on schedule',
+    ].join('\n'),
+  );
+}
+
+export function addDemo(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('demo')
+    .description(
+      'see it work without any configuration: sandbox service, embedded PostgreSQL, two syncs, answers',
+    )
+    .option('--serve', 'then keep worker, sandbox and database running until Ctrl-C')
+    .action(async (options: { serve?: boolean }) => exit(await runDemo(context, options)));
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { createApp } from '../app.ts';
+import { loadConfig } from '../config/load-config.ts';
+import type { CommandContext } from './command-context.ts';
+import { formatNumber } from './format.ts';
+import { EXIT } from './run-results.ts';
+
+export async function runMigrate({ env, terminal, signal }: CommandContext): Promise<number> {
+  const config = loadConfig(env, { needsService: false, isTerminal: terminal.isInteractive });
+  const app = await createApp({
+    config,
+    signal,
+    say: (line) => terminal.note(terminal.noteColors.dim(line)),
+  });
+  try {
+    const { applied, known } = await app.warehouse.migrate();
+    terminal.print(
+      applied === 0
+        ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
+        : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
+    );
+    return EXIT.ok;
+  } finally {
+    await app.close();
+  }
+}
+
+export function addMigrate(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('migrate')
+    .description('apply the migrations; safe to run by several processes at once')
+    .action(async () => exit(await runMigrate(context)));
+}

@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { readRuns, type RunRow } from '../warehouse/runs.ts';
+import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
+import { formatCount, formatDuration, formatTime } from './format.ts';
+import { EXIT } from './run-results.ts';
+import { type Colors, renderTable } from './terminal.ts';
+
+interface RunsOptions {
+  readonly json?: true;
+  readonly limit: string;
+  readonly stream?: string;
+}
+
+function outcomeText({ status }: RunRow, colors: Colors): string {
+  return { succeeded: colors.green, failed: colors.red, skipped: colors.yellow, running: colors.cyan }[
+    status
+  ](status);
+}
+
+function remark(run: RunRow): string {
+  const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
+  const line = (error ?? '').split('\n')[0] ?? '';
+  return line.length > 70 ? `${line.slice(0, 69)}…` : line;
+}
+
+export async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
+  const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
+  const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
+  return await withApp(context, { needsService: false, migrates: false }, async ({ config, warehouse }) => {
+    const rows = await readRuns(warehouse.connection.db, { accountId: config.accountId, stream, limit });
+    if (options.json) {
+      context.terminal.print(JSON.stringify({ runs: rows }));
+      return EXIT.ok;
+    }
+    const { colors } = context.terminal;
+    if (rows.length === 0) {
+      context.terminal.print('No run yet. Start one with: safety-sync sync');
+      return EXIT.ok;
+    }
+    const right = (title: string) => ({ title, align: 'right' as const });
+    const took = (run: RunRow) =>
+      run.finished_at === null
+        ? '…'
+        : formatDuration(Date.parse(run.finished_at) - Date.parse(run.started_at));
+    context.terminal.print(
+      renderTable(
+        [
+          right('run'),
+          { title: 'started' },
+          { title: 'stream' },
+          { title: 'kind' },
+          { title: 'trigger' },
+          { title: 'status' },
+          ...['time', 'requests', 'read', 'inserted', 'updated', 'deleted', 'rejected'].map(right),
+          { title: 'remark' },
+        ],
+        rows.map((run) => [
+          String(run.run_id),
+          formatTime(run.started_at),
+          run.stream,
+          run.kind,
+          run.trigger,
+          outcomeText(run, colors),
+          took(run),
+          ...[run.requests, run.records_read, run.inserted, run.updated, run.deleted, run.rejected].map(
+            formatCount,
+          ),
+          remark(run),
+        ]),
+        colors,
+      ),
+    );
+    return EXIT.ok;
+  });
+}
+
+export function addRuns(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('runs')
+    .description('run history, newest first')
+    .option('--json', 'as JSON on stdout')
+    .option('--limit <n>', 'how many', '20')
+    .option('--stream <stream>', 'of one stream only')
+    .action(async (options: RunsOptions) => exit(await runRuns(context, options)));
+}

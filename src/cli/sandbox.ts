@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import { once } from 'node:events';
+import { createSandbox, defaultSize, type RequestLogEntry, type SandboxOptions } from '../sandbox/index.ts';
+import { type CommandContext, parseWholeNumber } from './command-context.ts';
+import { EXIT } from './run-results.ts';
+import type { Colors } from './terminal.ts';
+
+interface Flags {
+  readonly port: string;
+  readonly host: string;
+  readonly token?: string;
+  readonly seed?: string;
+  readonly followups: string;
+  readonly employees: string;
+  readonly equipment: string;
+  readonly resources: string;
+  readonly users: string;
+  readonly latency: string;
+  readonly live: string;
+  readonly deletions?: true;
+  readonly faults: string;
+  readonly rateLimit?: string;
+  readonly quiet?: true;
+}
+
+const MILLION = 1_000_000;
+/** Kinds that `--faults` shares out evenly. A hang only ends with the worker's time-out, so it gets a tenth of a share. */
+const FAULT_KINDS = ['rateLimit', 'serverError', 'reset', 'cut', 'nonJson', 'slow'] as const;
+
+function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
+  const percent = parseWholeNumber(flags.faults, '--faults', { min: 0, max: 90 });
+  const share = percent / 100 / (FAULT_KINDS.length + 0.1);
+  const rates = Object.fromEntries(FAULT_KINDS.map((kind) => [kind, share]));
+  const limiter = flags.rateLimit === undefined ? {} : { limiter: parseRateLimit(flags.rateLimit) };
+  return { ...rates, hang: share / 10, ...limiter };
+}
+
+/** `100/60` = 100 requests in 60 seconds. */
+function parseRateLimit(text: string): { requests: number; windowMs: number } {
+  const [requests = '', seconds = ''] = text.split('/');
+  return {
+    requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),
+    windowMs: parseWholeNumber(seconds, '--rate-limit', { min: 1, max: 86_400 }) * 1000,
+  };
+}
+
+function toOptions(flags: Flags): SandboxOptions {
+  const size = (name: keyof typeof defaultSize) =>
+    parseWholeNumber(flags[name], `--${name}`, { min: 0, max: 5 * MILLION });
+  return {
+    host: flags.host,
+    port: parseWholeNumber(flags.port, '--port', { min: 0, max: 65_535 }),
+    ...(flags.token === undefined ? {} : { token: flags.token }),
+    ...(flags.seed === undefined
+      ? {}
+      : { seed: parseWholeNumber(flags.seed, '--seed', { min: 0, max: 2 ** 31 }) }),
+    size: {
+      followups: size('followups'),
+      employees: size('employees'),
+      equipment: size('equipment'),
+      resources: size('resources'),
+      users: size('users'),
+    },
+    latencyMs: parseWholeNumber(flags.latency, '--latency', { min: 0, max: 600_000 }),
+    live: {
+      changesPerMinute: parseWholeNumber(flags.live, '--live', { min: 0, max: MILLION }),
+      deletions: flags.deletions ?? false,
+    },
+    faults: toFaults(flags),
+  };
+}
+
+function renderRequest(entry: RequestLogEntry, colors: Colors): string {
+  const time = new Date(entry.at).toISOString().slice(11, 23);
+  const outcome = entry.outcome === 'ok' ? colors.green('ok') : colors.red(entry.outcome);
+  const fault = entry.fault === null ? '' : colors.yellow(` fault:${entry.fault}`);
+  return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
+}
+
+export async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
+  const sandbox = await createSandbox({
+    ...toOptions(flags),
+    onRequest: (entry) => {
+      if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
+    },
+  });
+  if (flags.live !== '0') sandbox.live.start();
+  terminal.print(`SAFETY_BASE_URL=${sandbox.url}`);
+  terminal.print(`SAFETY_TOKEN=${sandbox.token}`);
+  terminal.print(`SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`);
+  terminal.note(terminal.noteColors.dim('The sandbox serves until Ctrl-C; its requests follow.'));
+  if (!signal.aborted) await once(signal, 'abort');
+  sandbox.live.stop();
+  await sandbox.close();
+  return EXIT.ok;
+}
+
+export function addSandbox(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('sandbox')
+    .description(
+      'serve the complete Data-Access Service over generated data; prints the environment to use it',
+    )
+    .option('--port <port>', 'port; 0: any that is free', '8090')
+    .option('--host <host>', 'address to listen on', '127.0.0.1')
+    .option('--token <token>', 'the token it accepts (default: sandbox-token)')
+    .option('--seed <n>', 'other data; the same seed gives the same data')
+    .option('--followups <n>', 'size', String(defaultSize.followups))
+    .option('--employees <n>', 'size', String(defaultSize.employees))
+    .option('--equipment <n>', 'size, over four types', String(defaultSize.equipment))
+    .option('--resources <n>', 'size', String(defaultSize.resources))
+    .option('--users <n>', 'size', String(defaultSize.users))
+    .option('--live <n>', 'changes a minute: the source lives; 0: it stands still', '0')
+    .option('--deletions', 'let a living source also delete records')
+    .option('--latency <ms>', 'added to every answer', '0')
+    .option('--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0')
+    .option('--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60')
+    .option('--quiet', 'no request log')
+    .action(async (flags: Flags) => exit(await runSandbox(context, flags)));
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import type { App } from '../app.ts';
+import type { RunEvents, RunResult } from '../sync/run-stream.ts';
+import { syncStreams } from '../sync/sync-streams.ts';
+import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { exitCodeOf, printResults, toJsonResult } from './run-results.ts';
+
+interface SyncOptions {
+  readonly force?: true;
+  readonly allowMassDelete?: true;
+  readonly json?: true;
+}
+
+/** One log line a run, with everything. */
+export function logResult(app: Pick<App, 'log'>, result: RunResult): void {
+  const fields = toJsonResult(result);
+  switch (result.outcome) {
+    case 'succeeded':
+      return app.log.info(fields, `${result.stream}: succeeded`);
+    case 'skipped':
+      return app.log.info(fields, `${result.stream}: skipped, ${result.reason}`);
+    case 'failed':
+      return app.log.error(fields, `${result.stream}: failed, ${result.error.message}`);
+  }
+}
+
+export function buildRunEvents(app: Pick<App, 'log'>): RunEvents {
+  return {
+    onWait: (stream, holder) => {
+      const who =
+        holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
+      app.log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
+    },
+    onDeadRuns: (stream, closed) => {
+      app.log.warn({ stream, closed }, `${stream}: closed ${closed} run(s) of workers that had died`);
+    },
+  };
+}
+
+export async function runSync(
+  context: CommandContext,
+  names: readonly string[],
+  options: SyncOptions,
+): Promise<number> {
+  const streams = parseStreams(names);
+  return await withApp(context, { needsService: true, migrates: true }, async (app) => {
+    const results = await syncStreams(app.runContext(buildRunEvents(app)), {
+      streams,
+      kind: 'sync',
+      trigger: 'manual',
+      force: options.force ?? false,
+      allowMassDelete: options.allowMassDelete ?? false,
+      onResult: (result) => logResult(app, result),
+    });
+    if (options.json) context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));
+    else printResults(results, context.terminal);
+    return exitCodeOf(results);
+  });
+}
+
+export function addSync(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('sync')
+    .description('one sync now, of all streams or the named ones, then exits')
+    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .option('--force', 'ignore "nothing can have changed yet" (the training cache)')
+    .option('--allow-mass-delete', 'accept a snapshot that the delete guard would refuse')
+    .option('--json', 'the result as JSON on stdout')
+    .action(async (names: string[], options: SyncOptions) => exit(await runSync(context, names, options)));
+}

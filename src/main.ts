@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+/** Process entry: arguments, signals, exit code; nothing else. */
+import { runProgram } from './cli/program.ts';
+import { createTerminal } from './cli/terminal.ts';
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    // The first signal asks to stop, the second one ends at once.
+    if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
+    stop.abort(new Error(signal));
+  });
+}
+// `safety-sync runs | head` closes our stdout: no reason to complain.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await runProgram(process.argv.slice(2), {
+  env: process.env,
+  terminal: createTerminal(),
+  signal: stop.signal,
+});

@@ -1,0 +1,86 @@
+/** What can be said of a database before anything is read or written. */
+import type { Connection } from '../warehouse/connection.ts';
+import { readMigrationStatus } from '../warehouse/migrate.ts';
+
+export interface Check {
+  readonly what: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly finding: string;
+  /** What to do; null when there is nothing to do. */
+  readonly advice: string | null;
+  readonly code?: string;
+  /** The service refused the credentials. */
+  readonly isRefusal?: boolean;
+}
+
+const OLDEST_MAJOR = 14;
+
+export async function checkDatabase(connection: Connection, accountId: string): Promise<Check[]> {
+  const [server] = await connection.query<{
+    version: string;
+    number: string;
+    database: string;
+    owner: string;
+  }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num') as number,
+      current_database() as database, current_user as owner`,
+  );
+  const major = Math.floor(Number(server?.number ?? 0) / 10_000);
+  const reachable: Check = {
+    what: 'database',
+    result: major >= OLDEST_MAJOR ? 'ok' : 'failed',
+    finding: `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`,
+    advice: major >= OLDEST_MAJOR ? null : `PostgreSQL ${OLDEST_MAJOR} or later is needed.`,
+  };
+  if (reachable.result === 'failed') return [reachable];
+  const { known, pending } = await readMigrationStatus(connection);
+  if (pending > 0) {
+    const [may] = await connection.query<{ create: boolean }>(
+      `select has_database_privilege(current_database(), 'create') as create`,
+    );
+    return [
+      reachable,
+      {
+        what: 'migrations',
+        result: may?.create === true ? 'ok' : 'failed',
+        finding: `${pending} of ${known} are missing; sync and start apply them`,
+        advice:
+          may?.create === true
+            ? null
+            : 'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
+      },
+    ];
+  }
+  return [
+    reachable,
+    { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
+    await checkRights(connection, accountId),
+  ];
+}
+
+/** Every table that a sync writes, in the two schemas. */
+async function checkRights(connection: Connection, accountId: string): Promise<Check> {
+  const rows = await connection.query<{ name: string }>(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
+       and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+     order by 1`,
+  );
+  const [temporary] = await connection.query<{ may: boolean }>(
+    `select has_database_privilege(current_database(), 'temporary') as may`,
+  );
+  const lacking = [...rows.map(({ name }) => name), ...(temporary?.may === true ? [] : ['temporary tables'])];
+  return {
+    what: 'rights',
+    result: lacking.length === 0 ? 'ok' : 'failed',
+    finding:
+      lacking.length === 0
+        ? `may read and write every table (account ${accountId})`
+        : `not on ${lacking.join(', ')}`,
+    advice:
+      lacking.length === 0
+        ? null
+        : 'Grant select, insert, update, delete on them (and temporary on the database).',
+  };
+}

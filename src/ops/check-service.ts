@@ -1,0 +1,119 @@
+/** Asks every method of the service once. */
+import type { ApiClient } from '../api/client.ts';
+import { createRequestMeter } from '../api/request-meter.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import type { Check } from './check-database.ts';
+
+export interface CheckServiceOptions {
+  readonly api: ApiClient;
+  readonly equipmentTypes: readonly string[];
+  readonly signal: AbortSignal;
+  readonly tell: (check: Check) => void;
+}
+
+function toFailure(what: string, error: unknown): Check {
+  if (!(error instanceof SafetySyncError)) throw error;
+  const request = error.requestId === undefined ? '' : ` [request ${error.requestId}]`;
+  return {
+    what,
+    result: 'failed',
+    finding: `${error.message}${request}`,
+    advice: error.advice,
+    code: error.code,
+    isRefusal: error.recovery === 'fail_run',
+  };
+}
+
+export async function checkService({
+  api,
+  equipmentTypes,
+  signal,
+  tell,
+}: CheckServiceOptions): Promise<void> {
+  const meter = createRequestMeter();
+  let refused = false;
+  let userId: string | undefined;
+
+  async function ask(
+    what: string,
+    name: StreamName,
+    params: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    if (refused) return;
+    const { method, answerKey } = streamNamed(name);
+    try {
+      const answer = await api.fetchList({
+        method,
+        listKey: answerKey,
+        params,
+        meter,
+        signal,
+        sink: {
+          restart: () => undefined,
+          records: ([first]) => {
+            const id = isWireRecord(first) ? (first['m_assignee_id'] ?? first['m_user_id']) : undefined;
+            if (typeof id === 'string' || typeof id === 'number') userId ??= String(id);
+          },
+        },
+      });
+      const total = answer.paging?.total ?? answer.count;
+      tell({ what, result: 'ok', finding: `answers, ${total} records`, advice: null });
+    } catch (error) {
+      const failure = toFailure(what, error);
+      refused = failure.isRefusal === true;
+      tell(failure);
+    }
+  }
+
+  async function askForUser(): Promise<void> {
+    if (refused) return;
+    const what = 'service: users.info';
+    if (userId === undefined) {
+      tell({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
+      return;
+    }
+    try {
+      const number = Number(userId);
+      const user = String(number) === userId ? number : userId;
+      await api.fetchObject({ method: 'users.info', objectKey: 'user', params: { user }, meter, signal });
+      tell({ what, result: 'ok', finding: 'answers', advice: null });
+    } catch (error) {
+      const failure = toFailure(what, error);
+      const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
+      const isAnswer = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
+      if (isAnswer)
+        tell({ what, result: 'ok', finding: 'answers (the sample user is not known there)', advice: null });
+      else if (isOptional) {
+        tell({
+          what,
+          result: 'skipped',
+          finding: `${String(failure.code)}: names of users stay unknown`,
+          advice: null,
+        });
+      } else tell(failure);
+    }
+  }
+
+  await ask('service: resources.list', 'resources', {});
+  await ask('service: followups.list', 'followups', { limit: 1 });
+  await ask('service: training-employee-status.list', 'training-employee-status', { limit: 1 });
+  if (equipmentTypes.length === 0 && !refused) {
+    const finding = 'SAFETY_EQUIPMENT_TYPES is empty: equipment is not synced';
+    tell({
+      what: 'service: equipments.list',
+      result: 'skipped',
+      finding,
+      advice: 'List the ids of your equipment types.',
+    });
+  }
+  for (const type of equipmentTypes) {
+    await ask(`service: equipments.list ${type}`, 'equipments', {
+      equipmentType_id: type,
+      service_type: 'all',
+    });
+  }
+  await askForUser();
+}
