@@ -31,6 +31,16 @@ describe('order and pages', () => {
     expect(ids(await list({ limit: 500 }))).toEqual(ids(first));
   });
 
+  it('of two created in the same millisecond the one raised later comes first', async () => {
+    const [template] = all;
+    for (const id of ['earlier', 'later']) {
+      sandbox.store.followups.put({ ...template, id, created_on: NOON });
+    }
+    expect(ids(await list({ limit: 2 }))).toEqual(['later', 'earlier']);
+    sandbox.store.followups.delete('earlier');
+    sandbox.store.followups.delete('later');
+  });
+
   it('a page has 100 follow-ups when no limit is given', async () => {
     expect(await list()).toHaveLength(100);
   });
