@@ -16,11 +16,14 @@ export function logResult(app: Pick<App, 'log'>, result: RunResult): void {
   const fields = toJsonResult(result);
   switch (result.outcome) {
     case 'succeeded':
-      return app.log.info(fields, `${result.stream}: succeeded`);
+      app.log.info(fields, `${result.stream}: succeeded`);
+      break;
     case 'skipped':
-      return app.log.info(fields, `${result.stream}: skipped, ${result.reason}`);
+      app.log.info(fields, `${result.stream}: skipped, ${result.reason}`);
+      break;
     case 'failed':
-      return app.log.error(fields, `${result.stream}: failed, ${result.error.message}`);
+      app.log.error(fields, `${result.stream}: failed, ${result.error.message}`);
+      break;
   }
 }
 

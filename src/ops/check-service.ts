@@ -34,7 +34,7 @@ export async function checkService({
   tell,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
-  let refused = false;
+  const state = { refused: false };
   let userId: string | undefined;
 
   async function ask(
@@ -42,7 +42,7 @@ export async function checkService({
     name: StreamName,
     params: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    if (refused) return;
+    if (state.refused) return;
     const { method, answerKey } = streamNamed(name);
     try {
       const answer = await api.fetchList({
@@ -63,13 +63,13 @@ export async function checkService({
       tell({ what, result: 'ok', finding: `answers, ${total} records`, advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
-      refused = failure.isRefusal === true;
+      state.refused = failure.isRefusal === true;
       tell(failure);
     }
   }
 
   async function askForUser(): Promise<void> {
-    if (refused) return;
+    if (state.refused) return;
     const what = 'service: users.info';
     if (userId === undefined) {
       tell({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
@@ -90,7 +90,7 @@ export async function checkService({
         tell({
           what,
           result: 'skipped',
-          finding: `${String(failure.code)}: names of users stay unknown`,
+          finding: `${failure.code ?? ''}: names of users stay unknown`,
           advice: null,
         });
       } else tell(failure);
@@ -100,7 +100,7 @@ export async function checkService({
   await ask('service: resources.list', 'resources', {});
   await ask('service: followups.list', 'followups', { limit: 1 });
   await ask('service: training-employee-status.list', 'training-employee-status', { limit: 1 });
-  if (equipmentTypes.length === 0 && !refused) {
+  if (equipmentTypes.length === 0 && !state.refused) {
     const finding = 'SAFETY_EQUIPMENT_TYPES is empty: equipment is not synced';
     tell({
       what: 'service: equipments.list',

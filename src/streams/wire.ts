@@ -18,7 +18,7 @@ export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object') return 'an object';
-  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const shown = JSON.stringify(value);
   return `${typeof value === 'string' ? 'text' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 

@@ -11,29 +11,32 @@ export function updatedAfter(watermarkMs: number, overlapMs: number): number {
   return Math.max(0, watermarkMs - overlapMs - 1);
 }
 
+/** The watermark never goes back. */
+function later(storedMs: number | null, seenMs: number | undefined): number | null {
+  return seenMs === undefined ? storedMs : Math.max(storedMs ?? seenMs, seenMs);
+}
+
 export const extractIncremental: Extract = async (context) => {
   const { stream, state, settings, clock, kind } = context;
   if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
-  const everything = kind !== 'sync' || state.watermarkMs === null;
   const filters: Record<string, number> =
-    everything || state.watermarkMs === null
+    state.watermarkMs === null || kind !== 'sync'
       ? {}
       : { updated_after: updatedAfter(state.watermarkMs, settings.followupsOverlapMs) };
-  let watermarkMs = state.watermarkMs;
+  let seenMs: number | undefined;
   const whole = { from: null, to: null };
   const failure = await walkCreation(context, whole, {
     pageSize: stream.reading.pageSize,
     filters,
     onFirstPage: ({ records, answer }) => {
-      const seen = watermarkOf(records, answer.serviceTimeMs ?? clock.now());
-      if (seen !== undefined) watermarkMs = Math.max(watermarkMs ?? seen, seen);
+      seenMs = watermarkOf(records, answer.serviceTimeMs ?? clock.now());
     },
   });
   return {
     outcome: 'read',
     covered: null,
     // What came is stored; what did not come must be asked for again, so the watermark stays.
-    state: failure === null ? { watermarkMs } : {},
+    state: failure === null ? { watermarkMs: later(state.watermarkMs, seenMs) } : {},
     note: null,
     failure,
   };

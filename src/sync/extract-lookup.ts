@@ -79,11 +79,19 @@ async function askFor(context: ExtractContext, userId: string): Promise<Answer> 
     }
   }
   const answered = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
-  if (!isWireRecord(object) || String(answered as string) !== userId) {
+  if (!isWireRecord(object) || toText(answered) !== userId) {
     // Kept as a data issue: it has no key that a user could be stored under.
     return { kind: 'unusable', userId, record: { asked_for: userId, answered: object ?? null } };
   }
   return { kind: 'found', userId, record: { ...object, [stream.keyField]: answered } };
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function toFailure(error: unknown): Error {
+  return error instanceof Error ? error : new Error('a look-up failed', { cause: error });
 }
 
 /** Asks for a portion. Ends at the first error, with what was answered until then. */
@@ -131,7 +139,7 @@ export const extractLookup: Extract = async (context) => {
     await context.checkpoint((tx) => writeLookupResults(tx, settings.accountId, results));
     const reason = missingReason(failure);
     if (reason !== null) return { outcome: 'skipped', reason };
-    if (failure !== undefined) throw failure;
+    if (failure !== undefined) throw toFailure(failure);
   }
   return { outcome: 'read', covered: null, state: {}, note: null, failure: null };
 };

@@ -97,7 +97,7 @@ export function createLoader(options: LoaderOptions): Loader {
     if (refused.size > 0) {
       for (const { identified, context, ord } of storable) {
         if (!refused.has(ord)) continue;
-        const problem = `PostgreSQL cannot store it: ${String((refused.get(ord) as Error).message)}`;
+        const problem = `PostgreSQL cannot store it: ${(refused.get(ord) as Error).message}`;
         issues.push(
           buildRejection({ stream: shape.stream, identified: { ...identified, problem }, context, ord }),
         );

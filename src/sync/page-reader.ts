@@ -2,6 +2,7 @@
 import type { ListAnswer } from '../api/client.ts';
 import { collectRecords } from '../api/record-sink.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { isWireRecord } from '../streams/wire.ts';
 import type { ExtractContext } from './extract.ts';
 
 export interface Page {
@@ -61,8 +62,8 @@ export function createPageTally(): PageTally {
     note({ records, answer }, keyField) {
       const before = keys.size;
       for (const record of records) {
-        const key = (record as Record<string, unknown> | null)?.[keyField];
-        keys.add(key === undefined || key === null ? JSON.stringify(record) : String(key as string));
+        const key = isWireRecord(record) ? record[keyField] : undefined;
+        keys.add(typeof key === 'string' || typeof key === 'number' ? String(key) : JSON.stringify(record));
       }
       lastPageWasNews = keys.size > before;
       if (answer.paging?.total !== undefined) totals.push(answer.paging.total);

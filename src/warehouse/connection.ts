@@ -1,7 +1,6 @@
 /** The only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
 import { once } from 'node:events';
 import net from 'node:net';
-import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
@@ -83,7 +82,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     async copy(statement, chunks) {
       try {
-        const sink = (await client.unsafe(statement).writable()) as Writable;
+        const sink = await client.unsafe(statement).writable();
         const done = finished(sink);
         for (const chunk of chunks) {
           if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), done]);

@@ -10,9 +10,9 @@ function escapeCell(text: string): string {
 }
 
 /** `{"a","b\"c"}` */
-export function toArrayLiteral(values: readonly unknown[]): string {
+export function toArrayLiteral(values: readonly (string | number | null)[]): string {
   const cells = values.map((value) =>
-    value === null || value === undefined ? 'NULL' : `"${String(value).replace(/[\\"]/g, '\\$&')}"`,
+    value === null ? 'NULL' : `"${String(value).replace(/[\\"]/g, '\\$&')}"`,
   );
   return `{${cells.join(',')}}`;
 }
@@ -20,8 +20,8 @@ export function toArrayLiteral(values: readonly unknown[]): string {
 function toCell(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
-  if (Array.isArray(value)) return escapeCell(toArrayLiteral(value));
-  return escapeCell(String(value as string | number | boolean));
+  if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
+  return escapeCell(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** JSON that is already text. */

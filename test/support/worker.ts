@@ -67,7 +67,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
         settings,
         databaseUrl: database.url,
         db: connection.db,
-        api,
+        api: () => api,
         clock,
         owner: 'test',
         signal: new AbortController().signal,
