@@ -151,6 +151,22 @@ describe('filters', () => {
   });
 });
 
+describe('changes', () => {
+  it('are in the answer to the very next request, also when the same question was just asked', async () => {
+    const { sandbox: changing } = await createTestSandbox();
+    const openIds = async (): Promise<string[]> =>
+      ids(await askList<Followup>(changing, 'followups.list', 'followups', { status: 'open', limit: 500 }));
+    const [completed, deleted, ...others] = await openIds();
+    changing.store.followups.update(completed ?? '', { open: false });
+    expect(await openIds()).toEqual([deleted, ...others]);
+    changing.store.followups.delete(deleted ?? '');
+    expect(await openIds()).toEqual(others);
+    changing.store.followups.update(completed ?? '', { open: true });
+    expect(await openIds()).toEqual([completed, ...others]);
+    await changing.close();
+  });
+});
+
 describe('parameters', () => {
   it.each([
     ['form_id', ['1201', null, true, []]],
