@@ -118,6 +118,9 @@ describe('the store in the hands of a test', () => {
     sandbox.store.employees.put({ m_user_id: 'x', last_completed: 'never' });
     sandbox.store.equipment.put({ id: 'y', equipmentType_id: '21', isInService: true, schedules: null });
     sandbox.store.resources.put({ id: 'z', versions: {} });
+    const broken = { last_completed: [null], incomplete_training_ids: [], complete_training_ids: [] };
+    sandbox.store.employees.put(broken, 'nobody');
+    sandbox.store.equipment.put({ id: 'w', equipmentType_id: '21', schedules: [null] });
     const list = (method: string, name: string, parameters = {}): Promise<unknown[]> =>
       askList<unknown>(sandbox, method, name, parameters);
     expect(await list('followups.list', 'followups', { limit: 500 })).toContainEqual(bad);
@@ -135,7 +138,10 @@ describe('the store in the hands of a test', () => {
       schedules: null,
     });
     expect(await list('resources.list', 'resources')).toContainEqual({ id: 'z', versions: {} });
-    sandbox.live.step(1000);
+    sandbox.live.step(3000);
+    expect(
+      await list('training-employee-status.list', 'employees', { training_ids: [301] }),
+    ).not.toHaveLength(0);
     expect(await list('followups.list', 'followups', { limit: 500 })).not.toHaveLength(0);
     await sandbox.close();
   });

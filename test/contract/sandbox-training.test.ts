@@ -56,6 +56,19 @@ describe('the 15-minute cache', () => {
     expect(await lastUpdated()).toBe(NOON);
   });
 
+  it('read as one calculation a request: each page has a last_updated of its own, and keeps it', async () => {
+    sandbox.readings.trainingCache = 'per-request';
+    const updated = async (page: number): Promise<unknown> =>
+      (await ask(sandbox, METHOD, { limit: 15, page })).body['last_updated'];
+    expect(await updated(1)).toBe(NOON);
+    clock.now = NOON + MINUTE;
+    expect(await updated(2)).toBe(NOON + MINUTE);
+    expect(await updated(1)).toBe(NOON);
+    clock.now = NOON + 15 * MINUTE;
+    expect(await updated(1)).toBe(NOON + 15 * MINUTE);
+    expect(await updated(2)).toBe(NOON + MINUTE);
+  });
+
   it('a calculation can be forced, also one whose time lies back', async () => {
     await lastUpdated();
     clock.now = NOON + MINUTE;

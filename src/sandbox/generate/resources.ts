@@ -40,15 +40,17 @@ export function buildResource(index: number, world: World): Resource {
   const random = Random.of(world.seed, STREAM.resources, index);
   const [kind, subject] = random.pick(subjects);
   const created = Math.floor(world.beginning + random.next() * (world.now - world.beginning) * 0.95);
+  const id = String(2_000 + index);
   const versions: ResourceVersion[] = [];
   const versionCount = random.int(1, 5);
   let at = created;
   for (let number = 1; number <= versionCount; number += 1) {
-    versions.unshift(buildVersion({ resource: index, number, kind, at, random, world }));
+    const isLink = kind === 'SDS' || random.chance(0.15);
+    versions.unshift(buildVersion({ resourceId: id, number, isLink, at, random, world }));
     at += Math.floor(((world.now - at) / (versionCount + 1)) * random.next());
   }
   return {
-    id: String(2_000 + index),
+    id,
     title: world.oddities && index % 17 === 3 ? random.pick(oddTexts) : `${kind}: ${subject} (${index + 1})`,
     created,
     sequence: index + 1,
@@ -60,23 +62,22 @@ export function buildResource(index: number, world: World): Resource {
 }
 
 export function buildVersion(about: {
-  resource: number;
+  resourceId: string;
   number: number;
-  kind: string;
+  isLink: boolean;
   at: number;
   random: Random;
   world: World;
 }): ResourceVersion {
-  const { resource, number, kind, at, random, world } = about;
-  const isLink = kind === 'SDS' || random.chance(0.15);
+  const { resourceId, number, isLink, at, random, world } = about;
   return {
     creator_id: random.pick(world.accountIds),
     created: at,
-    approvedOn: at + random.int(0, DAY_MS),
+    approvedOn: Math.max(at, Math.min(at + random.int(0, DAY_MS), world.now)),
     version: number % 4 === 0 ? `${number}.0 – final` : String(number),
     description: number === 1 ? changes[0] : random.pick(changes),
     type: isLink ? 'link' : 'file',
-    file: isLink ? null : `resources/${2_000 + resource}/v${number}.pdf`,
-    link: isLink ? `https://documents.example/${2_000 + resource}?v=${number}&lang=en` : '',
+    file: isLink ? null : `resources/${resourceId}/v${number}.pdf`,
+    link: isLink ? `https://documents.example/${resourceId}?v=${number}&lang=en` : '',
   };
 }

@@ -2,6 +2,7 @@ import { buildOneEquipment, inspectedAt } from '../generate/equipment.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
 import { buildResource, buildVersion } from '../generate/resources.ts';
 import type { Equipment, Schedule } from '../records.ts';
+import { isListOfObjects } from '../store/status-rules.ts';
 import type { LiveContext } from './live-source.ts';
 
 export function changeEquipment(context: LiveContext): void {
@@ -14,7 +15,7 @@ export function changeEquipment(context: LiveContext): void {
   const key = store.equipment.anyKey(random);
   const equipment = key === undefined ? undefined : store.equipment.get(key);
   // A planted record may lack its lists; life goes on around it.
-  if (key === undefined || equipment === undefined || !Array.isArray(equipment.schedules)) return;
+  if (key === undefined || equipment === undefined || !isListOfObjects(equipment.schedules)) return;
   if (roll < 0.18) {
     store.equipment.update(key, { isInService: !equipment.isInService });
   } else if (roll < 0.6) {
@@ -57,6 +58,7 @@ function buyEquipment({ world, store, random, now }: LiveContext): void {
   store.equipment.putLiving({
     ...buildOneEquipment({ id: String(number), type, random, world, parent: undefined }),
     created: now,
+    schedules: type.schedules.map((schedule) => inspectedAt(schedule, now)),
   });
 }
 
@@ -66,18 +68,15 @@ export function changeResource({ world, store, random, now }: LiveContext): void
   if (key === undefined || resource === undefined || random.chance(0.15)) {
     let index = store.resources.size;
     while (store.resources.has(String(2_000 + index))) index += 1;
-    store.resources.putLiving({ ...buildResource(index, world), created: now });
+    const added = buildResource(index, world);
+    const version = buildVersion({ resourceId: added.id, number: 1, isLink: false, at: now, random, world });
+    store.resources.putLiving({ ...added, created: now, versions: [{ ...version, approvedOn: now }] });
     return;
   }
   // A planted record may have no list of versions.
   const versions = Array.isArray(resource.versions) ? resource.versions : [];
-  const version = buildVersion({
-    resource: Number(key) - 2_000,
-    number: versions.length + 1,
-    kind: 'Procedure',
-    at: now,
-    random,
-    world,
-  });
+  const number = versions.length + 1;
+  const isLink = random.chance(0.2);
+  const version = buildVersion({ resourceId: key, number, isLink, at: now, random, world });
   store.resources.update(key, { versions: [{ ...version, approvedOn: now }, ...versions] });
 }

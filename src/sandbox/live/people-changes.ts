@@ -2,7 +2,7 @@ import { dateNumberAfter } from '../date-number.ts';
 import { buildEmployee, completionOf, trainings } from '../generate/employees.ts';
 import { personName } from '../generate/person-names.ts';
 import type { Employee } from '../records.ts';
-import { employeeAt } from '../store/status-rules.ts';
+import { employeeAt, isListOfObjects } from '../store/status-rules.ts';
 import type { LiveContext } from './live-source.ts';
 
 export function changeEmployee(context: LiveContext): void {
@@ -14,16 +14,20 @@ export function changeEmployee(context: LiveContext): void {
   }
   const key = store.employees.anyKey(random);
   const employee = key === undefined ? undefined : store.employees.get(key);
-  if (employee === undefined || !isChangeable(employee)) return;
+  if (employee === undefined || employee.m_user_id !== key || !isChangeable(employee)) return;
   if (roll < 0.5) completeTraining(employee, context);
   else if (roll < 0.75) assignTraining(employee, context);
   else expireTraining(employee, context);
 }
 
-/** A planted record may lack its lists; life goes on around it. */
+/** A planted record may lack its lists or stand under another key; life goes on around it. */
 function isChangeable(employee: Employee): boolean {
   const { last_completed, incomplete_training_ids, complete_training_ids } = employee;
-  return [last_completed, incomplete_training_ids, complete_training_ids].every(Array.isArray);
+  return (
+    isListOfObjects(last_completed) &&
+    Array.isArray(incomplete_training_ids) &&
+    Array.isArray(complete_training_ids)
+  );
 }
 
 function completeTraining(employee: Employee, { store, random, now }: LiveContext): void {

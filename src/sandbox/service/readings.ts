@@ -13,6 +13,8 @@ export interface Readings {
   followupsPaging: 'present' | 'absent';
   /** The parameter rule refers to `paging`, the sample does not show it. */
   trainingPaging: 'present' | 'absent';
+  /** Whether the 15-minute cache holds one calculation for all, or one for each different request (each page is one). */
+  trainingCache: 'one-calculation' | 'per-request';
   /** `paging.last_page` of an empty result. "The highest page number that has results" is none. */
   lastPageWhenEmpty: 0 | 1;
   /** "Valid pages run to paging.last_page": what a further page gives. */
@@ -62,6 +64,7 @@ export const defaultReadings: Readings = {
   unaskedPageSize: 50,
   followupsPaging: 'present',
   trainingPaging: 'present',
+  trainingCache: 'one-calculation',
   lastPageWhenEmpty: 0,
   pastLastPage: 'refused',
   largestPage: null,

@@ -22,8 +22,11 @@ export interface SandboxStore {
   readonly users: MemoryTable<User>;
   /** Known equipment types and the metafields of each, also those without any equipment. */
   readonly metafields: Map<string, readonly string[]>;
-  /** The calculation that the service serves now; makes one when there is none or it is too old. */
-  trainingCalculation(): TrainingCalculation;
+  /**
+   * The calculation that the service serves now; makes one when there is none or it is too old. `request` tells apart what
+   * is cached apart, where each request is.
+   */
+  trainingCalculation(request?: string): TrainingCalculation;
   /** Makes the service calculate trainings again at once. */
   recalculateTraining(lastUpdated?: number): TrainingCalculation;
 }
@@ -57,7 +60,7 @@ export function createStore(world: World, clock: () => number, cacheMs: number):
     equipment,
     users,
     metafields: new Map(equipmentTypes.map((type) => [type.id, type.metafields.map((field) => field.id)])),
-    trainingCalculation: () => training.current(),
+    trainingCalculation: (request) => training.current(request),
     recalculateTraining: (lastUpdated) => training.recalculate(lastUpdated),
   };
 }

@@ -71,6 +71,6 @@ export function employeeAt(employee: Employee, now: number): Employee {
 }
 
 /** A test may have planted anything; what has no status by these rules keeps the one it has. */
-function isListOfObjects(value: unknown): boolean {
+export function isListOfObjects(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 }

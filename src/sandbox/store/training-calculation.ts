@@ -6,12 +6,15 @@ export interface TrainingCalculation {
   readonly employees: readonly Employee[];
 }
 
-/** "Results are cached for 15 minutes": one frozen result, from which all pages are cut. */
+/** The calculation that everybody gets, where the service does not calculate for each request apart. */
+const FOR_ALL = '';
+
+/** "Results are cached for 15 minutes": a frozen result, from which pages are cut. */
 export class TrainingCache {
   readonly #calculate: () => readonly Employee[];
   readonly #clock: () => number;
   readonly #cacheMs: number;
-  #kept: TrainingCalculation | undefined;
+  readonly #kept = new Map<string, TrainingCalculation>();
 
   constructor(options: { calculate: () => readonly Employee[]; clock: () => number; cacheMs: number }) {
     this.#calculate = options.calculate;
@@ -19,15 +22,23 @@ export class TrainingCache {
     this.#cacheMs = options.cacheMs;
   }
 
-  current(): TrainingCalculation {
+  current(request = FOR_ALL): TrainingCalculation {
     const now = this.#clock();
-    if (this.#kept === undefined || now - this.#kept.lastUpdated >= this.#cacheMs) return this.recalculate();
-    return this.#kept;
+    for (const [key, { lastUpdated }] of this.#kept) {
+      if (now - lastUpdated >= this.#cacheMs) this.#kept.delete(key);
+    }
+    return this.#kept.get(request) ?? this.#keep(request, now);
   }
 
-  /** Forgets the kept result, whatever its age. `lastUpdated` may be given to play a clock that went back. */
+  /** Forgets what is kept, whatever its age. `lastUpdated` may be given to play a clock that went back. */
   recalculate(lastUpdated = this.#clock()): TrainingCalculation {
-    this.#kept = { lastUpdated, employees: this.#calculate() };
-    return this.#kept;
+    this.#kept.clear();
+    return this.#keep(FOR_ALL, lastUpdated);
+  }
+
+  #keep(request: string, lastUpdated: number): TrainingCalculation {
+    const calculation = { lastUpdated, employees: this.#calculate() };
+    this.#kept.set(request, calculation);
+    return calculation;
   }
 }

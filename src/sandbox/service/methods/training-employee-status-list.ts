@@ -1,5 +1,5 @@
 import type { Completion, Employee } from '../../records.ts';
-import { employeeAt } from '../../store/status-rules.ts';
+import { employeeAt, isListOfObjects } from '../../store/status-rules.ts';
 import type { Method } from '../answer.ts';
 import { toPage } from '../paging.ts';
 import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
@@ -24,7 +24,8 @@ export const trainingEmployeeStatusList: Method = {
   }),
   answer(parameters, { store, readings }) {
     const asked = parameters as TrainingParameters;
-    const { lastUpdated, employees } = store.trainingCalculation();
+    const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
+    const { lastUpdated, employees } = store.trainingCalculation(cached);
     const selected = select(employees, asked, lastUpdated);
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
     const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
@@ -64,7 +65,11 @@ function select(employees: readonly Employee[], asked: TrainingParameters, at: n
 /** A planted record without its lists concerns no training. */
 function hasLists(employee: Employee): boolean {
   const { incomplete_training_ids, complete_training_ids, last_completed } = employee;
-  return [incomplete_training_ids, complete_training_ids, last_completed].every(Array.isArray);
+  return (
+    Array.isArray(incomplete_training_ids) &&
+    Array.isArray(complete_training_ids) &&
+    isListOfObjects(last_completed)
+  );
 }
 
 function restrictTo(employee: Employee, trainings: ReadonlySet<number>): Employee {
