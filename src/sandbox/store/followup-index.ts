@@ -1,5 +1,6 @@
 import { toDateNumber } from '../date-number.ts';
 import type { Followup } from '../records.ts';
+import { FollowupColumns } from './followup-columns.ts';
 import { SlotOrder } from './slot-order.ts';
 
 export interface FollowupQuery {
@@ -30,31 +31,14 @@ export interface Selection {
  * changes; among records created in the same millisecond the later slot counts as the newer one.
  */
 export class FollowupIndex {
-  #capacity: number;
-  #created: Float64Array;
-  #updated: Float64Array;
-  #form: Float64Array;
-  #response: Float64Array;
-  #due: Float64Array;
-  #open: Uint8Array;
-  #observer: Int32Array;
-  #assignee: Int32Array;
-  readonly #userNumbers = new Map<string, number>();
+  readonly #columns: FollowupColumns;
   readonly #byCreated: SlotOrder;
   #byUpdated: SlotOrder | undefined;
-  #matches = new Map<string, Int32Array>();
+  readonly #matches = new Map<string, Int32Array>();
 
   constructor(capacity: number) {
-    this.#capacity = Math.max(16, capacity);
-    this.#created = new Float64Array(this.#capacity);
-    this.#updated = new Float64Array(this.#capacity);
-    this.#form = new Float64Array(this.#capacity);
-    this.#response = new Float64Array(this.#capacity);
-    this.#due = new Float64Array(this.#capacity);
-    this.#open = new Uint8Array(this.#capacity);
-    this.#observer = new Int32Array(this.#capacity);
-    this.#assignee = new Int32Array(this.#capacity);
-    this.#byCreated = new SlotOrder(() => this.#created, this.#capacity);
+    this.#columns = new FollowupColumns(capacity);
+    this.#byCreated = new SlotOrder(() => this.#columns.created, capacity);
   }
 
   get size(): number {
@@ -67,20 +51,14 @@ export class FollowupIndex {
   }
 
   insert(slot: number, record: Partial<Followup>, now: number): void {
-    if (slot >= this.#capacity) this.#grow();
-    this.#write(slot, record, now, now);
-    this.#byCreated.insert(slot);
-    this.#byUpdated?.insert(slot);
-    this.#matches.clear();
+    this.#columns.write(slot, record, now);
+    this.#add(slot);
   }
 
   replace(slot: number, record: Partial<Followup>): void {
-    const created = this.#created[slot] ?? 0;
-    const updated = this.#updated[slot] ?? 0;
     this.remove(slot);
-    this.#write(slot, record, created, updated);
-    this.#byCreated.insert(slot);
-    this.#byUpdated?.insert(slot);
+    this.#columns.write(slot, record);
+    this.#add(slot);
   }
 
   remove(slot: number): void {
@@ -137,7 +115,7 @@ export class FollowupIndex {
     let candidates = this.#byCreated.view(created.from, created.to);
     let isInCreationOrder = true;
     if (query.updated_after !== undefined || query.updated_before !== undefined) {
-      this.#byUpdated ??= this.#byCreated.sortedBy(() => this.#updated);
+      this.#byUpdated ??= this.#byCreated.sortedBy(() => this.#columns.updated);
       const updated = this.#byUpdated.range(query.updated_after, query.updated_before, style.bounds);
       if (updated.to - updated.from < candidates.length / 8) {
         candidates = this.#byUpdated.view(updated.from, updated.to);
@@ -158,6 +136,7 @@ export class FollowupIndex {
   }
 
   #predicate(query: FollowupQuery, style: FollowupQueryStyle, today: number): (slot: number) => boolean {
+    const columns = this.#columns;
     const tests: ((slot: number) => boolean)[] = [];
     const inclusive = style.bounds === 'inclusive';
     const within = (column: Float64Array, after: number | undefined, before: number | undefined): void => {
@@ -171,67 +150,29 @@ export class FollowupIndex {
     const equal = (column: Float64Array | Int32Array | Uint8Array, value: number | undefined): void => {
       if (value !== undefined) tests.push((slot) => column[slot] === value);
     };
-    within(this.#updated, query.updated_after, query.updated_before);
-    within(this.#created, query.created_after, query.created_before);
-    equal(this.#form, query.form_id);
-    equal(this.#response, query.response_id);
+    within(columns.updated, query.updated_after, query.updated_before);
+    within(columns.created, query.created_after, query.created_before);
+    equal(columns.form, query.form_id);
+    equal(columns.response, query.response_id);
     if (query.observer_id !== undefined) {
-      equal(this.#observer, this.#userNumbers.get(query.observer_id) ?? -1);
+      equal(columns.observer, columns.userNumber(query.observer_id));
     }
     if (query.assignee_id !== undefined) {
-      equal(this.#assignee, this.#userNumbers.get(query.assignee_id) ?? -1);
+      equal(columns.assignee, columns.userNumber(query.assignee_id));
     }
-    if (query.status === 'open' || query.status === 'overdue') equal(this.#open, 1);
-    if (query.status === 'closed') equal(this.#open, 0);
-    if (query.status === 'overdue') tests.push((slot) => (this.#due[slot] ?? NaN) < today);
+    if (query.status === 'open' || query.status === 'overdue') equal(columns.open, 1);
+    if (query.status === 'closed') equal(columns.open, 0);
+    if (query.status === 'overdue') tests.push((slot) => (columns.due[slot] ?? NaN) < today);
     return (slot) => {
       for (const test of tests) if (!test(slot)) return false;
       return true;
     };
   }
 
-  /** Where a planted record has no usable time, it stays where it was, or counts as made now. */
-  #write(slot: number, record: Partial<Followup>, created: number, updated: number): void {
-    this.#created[slot] = numberOr(record.created_on, created);
-    this.#updated[slot] = numberOr(record.updated_on, updated);
-    this.#form[slot] = numberOr(record.form_id, NaN);
-    this.#response[slot] = numberOr(record.response_id, NaN);
-    this.#due[slot] = numberOr(record.due, NaN);
-    this.#open[slot] = record.open === true ? 1 : 0;
-    this.#observer[slot] = this.#userNumber(record.m_observer_id);
-    this.#assignee[slot] = this.#userNumber(record.m_assignee_id);
-  }
-
-  #userNumber(id: unknown): number {
-    if (typeof id !== 'string' && typeof id !== 'number') return -2;
-    const known = this.#userNumbers.get(String(id));
-    if (known !== undefined) return known;
-    this.#userNumbers.set(String(id), this.#userNumbers.size);
-    return this.#userNumbers.size - 1;
-  }
-
-  #grow(): void {
-    this.#capacity *= 2;
-    const floats = (old: Float64Array): Float64Array => {
-      const column = new Float64Array(this.#capacity);
-      column.set(old);
-      return column;
-    };
-    const integers = (old: Int32Array): Int32Array => {
-      const column = new Int32Array(this.#capacity);
-      column.set(old);
-      return column;
-    };
-    this.#created = floats(this.#created);
-    this.#updated = floats(this.#updated);
-    this.#form = floats(this.#form);
-    this.#response = floats(this.#response);
-    this.#due = floats(this.#due);
-    const open = new Uint8Array(this.#capacity);
-    open.set(this.#open);
-    this.#open = open;
-    this.#observer = integers(this.#observer);
-    this.#assignee = integers(this.#assignee);
+  #add(slot: number): void {
+    this.#byCreated.insert(slot);
+    this.#byUpdated?.insert(slot);
+    this.#matches.clear();
   }
 }
 
@@ -243,8 +184,4 @@ function isByCreationOnly(query: FollowupQuery): boolean {
       field === 'created_after' ||
       (field === 'status' && value === 'all'),
   );
-}
-
-function numberOr(value: unknown, otherwise: number): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
 }
