@@ -171,8 +171,9 @@ CREATE TABLE "safety_sync"."backfill_slices" (
 	"created_from" timestamp with time zone NOT NULL,
 	"created_to" timestamp with time zone NOT NULL,
 	"status" text NOT NULL,
+	"read_to" timestamp with time zone,
 	"expected" bigint,
-	"records" bigint,
+	"records" bigint DEFAULT 0 NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "backfill_slices_account_id_stream_created_from_created_to_pk" PRIMARY KEY("account_id","stream","created_from","created_to")
 );
@@ -226,6 +227,10 @@ CREATE TABLE "safety_sync"."stream_state" (
 	"account_id" text NOT NULL,
 	"stream" text NOT NULL,
 	"watermark" timestamp with time zone,
+	"backfill_from" timestamp with time zone,
+	"backfill_to" timestamp with time zone,
+	"backfill_watermark" timestamp with time zone,
+	"backfill_started_at" timestamp with time zone,
 	"calculated_at" timestamp with time zone,
 	"checked_at" timestamp with time zone,
 	"checked_at_database" timestamp with time zone,

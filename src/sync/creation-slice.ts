@@ -87,3 +87,9 @@ export function watermarkOf(records: readonly unknown[], serviceTimeMs: number):
   }
   return latest ?? (anyBeyond ? serviceTimeMs : undefined);
 }
+
+/** For messages. */
+export function describeSlice({ from, to }: CreationSlice): string {
+  const time = (ms: number | null, open: string) => (ms === null ? open : new Date(ms).toISOString());
+  return `${time(from, 'from the beginning')} to ${time(to, 'now')}`;
+}

@@ -9,65 +9,45 @@ import {
   halve,
   readCreationOrder,
   timeOf,
-  toCreationFilters,
 } from './creation-slice.ts';
-import type { ExtractContext } from './extract.ts';
-import { createPageTally, fetchPage, isRefusedPage, type Page } from './page-reader.ts';
+import type { Page } from './page-reader.ts';
+import type { SliceReader } from './slice-reader.ts';
 
-/** Times that an answer which contradicts itself is asked for again. */
-const REREADS = 4;
-const MOST_PAGES = 100_000;
 /** Halvings of a slice: 2^45 ms is a thousand years. */
 const DEEPEST = 50;
 
+export interface WalkProgress {
+  /** What this answer brought, without what the one before had shown. */
+  readonly records: readonly unknown[];
+  /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
+  readonly remainingTo: number | null | undefined;
+}
+
 export interface WalkOptions {
-  readonly pageSize: number;
-  /** `updated_after`, for an incremental read. */
-  readonly filters: Readonly<Record<string, number>>;
-  /** Told of the first answer of the walk, before its records are passed on. */
+  readonly reader: SliceReader;
+  /** Takes the records over; called one at a time, in the order of reading. */
+  readonly pass: (progress: WalkProgress) => Promise<void>;
+  /** Told of the first answer, before its records are passed on. */
   readonly onFirstPage?: (page: Page) => void;
 }
 
 interface Task extends CreationSlice {
   readonly depth: number;
-  /** What the previous answer left for this slice, when it was the newer part of the same walk. */
-  readonly after?: { readonly remaining: number; readonly slice: CreationSlice; readonly delivered: number };
-  /** Records at the border that the previous answer has already shown. */
+  /** What the answer before left for this task, and what it delivered itself. */
+  readonly after?: { readonly remaining: number; readonly newer: CreationSlice; readonly delivered: number };
+  /** Records at the border that the answer before has already shown, as text. */
   readonly shown?: ReadonlySet<string>;
+  /** Read it by page numbers at once. */
+  readonly byPages?: true;
 }
 
-/** The records at the border between two answers, to recognize them when they come again. */
-function atBorder(records: readonly unknown[], borderMs: number): Set<string> {
-  const shown = new Set<string>();
-  for (const record of records) {
-    if (timeOf(record, 'created_on') !== borderMs) continue;
-    shown.add(JSON.stringify(record));
-  }
-  return shown;
-}
-
-/** The answer holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
-function isShort({ records, answer }: Page, pageSize: number): boolean {
-  const total = answer.paging?.total;
-  if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
-  const announcedPages = answer.paging?.lastPage;
-  // A service with smaller pages than we asked for says so by their number.
-  const isSmallPage =
-    records.length > 0 &&
-    announcedPages !== undefined &&
-    announcedPages > 1 &&
-    Math.ceil(total / records.length) === announcedPages;
-  return !isSmallPage;
-}
-
-/** Adds the records to the loader. Answers null when the slice was read completely, else what did not settle. */
+/** Answers null when the slice was read completely, else what did not settle; other failures are thrown. */
 export async function walkCreation(
-  context: ExtractContext,
   slice: CreationSlice,
   options: WalkOptions,
 ): Promise<SafetySyncError | null> {
   try {
-    await walk(context, slice, options);
+    await createWalk(options).run(slice);
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
@@ -75,135 +55,120 @@ export async function walkCreation(
   }
 }
 
-async function walk(context: ExtractContext, slice: CreationSlice, options: WalkOptions): Promise<void> {
-  const { pageSize, filters } = options;
-  const ask = async (part: CreationSlice, page?: number): Promise<Page> =>
-    await fetchPage(context, {
-      limit: pageSize,
-      ...(page === undefined || page === 1 ? {} : { page }),
-      ...filters,
-      ...toCreationFilters(part),
-    });
+/** The records at the border between two answers, to recognize them when they come again. */
+function atBorder(records: readonly unknown[], borderMs: number): Set<string> {
+  return new Set(
+    records
+      .filter((record) => timeOf(record, 'created_on') === borderMs)
+      .map((record) => JSON.stringify(record)),
+  );
+}
 
-  const incomplete = (part: CreationSlice, why: string) =>
-    new SafetySyncError('read_incomplete', `${context.stream.method}, created ${describe(part)}: ${why}`);
+/** What is left of a task after a newest-first answer that does not hold all of it; undefined when that is not one. */
+function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefined {
+  const { oldestMs } = order;
+  if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
+  if (task.from !== null && oldestMs < task.from) return undefined;
+  const to = oldestMs + 1;
+  if (task.to !== null && to > task.to) return undefined;
+  if (task.to === to) {
+    // More records in one millisecond than an answer holds.
+    const millisecond: Task = { from: oldestMs, to, depth: task.depth, byPages: true };
+    const older: Task = { from: task.from, to: oldestMs, depth: task.depth };
+    return task.from === oldestMs ? [millisecond] : [millisecond, older];
+  }
+  const total = page.answer.paging?.total;
+  const delivered = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= to).length;
+  const after =
+    total === undefined
+      ? {}
+      : { after: { remaining: total - delivered, newer: { from: to, to: task.to }, delivered } };
+  return [{ from: task.from, to, depth: task.depth, shown: atBorder(page.records, oldestMs), ...after }];
+}
 
-  /** One answer that does not contradict itself. */
-  const askSettled = async (part: CreationSlice): Promise<Page> => {
-    for (let reread = 0; ; reread += 1) {
-      const page = await ask(part);
-      if (!isShort(page, pageSize)) return page;
-      if (reread === REREADS) {
-        const total = String(page.answer.paging?.total);
-        throw incomplete(part, `${total} records were announced, ${page.records.length} delivered`);
-      }
-    }
-  };
-
+function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
+  /** Newest first: the last one is the next. */
+  const tasks: Task[] = [];
   let passed = 0;
   /** The answers do not add up by creation time alone: ask once more at the end what there is. */
   let isDoubtful = false;
-  const pass = async (records: readonly unknown[], shown?: ReadonlySet<string>): Promise<void> => {
+
+  /** What is being read by page numbers: none of it is settled before its last page. */
+  let inHand: CreationSlice | undefined;
+
+  function remainingTo(): number | null | undefined {
+    const open: CreationSlice[] = inHand === undefined ? tasks : [...tasks, inHand];
+    if (open.length === 0) return undefined;
+    return open.some((task) => task.to === null) ? null : Math.max(...open.map((task) => task.to ?? 0));
+  }
+
+  async function readByPages(slice: CreationSlice): Promise<void> {
+    inHand = slice;
+    await reader.readByPages(slice, (records) => deliver(records));
+    inHand = undefined;
+    await deliver([]);
+  }
+
+  async function deliver(records: readonly unknown[], shown?: ReadonlySet<string>): Promise<void> {
     const news =
       shown === undefined ? records : records.filter((record) => !shown.has(JSON.stringify(record)));
     passed += news.length;
-    await context.loader.add(news, {});
-  };
+    await pass({ records: news, remainingTo: remainingTo() });
+  }
 
-  /** The last resort, by page numbers: for a slice that can be divided no further, or whose records do not tell their creation. */
-  const readByPages = async (part: CreationSlice): Promise<void> => {
-    for (let reread = 0; ; reread += 1) {
-      const tally = createPageTally();
-      for (let number = 1; number <= MOST_PAGES; number += 1) {
-        try {
-          const page = await ask(part, number);
-          tally.note(page, context.stream.keyField);
-          await pass(page.records);
-        } catch (error) {
-          if (number === 1 || !isRefusedPage(error)) throw error;
-          break;
-        }
-        if (!tally.lastPageWasNews || number >= (tally.lastPage ?? Infinity)) break;
-      }
-      const complaint = tally.complaint();
-      if (complaint === null) return;
-      if (reread === REREADS) throw incomplete(part, complaint);
-    }
-  };
-
-  /** A remainder that is smaller than the answer before it left: deletions, or that answer kept something back. Ask its part again. */
-  const recheck = async ({ slice: part, delivered }: NonNullable<Task['after']>): Promise<Task[]> => {
-    const page = await askSettled(part);
-    const total = page.answer.paging?.total ?? page.records.length;
-    await pass(page.records);
-    if (total <= delivered) return [];
-    if (page.records.length >= total) return [];
-    return divide({ ...part, depth: 0 }, page);
-  };
-
-  /** What is left of a slice after an answer that does not hold all of it; null when only page numbers help. */
-  const remainder = (task: Task, page: Page, order: CreationOrder | undefined): Task[] | null => {
-    if (order === undefined || task.depth > DEEPEST) return null;
-    const to = order.oldestMs + 1;
-    const isInside =
-      (task.to === null || to < task.to) && (task.from === null || order.oldestMs >= task.from);
-    if (order.isNewestFirst && isInside && Number.isInteger(order.oldestMs)) {
-      const total = page.answer.paging?.total;
-      const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= to).length;
-      const after =
-        total === undefined
-          ? undefined
-          : { remaining: total - newer, slice: { from: to, to: task.to }, delivered: newer };
-      return [
-        {
-          from: task.from,
-          to,
-          depth: task.depth,
-          shown: atBorder(page.records, order.oldestMs),
-          ...(after === undefined ? {} : { after }),
-        },
-      ];
+  /** Puts what is left of a task after this answer on the list. */
+  function divide(task: Task, page: Page): void {
+    const order = readCreationOrder(page.records);
+    const parts = order === undefined ? undefined : cutOff(task, page, order);
+    if (parts !== undefined) {
+      tasks.push(...parts.reverse());
+      return;
     }
     isDoubtful = true;
-    return halve(task, order)?.map((half) => ({ ...half, depth: task.depth + 1 })) ?? null;
-  };
+    const halves = order === undefined || task.depth >= DEEPEST ? undefined : halve(task, order);
+    if (halves === undefined) tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
+    else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
+  }
 
-  const divide = async (task: Task, page: Page): Promise<Task[]> => {
-    const parts = remainder(task, page, readCreationOrder(page.records));
-    if (parts !== null) return parts;
-    await readByPages(task);
-    return [];
-  };
+  /** Without a total: nothing came that the answer before had not shown. */
+  function isWhole({ records, answer }: Page, task: Task): boolean {
+    const total = answer.paging?.total;
+    if (total !== undefined) return records.length >= total;
+    return records.every((record) => task.shown?.has(JSON.stringify(record)) === true);
+  }
 
-  // Newest first: the last task is the next one.
-  const tasks: Task[] = [{ ...slice, depth: 0 }];
-  for (let isFirst = true; ; isFirst = false) {
-    const task = tasks.pop();
-    if (task === undefined) break;
-    const page = await askSettled(task);
-    if (isFirst) options.onFirstPage?.(page);
+  async function take(task: Task, page: Page): Promise<void> {
     const total = page.answer.paging?.total;
-    await pass(page.records, task.shown);
+    if (!isWhole(page, task)) divide(task, page);
     if (task.after !== undefined && total !== undefined && total < task.after.remaining) {
+      // Records were deleted meanwhile, or the answer before kept something back: ask for its part again.
       isDoubtful = true;
-      tasks.push(...(await recheck(task.after)));
+      const again = await reader.ask(task.after.newer);
+      const newerTask: Task = { ...task.after.newer, depth: task.depth };
+      if (!isWhole(again, newerTask)) divide(newerTask, again);
+      if ((again.answer.paging?.total ?? 0) > task.after.delivered) await deliver(again.records);
     }
-    const isWhole = total === undefined ? isExhausted(page, task) : page.records.length >= total;
-    if (!isWhole) tasks.push(...(await divide(task, page)).reverse());
+    await deliver(page.records, task.shown);
   }
-  if (isDoubtful) {
-    // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
-    const page = await ask(slice);
-    if (passed < (page.answer.paging?.total ?? 0)) await readByPages(slice);
-  }
-}
 
-/** Without a total: nothing came that the answer before had not shown. */
-function isExhausted(page: Page, task: Task): boolean {
-  return page.records.every((record) => task.shown?.has(JSON.stringify(record)) === true);
-}
-
-function describe({ from, to }: CreationSlice): string {
-  const day = (ms: number | null, open: string) => (ms === null ? open : new Date(ms).toISOString());
-  return `${day(from, 'from the beginning')} to ${day(to, 'now')}`;
+  return {
+    async run(slice: CreationSlice): Promise<void> {
+      tasks.push({ ...slice, depth: 0 });
+      for (let isFirst = true; ; isFirst = false) {
+        const task = tasks.pop();
+        if (task === undefined) break;
+        if (task.byPages === true) {
+          await readByPages(task);
+          continue;
+        }
+        const page = await reader.ask(task);
+        if (isFirst) onFirstPage?.(page);
+        await take(task, page);
+      }
+      // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
+      if (isDoubtful && passed < ((await reader.askTotal(slice)) ?? 0)) {
+        await readByPages(slice);
+      }
+    },
+  };
 }

@@ -2,6 +2,7 @@
 import { watermarkOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { Extract } from './extract.ts';
+import { createSliceReader } from './slice-reader.ts';
 
 /**
  * `updated_after` is exclusive: one millisecond less, so that a second change within the watermark's own millisecond
@@ -25,9 +26,9 @@ export const extractIncremental: Extract = async (context) => {
       : { updated_after: updatedAfter(state.watermarkMs, settings.followupsOverlapMs) };
   let seenMs: number | undefined;
   const whole = { from: null, to: null };
-  const failure = await walkCreation(context, whole, {
-    pageSize: stream.reading.pageSize,
-    filters,
+  const failure = await walkCreation(whole, {
+    reader: createSliceReader(context, { pageSize: stream.reading.pageSize, filters }),
+    pass: ({ records }) => context.loader.add(records, {}),
     onFirstPage: ({ records, answer }) => {
       seenMs = watermarkOf(records, answer.serviceTimeMs ?? clock.now());
     },

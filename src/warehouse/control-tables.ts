@@ -8,6 +8,7 @@ export const controlSchema = pgSchema('safety_sync');
 
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
 export type RunTrigger = 'schedule' | 'manual';
+export type SliceStatus = 'pending' | 'done' | 'failed';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
@@ -60,6 +61,11 @@ export const streamState = controlSchema.table(
     stream: text().$type<StreamName>().notNull(),
     /** followups: every change that the service had made up to here is stored. The service's time, never ours. */
     watermark: instant(),
+    /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
+    backfill_from: instant(),
+    backfill_to: instant(),
+    backfill_watermark: instant(),
+    backfill_started_at: instant(),
     /** training: `last_updated` of the newest calculation that was stored. */
     calculated_at: instant(),
     /** training: when the calculation was last asked for, by the worker's clock and by the database's. */
@@ -80,9 +86,13 @@ export const backfillSlices = controlSchema.table(
     stream: text().$type<StreamName>().notNull(),
     created_from: instant().notNull(),
     created_to: instant().notNull(),
-    status: text().notNull(),
+    status: text().$type<SliceStatus>().notNull(),
+    /** Everything created from here on is stored: where a cut-off slice goes on. */
+    read_to: instant(),
+    /** The service's total for the slice when it was begun. */
     expected: bigint({ mode: 'number' }),
-    records: bigint({ mode: 'number' }),
+    /** Distinct records seen. */
+    records: bigint({ mode: 'number' }).notNull().default(0),
     finished_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
