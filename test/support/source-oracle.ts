@@ -1,0 +1,392 @@
+/** Compares the warehouse with the source, table by table and column by column, without any of the worker's code. */
+import { expect } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import * as rows from './source-rows.ts';
+import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
+import { id as toId, isObject, ms, storable } from './source-wire.ts';
+import type { Cell, WireObject } from './source-wire.ts';
+
+/** What the comparison needs of a worker: the service that it reads and the warehouse that it fills. */
+export interface Compared {
+  readonly sandbox: Sandbox;
+  readonly settings: { readonly equipmentTypes: readonly string[] };
+  query<Row = Record<string, unknown>>(text: string): Promise<Row[]>;
+}
+
+export interface CompareOptions {
+  /** Only these tables with their children; default: all. */
+  readonly tables?: readonly (keyof typeof TABLES)[];
+  /** Follow-ups that the source no longer has may be live: only a reconcile finds them. */
+  readonly exceptDeletedFollowups?: boolean;
+}
+
+type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
+
+interface TableSpec {
+  readonly key: readonly string[];
+  readonly parent: string | null;
+  readonly columns: Readonly<Record<string, ColumnKind>>;
+}
+
+const child = (parent: string, key: string[], columns: Record<string, ColumnKind>): TableSpec => ({
+  key,
+  parent,
+  columns,
+});
+const entity = (key: string, columns: Record<string, ColumnKind>): TableSpec => ({
+  key: [key],
+  parent: null,
+  columns,
+});
+
+/** The contract's tables. `calculated_at` tells of a run, not of a record: the training tests hold it. */
+const TABLES = {
+  resources: entity('id', {
+    id: 'text',
+    title: 'text',
+    created_at: 'ms',
+    sequence: 'text',
+    category_id: 'text',
+    tags: 'list',
+    should_be_available_offline: 'bool',
+  }),
+  resource_versions: child('resources', ['resource_id', 'ordinal'], {
+    resource_id: 'text',
+    ordinal: 'text',
+    is_current: 'bool',
+    created_at: 'ms',
+    approved_at: 'ms',
+    creator_id: 'text',
+    version: 'text',
+    description: 'text',
+    type: 'text',
+    file: 'text',
+    link: 'text',
+  }),
+  followups: entity('id', {
+    id: 'text',
+    form_id: 'text',
+    response_id: 'text',
+    is_open: 'bool',
+    created_at: 'ms',
+    updated_at: 'ms',
+    observer_id: 'text',
+    assigner_id: 'text',
+    assignee_id: 'text',
+    due_on: 'day',
+    resolved_at: 'ms',
+    completer_id: 'text',
+  }),
+  followup_messages: child('followups', ['followup_id', 'id'], {
+    followup_id: 'text',
+    id: 'text',
+    position: 'text',
+    sent_at: 'ms',
+    user_id: 'text',
+    note: 'text',
+    reassignee_id: 'text',
+    signature: 'json',
+    notify: 'bool',
+  }),
+  followup_attachments: child('followups', ['followup_id', 'message_id', 'position'], {
+    followup_id: 'text',
+    message_id: 'text',
+    position: 'text',
+    key: 'text',
+    caption: 'text',
+  }),
+  training_employee_status: entity('user_id', {
+    user_id: 'text',
+    status: 'text',
+    percent_complete: 'number',
+    incomplete_training_ids: 'list',
+    complete_training_ids: 'list',
+  }),
+  training_completions: child('training_employee_status', ['user_id', 'training_id'], {
+    user_id: 'text',
+    training_id: 'text',
+    completed_on: 'day',
+    expires_on: 'day',
+    starts_expiring_on: 'day',
+    is_required: 'bool',
+  }),
+  equipment: entity('id', {
+    id: 'text',
+    serial_number: 'text',
+    equipment_type_id: 'text',
+    created_at: 'ms',
+    parent_id: 'text',
+    field_office_ids: 'list',
+    line_of_business_id: 'text',
+    client_ids: 'list',
+    assigned_user_ids: 'list',
+    title: 'text',
+    notes: 'text',
+    is_in_service: 'bool',
+    metavalues: 'json',
+    status: 'text',
+  }),
+  equipment_schedules: child('equipment', ['equipment_id', 'schedule_id'], {
+    equipment_id: 'text',
+    schedule_id: 'text',
+    status: 'text',
+    expires_at: 'ms',
+    expiring_at: 'ms',
+    last_completed_at: 'ms',
+  }),
+  equipment_metavalues: child('equipment', ['equipment_id', 'metafield_id'], {
+    equipment_id: 'text',
+    metafield_id: 'text',
+    number_value: 'number',
+    text_value: 'text',
+    item_ids: 'list',
+  }),
+  users: entity('id', { id: 'text', name: 'text' }),
+} as const satisfies Record<string, TableSpec>;
+
+export type TableName = keyof typeof TABLES;
+
+/** The tables of each stream, its entity table first. */
+export const TABLES_OF: Readonly<Record<string, readonly TableName[]>> = {
+  resources: ['resources', 'resource_versions'],
+  followups: ['followups', 'followup_messages', 'followup_attachments'],
+  'training-employee-status': ['training_employee_status', 'training_completions'],
+  equipments: ['equipment', 'equipment_schedules', 'equipment_metavalues'],
+  users: ['users'],
+};
+
+const MOST_DIFFERENCES = 8;
+const LOOKUPS_AT_ONCE = 8;
+
+/** Fails with the first differences when a live row, or a child of one, is not what the service says now. */
+export async function expectWarehouseEqualsSource(
+  compared: Compared,
+  options: CompareOptions = {},
+): Promise<void> {
+  expect(await findDifferences(compared, options)).toEqual([]);
+}
+
+/** One line for each difference, at most a handful. */
+export async function findDifferences(compared: Compared, options: CompareOptions = {}): Promise<string[]> {
+  const names = options.tables ?? (Object.keys(TABLES) as TableName[]);
+  const expected = await withoutHooks(compared.sandbox, () => readSource(compared, names));
+  const differences: string[] = [];
+  for (const name of names) {
+    const spec: TableSpec = TABLES[name];
+    const isLenient =
+      options.exceptDeletedFollowups === true && (name === 'followups' || spec.parent === 'followups');
+    differences.push(
+      ...compareTable({
+        name,
+        spec,
+        expected: expected[name] ?? [],
+        actual: await readTable(compared, name, spec),
+        // A name that was looked up once stays, whoever still mentions it.
+        mayHaveMore: isLenient ? goneFollowups(name, expected) : name === 'users' ? () => true : () => false,
+      }),
+    );
+  }
+  return differences.slice(0, MOST_DIFFERENCES);
+}
+
+function goneFollowups(name: string, expected: ExpectedTables): (row: ExpectedRow) => boolean {
+  const present = new Set((expected['followups'] ?? []).map((row) => row['id']));
+  return (row) => !present.has(name === 'followups' ? row['id'] : row['followup_id']);
+}
+
+interface Comparison {
+  readonly name: string;
+  readonly spec: TableSpec;
+  readonly expected: readonly ExpectedRow[];
+  readonly actual: readonly ExpectedRow[];
+  readonly mayHaveMore: (row: ExpectedRow) => boolean;
+}
+
+function compareTable({ name, spec, expected, actual, mayHaveMore }: Comparison): string[] {
+  const keyOf = (row: ExpectedRow): string => spec.key.map((column) => String(row[column])).join(' / ');
+  const wanted = new Map(expected.map((row) => [keyOf(row), row]));
+  const differences: string[] = [];
+  for (const row of actual) {
+    const source = wanted.get(keyOf(row));
+    wanted.delete(keyOf(row));
+    if (source === undefined) {
+      if (!mayHaveMore(row)) differences.push(`${name} ${keyOf(row)}: the source has no such row`);
+      continue;
+    }
+    for (const column of Object.keys(spec.columns)) {
+      if (row[column] === source[column]) continue;
+      differences.push(
+        `${name} ${keyOf(row)}: ${column} is ${JSON.stringify(row[column])}, the source says ${JSON.stringify(source[column])}`,
+      );
+    }
+  }
+  for (const key of wanted.keys()) differences.push(`${name} ${key}: missing in the warehouse`);
+  return differences;
+}
+
+const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = {
+  text: (column) => `${column}::text`,
+  ms: (column) => `floor(extract(epoch from ${column}) * 1000)::text`,
+  day: (column) => `to_char(${column}, 'YYYYMMDD')`,
+  number: (column) => `${column}::float8::text`,
+  bool: (column) => `${column}::text`,
+  json: (column) => `${column}::text`,
+  list: (column) => `array_to_json(${column}::text[])::text`,
+};
+
+async function readTable(compared: Compared, name: string, spec: TableSpec): Promise<ExpectedRow[]> {
+  const columns = Object.entries(spec.columns).map(
+    ([column, kind]) => `${SELECT[kind](`t."${column}"`)} as "${column}"`,
+  );
+  const parentKey = spec.parent === 'training_employee_status' ? 'user_id' : 'id';
+  const live =
+    spec.parent === null
+      ? 't._deleted_at is null'
+      : `exists (select from safety.${spec.parent} p where p.account_id = t.account_id
+           and p."${parentKey}" = t."${spec.key[0] ?? ''}" and p._deleted_at is null)`;
+  const found = await compared.query<Record<string, string | null>>(
+    `select ${columns.join(', ')} from safety.${name} t where ${live}`,
+  );
+  return found.map((row) =>
+    Object.fromEntries(
+      Object.entries(spec.columns).map(([column, kind]) => [column, toCell(row[column] ?? null, kind)]),
+    ),
+  );
+}
+
+function toCell(value: string | null, kind: ColumnKind): Cell {
+  if (value === null) return null;
+  if (kind === 'bool') return value === 'true';
+  if (kind === 'json') return canonical(JSON.parse(value));
+  if (kind === 'number') return String(Number(value));
+  if (kind === 'list') return JSON.stringify(JSON.parse(value));
+  return value;
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([field, one]) => `${JSON.stringify(field)}:${canonical(one)}`).join(',')}}`;
+}
+
+/** A test's hooks are about what the worker is told; the comparison wants the truth. */
+async function withoutHooks<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
+  const { beforeAnswer, rewriteAnswer } = sandbox.hooks;
+  sandbox.hooks.beforeAnswer = undefined;
+  sandbox.hooks.rewriteAnswer = undefined;
+  const asked = sandbox.requests.length;
+  try {
+    return await work();
+  } finally {
+    sandbox.hooks.beforeAnswer = beforeAnswer;
+    sandbox.hooks.rewriteAnswer = rewriteAnswer;
+    // What the comparison asked is not part of what a test looks at.
+    sandbox.requests.splice(asked);
+  }
+}
+
+async function ask(sandbox: Sandbox, method: string, parameters: object): Promise<WireObject> {
+  const response = await fetch(`${sandbox.url}/v1/${method}`, {
+    method: 'POST',
+    body: JSON.stringify({ token: sandbox.token, ...parameters }),
+  });
+  return (await response.json()) as WireObject;
+}
+
+/** All pages, and while there is no paging, everything in one answer. */
+async function askAll(
+  sandbox: Sandbox,
+  { method, list, parameters }: { method: string; list: string; parameters: object },
+): Promise<WireObject[]> {
+  const records: WireObject[] = [];
+  for (let page = 1; ; page += 1) {
+    const answer = await ask(sandbox, method, page === 1 ? parameters : { ...parameters, page });
+    if (answer['ok'] !== true) throw new Error(`${method} answered ${JSON.stringify(answer)}`);
+    records.push(...(storable(answer[list]) as unknown[]).filter(isObject));
+    const paging = isObject(answer['paging']) ? answer['paging'] : {};
+    if (page >= Number(paging['last_page'] ?? 1)) return records;
+  }
+}
+
+/** Records with a usable key, each key once: of several versions the newest, else the one that came last. */
+function keyed(records: WireObject[], keyField: string, versionField?: string): WireObject[] {
+  const kept = new Map<string, WireObject>();
+  const version = (record: WireObject): number =>
+    versionField === undefined ? 0 : Number(ms(record[versionField]) ?? -Infinity);
+  for (const record of records) {
+    const key = toId(record[keyField]);
+    if (key === null || key === '') continue;
+    const before = kept.get(key);
+    if (before === undefined || version(record) >= version(before)) kept.set(key, record);
+  }
+  return [...kept.values()];
+}
+
+async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
+  const { sandbox } = compared;
+  const tables: ExpectedTables = {};
+  const wants = (stream: string): boolean =>
+    names.includes('users') || (TABLES_OF[stream] ?? []).some((name) => names.includes(name));
+  if (wants('resources')) {
+    const found = await askAll(sandbox, { method: 'resources.list', list: 'resources', parameters: {} });
+    for (const record of keyed(found, 'id')) rows.addResource(tables, record);
+  }
+  if (wants('followups')) {
+    // Without its paging and in any order, a list that fits one answer is still the whole list.
+    const found = await askAll(sandbox, {
+      method: 'followups.list',
+      list: 'followups',
+      parameters: { limit: 500, status: 'all' },
+    });
+    for (const record of keyed(found, 'id', 'updated_on')) rows.addFollowup(tables, record);
+  }
+  if (wants('training-employee-status')) {
+    const found = await askAll(sandbox, {
+      method: 'training-employee-status.list',
+      list: 'employees',
+      parameters: { include_all_completions: true },
+    });
+    for (const record of keyed(found, 'm_user_id')) rows.addEmployee(tables, record);
+  }
+  if (wants('equipments')) {
+    for (const type of compared.settings.equipmentTypes) {
+      const found = await askAll(sandbox, {
+        method: 'equipments.list',
+        list: 'equipments',
+        parameters: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+      });
+      for (const record of keyed(found, 'id')) rows.addEquipment(tables, record, type);
+    }
+  }
+  if (names.includes('users')) await addUsers(sandbox, tables);
+  return tables;
+}
+
+const USER_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  resource_versions: ['creator_id'],
+  followups: ['observer_id', 'assigner_id', 'assignee_id', 'completer_id'],
+  followup_messages: ['user_id', 'reassignee_id'],
+  training_employee_status: ['user_id'],
+};
+
+/** Everyone whom the other tables mention, as far as the service knows them. */
+async function addUsers(sandbox: Sandbox, tables: ExpectedTables): Promise<void> {
+  const ids = new Set<string>();
+  for (const [table, columns] of Object.entries(USER_COLUMNS)) {
+    for (const row of tables[table] ?? []) for (const column of columns) ids.add(String(row[column] ?? ''));
+  }
+  for (const row of tables['equipment'] ?? []) {
+    for (const one of JSON.parse(String(row['assigned_user_ids'] ?? '[]')) as string[]) ids.add(one);
+  }
+  ids.delete('');
+  const waiting = [...ids];
+  const lookUp = async (): Promise<void> => {
+    for (let user = waiting.pop(); user !== undefined; user = waiting.pop()) {
+      const answer = await ask(sandbox, 'users.info', { user });
+      const record = storable(answer['user']);
+      if (isObject(record) && toId(record['id']) === user) rows.addUser(tables, record);
+    }
+  };
+  await Promise.all(Array.from({ length: LOOKUPS_AT_ONCE }, lookUp));
+}

@@ -1,0 +1,179 @@
+/** The rows that the service's records are in the warehouse (specification of the fields, contract of the tables). */
+import * as wire from './source-wire.ts';
+import type { Cell, WireObject } from './source-wire.ts';
+
+export type ExpectedRow = Record<string, Cell>;
+/** Rows by table. */
+export type ExpectedTables = Record<string, ExpectedRow[]>;
+
+function add(tables: ExpectedTables, table: string, row: ExpectedRow): void {
+  (tables[table] ??= []).push(row);
+}
+
+/** Oldest first by a time that all of them tell; else by their place, counted from the older end. */
+function oldestFirst(items: WireObject[], field: string, oldestIs: 'first' | 'last'): WireObject[] {
+  const placed = oldestIs === 'first' ? items : items.toReversed();
+  const times = new Map(placed.map((item) => [item, wire.ms(item[field])]));
+  if ([...times.values()].some((time) => time === null)) return placed;
+  return placed.toSorted((a, b) => Number(times.get(a)) - Number(times.get(b)));
+}
+
+/** Each key once: the last entry stays, unless `rank` says that an earlier one is the newer. */
+function distinct(
+  items: WireObject[],
+  key: (item: WireObject) => string | null,
+  rank: (item: WireObject) => string = () => '',
+): WireObject[] {
+  const kept = new Map<string, WireObject>();
+  for (const item of items) {
+    const name = key(item);
+    if (name === null || name === '') continue;
+    const before = kept.get(name);
+    if (before === undefined || rank(item) >= rank(before)) kept.set(name, item);
+  }
+  return [...kept.values()];
+}
+
+export function addResource(tables: ExpectedTables, record: WireObject): void {
+  const id = wire.id(record['id']);
+  add(tables, 'resources', {
+    id,
+    title: wire.text(record['title']),
+    created_at: wire.ms(record['created']),
+    sequence: wire.integer(record['sequence']),
+    category_id: wire.id(record['category_id']),
+    tags: wire.listOf(record['tags'], wire.text),
+    should_be_available_offline: wire.yes(record['shouldBeAvailableOffline']),
+  });
+  const versions = oldestFirst(wire.objectsOf(record['versions']), 'created', 'last');
+  versions.forEach((version, index) =>
+    add(tables, 'resource_versions', {
+      resource_id: id,
+      ordinal: String(index + 1),
+      is_current: index === versions.length - 1,
+      created_at: wire.ms(version['created']),
+      approved_at: wire.ms(version['approvedOn']),
+      creator_id: wire.id(version['creator_id']),
+      version: wire.text(version['version']),
+      description: wire.text(version['description']),
+      type: wire.text(version['type']),
+      file: wire.text(version['file']),
+      link: wire.text(version['link']),
+    }),
+  );
+}
+
+export function addFollowup(tables: ExpectedTables, record: WireObject): void {
+  const id = wire.id(record['id']);
+  add(tables, 'followups', {
+    id,
+    form_id: wire.integer(record['form_id']),
+    response_id: wire.integer(record['response_id']),
+    is_open: wire.yes(record['open']),
+    created_at: wire.ms(record['created_on']),
+    updated_at: wire.ms(record['updated_on']),
+    observer_id: wire.id(record['m_observer_id']),
+    assigner_id: wire.id(record['m_assigner_id']),
+    assignee_id: wire.id(record['m_assignee_id']),
+    due_on: wire.day(record['due']),
+    resolved_at: wire.ms(record['resolved_on']),
+    completer_id: wire.id(record['m_completer_id']),
+  });
+  const messages = distinct(wire.objectsOf(record['messages']), (message) => wire.id(message['id']));
+  oldestFirst(messages, 'date', 'first').forEach((message, index) => {
+    const messageId = wire.id(message['id']);
+    add(tables, 'followup_messages', {
+      followup_id: id,
+      id: messageId,
+      position: String(index + 1),
+      sent_at: wire.ms(message['date']),
+      user_id: wire.id(message['m_user_id']),
+      note: wire.text(message['note']),
+      reassignee_id: wire.id(message['m_reassignee_id']),
+      signature: wire.json(message['signature']),
+      notify: wire.yes(message['notify']),
+    });
+    wire.objectsOf(message['attachments']).forEach((attachment, position) =>
+      add(tables, 'followup_attachments', {
+        followup_id: id,
+        message_id: messageId,
+        position: String(position + 1),
+        key: wire.text(attachment['key']),
+        caption: wire.text(attachment['caption']),
+      }),
+    );
+  });
+}
+
+export function addEmployee(tables: ExpectedTables, record: WireObject): void {
+  const userId = wire.id(record['m_user_id']);
+  add(tables, 'training_employee_status', {
+    user_id: userId,
+    status: wire.text(record['status']),
+    percent_complete: wire.decimal(record['percent_complete']),
+    incomplete_training_ids: wire.listOf(record['incomplete_training_ids'], wire.integer),
+    complete_training_ids: wire.listOf(record['complete_training_ids'], wire.integer),
+  });
+  const completions = distinct(
+    wire.objectsOf(record['last_completed']),
+    (entry) => wire.integer(entry['id']),
+    (entry) => wire.day(entry['date_number']) ?? '',
+  );
+  for (const entry of completions) {
+    add(tables, 'training_completions', {
+      user_id: userId,
+      training_id: wire.integer(entry['id']),
+      completed_on: wire.day(entry['date_number']),
+      expires_on: wire.day(entry['expiresOn']),
+      starts_expiring_on: wire.day(entry['startsExpiringOn']),
+      is_required: wire.yes(entry['is_required']),
+    });
+  }
+}
+
+export function addEquipment(tables: ExpectedTables, record: WireObject, askedType: string): void {
+  const id = wire.id(record['id']);
+  const metavalues = wire.isObject(record['metavalues']) ? record['metavalues'] : null;
+  add(tables, 'equipment', {
+    id,
+    serial_number: wire.text(record['serialNumber']),
+    equipment_type_id: wire.id(record['equipmentType_id']) ?? askedType,
+    created_at: wire.ms(record['created']),
+    parent_id: wire.id(record['parent_id']),
+    field_office_ids: wire.listOf(record['fieldOffice_id'], wire.id),
+    line_of_business_id: wire.id(record['lineOfBusiness_id']),
+    client_ids: wire.listOf(record['clients_id'], wire.id),
+    assigned_user_ids: wire.listOf(record['assignedUsers_id'], wire.id),
+    title: wire.text(record['title']),
+    notes: wire.text(record['notes']),
+    is_in_service: wire.yes(record['isInService']),
+    metavalues: wire.json(metavalues),
+    status: wire.text(record['status']),
+  });
+  for (const schedule of distinct(wire.objectsOf(record['schedules']), (one) =>
+    wire.id(one['schedule_id']),
+  )) {
+    add(tables, 'equipment_schedules', {
+      equipment_id: id,
+      schedule_id: wire.id(schedule['schedule_id']),
+      status: wire.text(schedule['status']),
+      expires_at: wire.ms(schedule['expiresOn']),
+      expiring_at: wire.ms(schedule['expiringOn']),
+      last_completed_at: wire.ms(schedule['lastCompletedOn']),
+    });
+  }
+  for (const [metafieldId, value] of Object.entries(metavalues ?? {})) {
+    const isText = typeof value === 'string' && value !== 'NULL';
+    add(tables, 'equipment_metavalues', {
+      equipment_id: id,
+      metafield_id: metafieldId,
+      number_value: typeof value === 'number' ? String(value) : null,
+      text_value: isText ? value : null,
+      item_ids: wire.isObject(value) ? wire.listOf(value['item_ids'], wire.integer) : null,
+    });
+  }
+}
+
+export function addUser(tables: ExpectedTables, record: WireObject): void {
+  add(tables, 'users', { id: wire.id(record['id']), name: wire.text(record['name']) });
+}
