@@ -3,7 +3,12 @@ import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { SyncSettings } from '../../src/sync/extract.ts';
-import { type RunRequest, type RunResult, runStream } from '../../src/sync/run-stream.ts';
+import {
+  type RunEvents,
+  type RunRequest,
+  type RunResult,
+  runStream,
+} from '../../src/sync/run-stream.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -14,6 +19,7 @@ export interface TestWorkerOptions {
   readonly settings?: Partial<SyncSettings>;
   readonly retryAttempts?: number;
   readonly requestTimeoutMs?: number;
+  readonly events?: RunEvents;
 }
 
 /** The worker's real code against a sandbox over HTTP and a database of its own. */
@@ -71,7 +77,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
         clock,
         owner: 'test',
         signal: new AbortController().signal,
-        events: {},
+        events: options.events ?? {},
       },
       { stream, kind: 'sync', trigger: 'manual', force: false, allowMassDelete: false, ...request },
     );
