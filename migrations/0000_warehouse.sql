@@ -213,6 +213,7 @@ CREATE TABLE "safety_sync"."runs" (
 	"unchanged" bigint DEFAULT 0 NOT NULL,
 	"deleted" bigint DEFAULT 0 NOT NULL,
 	"rejected" bigint DEFAULT 0 NOT NULL,
+	"repaired" bigint,
 	"watermark_before" timestamp with time zone,
 	"watermark_after" timestamp with time zone,
 	"error_code" text,

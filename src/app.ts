@@ -109,6 +109,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         equipmentTypes: config.equipmentTypes,
         followupsOverlapMs: config.followupsOverlapMs,
         maxDeleteRatio: config.maxDeleteRatio,
+        readers: config.api.concurrency,
       },
       databaseUrl: warehouse.url,
       db: warehouse.connection.db,

@@ -25,8 +25,8 @@ export interface WalkProgress {
 
 export interface WalkOptions {
   readonly reader: SliceReader;
-  /** Takes the records over; called one at a time, in the order of reading. */
-  readonly pass: (progress: WalkProgress) => Promise<void>;
+  /** Takes the records over; called one at a time, in the order of reading. `stop` ends the walk before its end. */
+  readonly pass: (progress: WalkProgress) => Promise<'stop' | undefined>;
   /** Told of the first answer, before its records are passed on. */
   readonly onFirstPage?: (page: Page) => void;
 }
@@ -92,6 +92,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
   let passed = 0;
   /** The answers do not add up by creation time alone: ask once more at the end what there is. */
   let isDoubtful = false;
+  let isStopped = false;
 
   /** What is being read by page numbers: none of it is settled before its last page. */
   let inHand: CreationSlice | undefined;
@@ -113,7 +114,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     const news =
       shown === undefined ? records : records.filter((record) => !shown.has(JSON.stringify(record)));
     passed += news.length;
-    await pass({ records: news, remainingTo: remainingTo() });
+    if ((await pass({ records: news, remainingTo: remainingTo() })) === 'stop') isStopped = true;
   }
 
   /** Puts what is left of a task after this answer on the list. */
@@ -164,6 +165,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
         const page = await reader.ask(task);
         if (isFirst) onFirstPage?.(page);
         await take(task, page);
+        if (isStopped) return;
       }
       // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
       if (isDoubtful && passed < ((await reader.askTotal(slice)) ?? 0)) {

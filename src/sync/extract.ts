@@ -17,6 +17,22 @@ export interface SyncSettings {
   /** How far behind the watermark an incremental read starts. */
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
+  /** Slices of history that are read side by side. */
+  readonly readers: number;
+}
+
+/** Creation time that a backfill covers, ms; null: open. */
+export interface BackfillRange {
+  readonly fromMs: number | null;
+  /** Exclusive. */
+  readonly toMs: number | null;
+}
+
+export interface HistoryProgress {
+  readonly records: number;
+  /** null: the service does not say. */
+  readonly total: number | null;
+  readonly slicesDone: number;
 }
 
 export interface ExtractContext {
@@ -28,6 +44,10 @@ export interface ExtractContext {
   readonly settings: SyncSettings;
   readonly clock: Clock;
   readonly kind: RunKind;
+  readonly range: BackfillRange;
+  /** Forget the ledger of an earlier backfill. */
+  readonly restart: boolean;
+  readonly onProgress?: ((progress: HistoryProgress) => void) | undefined;
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
   readonly session: StreamSession;
@@ -46,6 +66,8 @@ export type Extraction =
       readonly state: StateChange;
       /** For the run record: what the reader should know. */
       readonly note: string | null;
+      /** reconcile: staged changes that the source had made up to here, ms, should have been stored before. */
+      readonly missedUpToMs?: number;
       /** What was added is right and is stored, but it is not everything: the run fails. */
       readonly failure: SafetySyncError | null;
     };

@@ -24,7 +24,14 @@ import {
 import { createStaging, streamShape } from '../warehouse/staging.ts';
 import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
 import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
-import type { Extract, ExtractContext, Extraction, SyncSettings } from './extract.ts';
+import type {
+  BackfillRange,
+  Extract,
+  ExtractContext,
+  Extraction,
+  HistoryProgress,
+  SyncSettings,
+} from './extract.ts';
 import { extractCalculation } from './extract-calculation.ts';
 import { extractIncremental } from './extract-incremental.ts';
 import { extractLookup } from './extract-lookup.ts';
@@ -49,6 +56,7 @@ export interface RunContext {
 /** What the caller may want to tell. */
 export interface RunEvents {
   readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
+  readonly onProgress?: (stream: StreamName, progress: HistoryProgress) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
 }
 
@@ -58,6 +66,10 @@ export interface RunRequest {
   readonly trigger: RunTrigger;
   readonly force: boolean;
   readonly allowMassDelete: boolean;
+  /** backfill: the creation time to cover; everything when not given. */
+  readonly range?: BackfillRange;
+  /** backfill: begin anew instead of going on where one was cut off. */
+  readonly restart?: boolean;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
 }
@@ -189,7 +201,11 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
   try {
     const stream = streamNamed(request.stream);
     const shape = streamShape(stream);
-    const staging = createStaging(session, shape, accountId);
+    const staging = createStaging(session, {
+      shape,
+      accountId,
+      tracksSeen: tracksSeen(stream, request.kind),
+    });
     await staging.open();
     const loader = createLoader({
       session,
@@ -212,6 +228,9 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
       clock: context.clock,
       kind: request.kind,
       force: request.force,
+      range: request.range ?? { fromMs: null, toMs: null },
+      restart: request.restart ?? false,
+      onProgress: (progress) => context.events.onProgress?.(request.stream, progress),
       session,
       signal: context.signal,
       checkpoint: async (alsoStore) => {
@@ -228,9 +247,13 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
     const extraction = await extract(extractContext);
     const ending = toEnding(extraction);
     const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
+    let repaired: number | null = null;
     stored = await loader.commit({
       covered: extraction.outcome === 'read' ? extraction.covered : null,
       finish: async (tx, counts) => {
+        if (extraction.outcome === 'read' && extraction.missedUpToMs !== undefined) {
+          repaired = await staging.countUpTo(tx, extraction.missedUpToMs);
+        }
         await writeStreamState(tx, accountId, stream.name, {
           change,
           succeeded: ending.outcome === 'succeeded',
@@ -242,6 +265,7 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
           requests: requestsOf(meter),
           watermark: watermarkMs === null ? null : new Date(watermarkMs).toISOString(),
           status: ending.outcome,
+          repaired,
           note:
             ending.outcome === 'skipped'
               ? ending.reason
@@ -260,6 +284,19 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
       failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),
     );
     return { result: { outcome: 'failed', error }, counts: stored };
+  }
+}
+
+/** Deletions can only be drawn where everything that there is was seen. */
+function tracksSeen({ reading }: StreamDefinition, kind: RunKind): boolean {
+  switch (reading.kind) {
+    case 'snapshot':
+    case 'calculation':
+      return true;
+    case 'incremental':
+      return kind === 'reconcile';
+    case 'lookup':
+      return false;
   }
 }
 

@@ -42,7 +42,10 @@ const isSlice = (scope: LedgerScope, slice: { readonly fromMs: number; readonly 
   );
 
 /** The plan under way or last done; null when there never was one. */
-export async function readBackfillPlan(db: Queryable, { accountId, stream }: LedgerScope): Promise<BackfillPlan | null> {
+export async function readBackfillPlan(
+  db: Queryable,
+  { accountId, stream }: LedgerScope,
+): Promise<BackfillPlan | null> {
   const [row] = await db
     .select()
     .from(streamState)
@@ -79,7 +82,10 @@ export async function readSlices(db: Queryable, scope: LedgerScope): Promise<Led
 export async function writePlan(
   db: Queryable,
   scope: LedgerScope,
-  { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly { fromMs: number; toMs: number }[] },
+  {
+    plan,
+    slices,
+  }: { readonly plan: BackfillPlan; readonly slices: readonly { fromMs: number; toMs: number }[] },
 ): Promise<void> {
   const values = {
     backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
@@ -131,7 +137,10 @@ export async function noteSlice(db: Queryable, scope: LedgerScope, slice: Ledger
 export async function replaceSlice(
   db: Queryable,
   scope: LedgerScope,
-  { slice, parts }: { readonly slice: LedgerSlice; readonly parts: readonly { fromMs: number; toMs: number }[] },
+  {
+    slice,
+    parts,
+  }: { readonly slice: LedgerSlice; readonly parts: readonly { fromMs: number; toMs: number }[] },
 ): Promise<void> {
   await db.delete(backfillSlices).where(isSlice(scope, slice));
   await addSlices(db, scope, parts);

@@ -33,6 +33,8 @@ export const runs = controlSchema.table(
     unchanged: count(),
     deleted: count(),
     rejected: count(),
+    /** reconcile: changes that incremental runs had missed; should be 0 for ever. */
+    repaired: bigint({ mode: 'number' }),
     watermark_before: instant(),
     watermark_after: instant(),
     error_code: text(),

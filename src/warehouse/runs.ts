@@ -32,6 +32,8 @@ export interface RunEnd {
   readonly counts: Readonly<RecordCounts>;
   readonly watermark: string | null;
   readonly status: Exclude<RunStatus, 'running'>;
+  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  readonly repaired: number | null;
   readonly note: string | null;
   readonly failure: SafetySyncError | null;
 }
@@ -120,6 +122,7 @@ export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
       status: end.status,
       finished_at: sql`clock_timestamp()`,
       watermark_after: end.watermark,
+      repaired: end.repaired,
       note: end.note,
       error_code: end.failure?.code ?? null,
       error_message: end.failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,

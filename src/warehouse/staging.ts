@@ -6,7 +6,7 @@ import { type RawJson, toArrayLiteral, toChunks } from './copy-text.ts';
 import { isDataError } from './database-error.ts';
 import type { StagedIssue } from './issue-sql.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import { CHILD_STAGE_COLUMNS, createStage, PARENT_STAGE_COLUMNS } from './merge-sql.ts';
+import { CHILD_STAGE_COLUMNS, createStage, PARENT_STAGE_COLUMNS, stage } from './merge-sql.ts';
 import type { StreamSession } from './stream-session.ts';
 import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts';
 
@@ -52,22 +52,33 @@ export interface Staging {
   discardFrom(ord: number): Promise<void>;
   /** Empties the tables, as part of the transaction that merged them. */
   clear(tx: Transaction): Promise<void>;
+  /** Staged records that the source had changed up to this time, ms. */
+  countUpTo(tx: Transaction, ms: number): Promise<number>;
 }
 
-export function createStaging(session: StreamSession, shape: StreamShape, accountId: string): Staging {
+export interface StagingOptions {
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  /** Note the keys of everything that is read, to find what was deleted. */
+  readonly tracksSeen: boolean;
+}
+
+export function createStaging(session: StreamSession, options: StagingOptions): Staging {
   const { connection } = session;
+  const { shape, accountId, tracksSeen } = options;
   const { parent, children } = shape;
-  const notesSeen = shape.stream.reading.kind !== 'incremental' && shape.stream.reading.kind !== 'lookup';
   const parentColumns: ColumnShape[] = [...PARENT_STAGE_COLUMNS, ...parent.columns];
   const childColumns = children.map((child): ColumnShape[] => [...CHILD_STAGE_COLUMNS, ...child.columns]);
   const key = parent.key[0] ?? '';
-  const seen = notesSeen ? ', s as (insert into pg_temp.stage_seen select $4::bigint + ord, key from k)' : '';
+  const seen = tracksSeen
+    ? ', s as (insert into pg_temp.stage_seen select $4::bigint + ord, key from k)'
+    : '';
   const compareText = `with k as materialized (
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))${seen}
     select ord::int as ord, standing from (
       select k.ord, (select case when t._deleted_at is null and t._hash = k.hash then 0 else 1 end
         from "${parent.schema}"."${parent.name}" t where t.account_id = $1 and t."${key}" = k.key) as standing
-      from k) p where standing is distinct from 0${notesSeen ? '' : ' and $4::bigint is not null'}`;
+      from k) p where standing is distinct from 0${tracksSeen ? '' : ' and $4::bigint is not null'}`;
 
   async function copyRows(
     table: string,
@@ -144,6 +155,15 @@ export function createStaging(session: StreamSession, shape: StreamShape, accoun
       copyRows('stage_issues', ISSUE_STAGE_COLUMNS, issues as readonly (StagedIssue & Row)[]),
     async discardFrom(ord) {
       await forget(ord, Number.MAX_SAFE_INTEGER, [...rowTables, 'stage_seen', 'stage_issues']);
+    },
+    async countUpTo(tx, ms) {
+      const version = shape.stream.versionColumn;
+      if (version === null) return 0;
+      const [row] = await tx.execute<{ count: number }>(
+        sql`select count(*)::int as count from ${stage(parent)}
+          where ${sql.identifier(version)} <= ${new Date(ms).toISOString()}::timestamptz`,
+      );
+      return row?.count ?? 0;
     },
     async clear(tx) {
       const tables = [...rowTables, 'stage_seen', 'stage_issues'].map((table) => `pg_temp."${table}"`);

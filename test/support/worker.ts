@@ -65,6 +65,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     equipmentTypes: sandbox.equipmentTypes,
     followupsOverlapMs: 600_000,
     maxDeleteRatio: 0.5,
+    readers: 4,
     ...options.settings,
   };
   const run = (stream: StreamName, request: Partial<RunRequest> = {}) =>

@@ -1,0 +1,45 @@
+/** Cuts creation time into slices. Pure. All times in ms since 1970, `to` exclusive. */
+
+export interface TimeSlice {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Records of a slice that is worth planning: a handful of pages. */
+export const SLICE_RECORDS = 2500;
+/** The slice of a plan without a lower bound begins here; it is asked for without that bound. */
+export const EARLIEST_MS = 0;
+
+/** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
+export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
+  const count = Math.max(1, Math.min(parts, Math.floor(toMs - fromMs)));
+  const edges = Array.from({ length: count + 1 }, (_, index) =>
+    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count),
+  );
+  return edges
+    .slice(1)
+    .map((end, index) => ({ fromMs: edges[index] ?? fromMs, toMs: end }))
+    .reverse();
+}
+
+export interface PlanRequest {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  /** Records in the range, as the service says. */
+  readonly total: number;
+  /** Of what was seen of the range. */
+  readonly oldestMs: number;
+  readonly newestMs: number;
+}
+
+/** Slices of about `SLICE_RECORDS`, were the records spread evenly; those that turn out too large are cut again. */
+export function planSlices({ fromMs, toMs, total, oldestMs, newestMs }: PlanRequest): TimeSlice[] {
+  const bottom = fromMs ?? EARLIEST_MS;
+  const top = toMs ?? Math.floor(newestMs) + 1;
+  const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
+  const slices = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil(total / SLICE_RECORDS));
+  const oldest = slices.at(-1);
+  return oldest === undefined
+    ? []
+    : [...slices.slice(0, -1), { fromMs: Math.min(bottom, busyFrom), toMs: oldest.toMs }];
+}
