@@ -3,12 +3,7 @@ import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { SyncSettings } from '../../src/sync/extract.ts';
-import {
-  type RunEvents,
-  type RunRequest,
-  type RunResult,
-  runStream,
-} from '../../src/sync/run-stream.ts';
+import { type RunEvents, type RunRequest, type RunResult, runStream } from '../../src/sync/run-stream.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createTestDatabase } from './test-database.ts';

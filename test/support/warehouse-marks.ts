@@ -1,0 +1,83 @@
+/** Marks of what PostgreSQL has written, to tell "nothing was written" from "the same was written again". */
+import type { Compared } from './source-oracle.ts';
+
+type Queried = Pick<Compared, 'query'>;
+
+/** Where every row version of schema safety lies, and who made or locked it: any write, even of the same values, changes it. */
+export async function rowVersions(worker: Queried): Promise<Record<string, string>> {
+  const tables = await worker.query<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'safety' and c.relkind = 'r' order by 1`,
+  );
+  const versions: Record<string, string> = {};
+  for (const { name } of tables) {
+    const [row] = await worker.query<{ mark: string }>(
+      `select count(*) || ' rows ' || coalesce(md5(string_agg(concat_ws(' ', ctid, xmin, xmax), ',' order by ctid)), '') as mark
+       from safety."${name}"`,
+    );
+    versions[name] = row?.mark ?? '';
+  }
+  return versions;
+}
+
+export interface RunRow {
+  readonly run_id: string;
+  readonly status: string;
+  readonly records_read: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+  readonly rejected: number;
+  readonly requests: number;
+  readonly error_code: string | null;
+  readonly request_id: string | null;
+  readonly note: string | null;
+  readonly watermark_before: string | null;
+  readonly watermark_after: string | null;
+  readonly is_finished: boolean;
+}
+
+/** Newest first. */
+export async function runsOf(worker: Queried, stream: string): Promise<RunRow[]> {
+  return await worker.query<RunRow>(
+    `select run_id::text, status, records_read::int, inserted::int, updated::int, unchanged::int, deleted::int,
+       rejected::int, requests::int, error_code, request_id, note, watermark_before::text, watermark_after::text,
+       finished_at is not null as is_finished
+     from safety_sync.runs where stream = '${stream}' order by run_id desc`,
+  );
+}
+
+export interface IssueRow {
+  readonly record_id: string | null;
+  readonly field: string | null;
+  readonly kind: string;
+  readonly value: unknown;
+  readonly occurrences: number;
+  readonly is_open: boolean;
+}
+
+/** By kind, field and record. */
+export async function issuesOf(worker: Queried, stream: string): Promise<IssueRow[]> {
+  const found = await worker.query<Omit<IssueRow, 'value'> & { value: string | null }>(
+    `select record_id, field, kind, value::text as value, occurrences::int, resolved_at is null as is_open
+     from safety_sync.data_issues where stream = '${stream}' order by kind, field, record_id`,
+  );
+  return found.map((row) => ({
+    ...row,
+    value: row.value === null ? null : (JSON.parse(row.value) as unknown),
+  }));
+}
+
+/** Of the newest calculation and change that is stored. */
+export async function stateOf(
+  worker: Queried,
+  stream: string,
+): Promise<{ watermark: number | null; calculatedAt: number | null }> {
+  const [row] = await worker.query<{ watermark: number | null; calculated: number | null }>(
+    `select (extract(epoch from watermark) * 1000)::float8 as watermark,
+       (extract(epoch from calculated_at) * 1000)::float8 as calculated
+     from safety_sync.stream_state where stream = '${stream}'`,
+  );
+  return { watermark: row?.watermark ?? null, calculatedAt: row?.calculated ?? null };
+}
