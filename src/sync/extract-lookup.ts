@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { SafetySyncError } from '../shared/errors.ts';
 import { DAY_MS } from '../shared/time.ts';
 import { isWireRecord } from '../streams/wire.ts';
+import { resolveAnswered } from '../warehouse/issue-sql.ts';
 import { type LookupResult, readDueLookups, writeLookupResults } from '../warehouse/user-lookups.ts';
 import type { Extract, ExtractContext } from './extract.ts';
 
@@ -136,7 +137,13 @@ export const extractLookup: Extract = async (context) => {
       isKnown: kind === 'found',
       againInMs: dueAgain(AGAIN_MS[kind], userId),
     }));
-    await context.checkpoint((tx) => writeLookupResults(tx, settings.accountId, results));
+    const answered = answers.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
+    await context.checkpoint(async (tx) => {
+      await writeLookupResults(tx, settings.accountId, results);
+      if (answered.length === 0) return;
+      const scope = { accountId: settings.accountId, stream: context.stream.name };
+      await tx.execute(resolveAnswered(answered, scope));
+    });
     const reason = missingReason(failure);
     if (reason !== null) return { outcome: 'skipped', reason };
     if (failure !== undefined) throw toFailure(failure);

@@ -7,7 +7,7 @@ import type { SnapshotScope } from '../warehouse/merge-sql.ts';
 import { addCounts, noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import type { StagedRecord, Staging, StreamShape } from '../warehouse/staging.ts';
 import type { StreamSession } from '../warehouse/stream-session.ts';
-import type { ReadContext } from '../streams/stream.ts';
+import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { identify, type IdentifiedRecord, identityOf } from './identify.ts';
 import { buildRejection, normalize } from './normalize.ts';
 
@@ -48,6 +48,39 @@ export interface Mark {
   readonly counts: Readonly<RecordCounts>;
 }
 
+interface KeyedRecord {
+  readonly identified: IdentifiedRecord & { readonly key: string };
+  readonly context: ReadContext;
+  readonly ord: number;
+}
+
+/**
+ * One version of each record, the newest as the merge has it: by the source's own time, then by the order of reading.
+ * Were they compared with the warehouse one by one, the stored version would count as unchanged and the others as
+ * changes, so that every run would exchange them.
+ */
+function newestOfEach(stream: StreamDefinition, records: KeyedRecord[]): KeyedRecord[] {
+  const kept = new Map<string, KeyedRecord>();
+  for (const record of records) {
+    const before = kept.get(record.identified.key);
+    const isNewer =
+      before === undefined ||
+      before.identified.hash === record.identified.hash ||
+      versionOf(stream, record) >= versionOf(stream, before);
+    if (isNewer) kept.set(record.identified.key, record);
+  }
+  return kept.size === records.length
+    ? records
+    : records.filter((record) => kept.get(record.identified.key) === record);
+}
+
+/** ms; without a version all are of one age. */
+function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
+  if (stream.versionColumn === null) return 0;
+  const version = normalize({ stream, ...record }).parent[stream.versionColumn];
+  return typeof version === 'string' ? Date.parse(version) : -Infinity;
+}
+
 export function createLoader(options: LoaderOptions): Loader {
   const { staging, shape } = options;
   const counts = noCounts();
@@ -60,8 +93,7 @@ export function createLoader(options: LoaderOptions): Loader {
 
   async function process(batch: typeof buffer, firstOrd: number): Promise<void> {
     const issues: StagedIssue[] = [];
-    const storable: { identified: IdentifiedRecord & { key: string }; context: ReadContext; ord: number }[] =
-      [];
+    const storable: KeyedRecord[] = [];
     for (const [index, { identified, context }] of batch.entries()) {
       const ord = firstOrd + index;
       if (identified.key === null) {
@@ -69,13 +101,15 @@ export function createLoader(options: LoaderOptions): Loader {
         counts.rejected += 1;
       } else storable.push({ identified: { ...identified, key: identified.key }, context, ord });
     }
+    const distinct = newestOfEach(shape.stream, storable);
+    counts.unchanged += storable.length - distinct.length;
     // One record after the other within the batch: the first of them stands for the number of the keys seen.
     const standings = await staging.compare(
-      storable.map(({ identified: { key, hash } }) => ({ key, hash })),
+      distinct.map(({ identified: { key, hash } }) => ({ key, hash })),
       firstOrd,
     );
     const staged: StagedRecord[] = [];
-    for (const [index, { identified, context, ord }] of storable.entries()) {
+    for (const [index, { identified, context, ord }] of distinct.entries()) {
       const standing = standings[index] ?? 'changed';
       if (standing === 'unchanged') {
         counts.unchanged += 1;

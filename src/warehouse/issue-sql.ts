@@ -107,6 +107,16 @@ export function resolveVanishedKeyless(part: readonly string[] | null, scope: Is
     where ${openIssues(scope)} and d.record_id is null and d.kind = 'record_rejected'${covered} and ${notStaged}`;
 }
 
+/** Look-ups that were answered with something unusable before and are answered properly now. */
+export function resolveAnswered(askedFor: readonly string[], scope: IssueScope): SQL {
+  const values = sql.join(
+    askedFor.map((id) => sql`${id}`),
+    sql`, `,
+  );
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' in (${values})`;
+}
+
 /** Open unknown fields whose example record does not show them any longer: candidates for closing. */
 export function readStaleUnknownFields(parent: TableShape, scope: IssueScope): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
