@@ -1,0 +1,13 @@
+/** Something that happens once, for which a test can wait. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+export function createGate(): Gate {
+  let resolve: () => void = () => undefined;
+  const opened = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { opened, open: () => resolve() };
+}

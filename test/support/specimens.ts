@@ -1,0 +1,229 @@
+/** For each stream, what a test must know to change its source: no stream may be left out. */
+import type { RecordTable } from '../../src/sandbox/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/sync/run.ts';
+import type { TableName } from './source-oracle.ts';
+import { NOON } from './test-clock.ts';
+import type { TestWorker } from './worker.ts';
+
+type Fields = Record<string, unknown>;
+
+export interface Specimen {
+  readonly table: TableName;
+  readonly keyColumn: string;
+  readonly keyField: string;
+  records(worker: TestWorker): RecordTable<object>;
+  /** A record as the service would send it. */
+  build(key: string): Fields;
+  readonly text: { readonly field: string; readonly column: string };
+  /** A value that its column cannot hold, and one that it can. */
+  readonly bad: {
+    readonly field: string;
+    readonly column: string;
+    readonly value: unknown;
+    readonly right: unknown;
+  };
+  /** A value outside of a documented list, wherever the record has one. */
+  readonly unknownValue: { readonly patch: Fields; readonly field: string; readonly value: unknown } | null;
+  readonly fieldsBesidesKey: readonly string[];
+  /** Brings about that the next run asks for everything again. */
+  beforeRun(worker: TestWorker): Promise<void>;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+const resource = (id: string, creator = '10001'): Fields => ({
+  id,
+  title: `Procedure ${id}`,
+  created: NOON - 5_000,
+  sequence: 900,
+  category_id: '11',
+  tags: ['height'],
+  shouldBeAvailableOffline: true,
+  versions: [
+    {
+      creator_id: creator,
+      created: NOON - 5_000,
+      approvedOn: NOON - 4_000,
+      version: '1',
+      description: 'First issue',
+      type: 'link',
+      file: null,
+      link: 'https://documents.example/1',
+    },
+  ],
+});
+
+export const SPECIMENS: Readonly<Record<StreamName, Specimen>> = {
+  resources: {
+    table: 'resources',
+    keyColumn: 'id',
+    keyField: 'id',
+    records: ({ sandbox }) => sandbox.store.resources,
+    build: (key) => resource(key),
+    text: { field: 'title', column: 'title' },
+    bad: { field: 'created', column: 'created_at', value: 'yesterday', right: NOON - 7_000 },
+    unknownValue: {
+      patch: { versions: [{ created: NOON, type: 'hologram' }] },
+      field: 'versions[0].type',
+      value: 'hologram',
+    },
+    fieldsBesidesKey: [
+      'title',
+      'created',
+      'sequence',
+      'category_id',
+      'tags',
+      'shouldBeAvailableOffline',
+      'versions',
+    ],
+    beforeRun: nothing,
+  },
+  followups: {
+    table: 'followups',
+    keyColumn: 'id',
+    keyField: 'id',
+    records: ({ sandbox }) => sandbox.store.followups,
+    build: (key) => ({
+      id: key,
+      form_id: 17,
+      response_id: 990_001,
+      open: true,
+      created_on: NOON - 5_000,
+      updated_on: NOON - 5_000,
+      m_observer_id: '10001',
+      m_assigner_id: '10001',
+      m_assignee_id: '10002',
+      messages: [{ id: `${key}-1`, date: NOON - 5_000, m_user_id: '10001', note: 'Guard rail loose' }],
+    }),
+    text: { field: 'm_assigner_id', column: 'assigner_id' },
+    bad: { field: 'due', column: 'due_on', value: 20_261_399, right: 20_261_130 },
+    unknownValue: null,
+    fieldsBesidesKey: [
+      'form_id',
+      'response_id',
+      'open',
+      'created_on',
+      'updated_on',
+      'm_observer_id',
+      'm_assigner_id',
+      'm_assignee_id',
+      'due',
+      'resolved_on',
+      'm_completer_id',
+      'messages',
+    ],
+    beforeRun: nothing,
+  },
+  'training-employee-status': {
+    table: 'training_employee_status',
+    keyColumn: 'user_id',
+    keyField: 'm_user_id',
+    records: ({ sandbox }) => sandbox.store.employees,
+    build: (key) => ({
+      status: 'active',
+      m_user_id: key,
+      percent_complete: 100,
+      incomplete_training_ids: [],
+      complete_training_ids: [301],
+      last_completed: [
+        { id: 301, date_number: 20_250_131, expiresOn: null, startsExpiringOn: null, is_required: true },
+      ],
+    }),
+    text: { field: 'status', column: 'status' },
+    bad: { field: 'percent_complete', column: 'percent_complete', value: 'most of it', right: 62.5 },
+    unknownValue: { patch: { status: 'suspended' }, field: 'status', value: 'suspended' },
+    fieldsBesidesKey: [
+      'status',
+      'percent_complete',
+      'incomplete_training_ids',
+      'complete_training_ids',
+      'last_completed',
+    ],
+    beforeRun: ({ sandbox }) => {
+      sandbox.store.recalculateTraining(sandbox.store.trainingCalculation().lastUpdated + 1);
+      return nothing();
+    },
+  },
+  equipments: {
+    table: 'equipment',
+    keyColumn: 'id',
+    keyField: 'id',
+    records: ({ sandbox }) => sandbox.store.equipment,
+    build: (key) => ({
+      id: key,
+      serialNumber: `SN-${key}`,
+      equipmentType_id: '22',
+      created: NOON - 5_000,
+      parent_id: '',
+      fieldOffice_id: ['7'],
+      lineOfBusiness_id: '3',
+      assignedUsers_id: ['10001'],
+      notes: '',
+      isInService: true,
+      metavalues: { '3201': 'XL', '3202': 2024.5, '3203': { item_ids: [901, 902] } },
+      status: 'uptodate',
+      schedules: [
+        {
+          schedule_id: '511',
+          status: 'uptodate',
+          expiresOn: NOON,
+          expiringOn: null,
+          lastCompletedOn: NOON - 9,
+        },
+      ],
+    }),
+    text: { field: 'serialNumber', column: 'serial_number' },
+    bad: { field: 'created', column: 'created_at', value: { at: 'noon' }, right: NOON - 7_000 },
+    unknownValue: { patch: { status: 'quarantined' }, field: 'status', value: 'quarantined' },
+    fieldsBesidesKey: [
+      'serialNumber',
+      'equipmentType_id',
+      'created',
+      'parent_id',
+      'fieldOffice_id',
+      'lineOfBusiness_id',
+      'clients_id',
+      'assignedUsers_id',
+      'title',
+      'notes',
+      'isInService',
+      'metavalues',
+      'status',
+      'schedules',
+    ],
+    beforeRun: nothing,
+  },
+  users: {
+    table: 'users',
+    keyColumn: 'id',
+    keyField: 'id',
+    records: ({ sandbox }) => sandbox.store.users,
+    build: (key) => ({ id: key, name: `Person ${key}` }),
+    text: { field: 'name', column: 'name' },
+    bad: { field: 'name', column: 'name', value: { first: 'Ada' }, right: 'Ada' },
+    unknownValue: null,
+    fieldsBesidesKey: ['name'],
+    // Everyone of the source is mentioned by some document, whatever it is called, and is due again.
+    beforeRun: async (worker) => {
+      const { store } = worker.sandbox;
+      for (const id of store.users.keys()) {
+        if (!store.resources.has(`by ${id}`)) store.resources.put(resource(`by ${id}`, id));
+      }
+      const { outcome } = await worker.run('resources', { force: true });
+      if (outcome !== 'succeeded') throw new Error(`resources ${outcome}`);
+      await worker.query('update safety_sync.user_lookups set due_at = now()');
+      worker.sandbox.requests.length = 0;
+    },
+  },
+};
+
+/** A run that asks for everything again, after the time in which nothing would have to be asked. */
+export async function runAgain(
+  worker: TestWorker,
+  stream: StreamName,
+  request: Partial<RunRequest> = {},
+): Promise<RunResult> {
+  await SPECIMENS[stream].beforeRun(worker);
+  return await worker.run(stream, { force: true, ...request });
+}
