@@ -34,7 +34,7 @@ function readLastUpdated({ answer }: Page): number | undefined {
 
 /** With a paging object its last page ends the list; without one a short page, an empty one or a repeated one does. */
 function hasFurtherPage(tally: PageTally, page: Page, number: number, pageSize: number): boolean {
-  if (tally.lastPage !== undefined) return number < tally.lastPage;
+  if (tally.lastPage !== undefined) return number < tally.lastPage && tally.lastPageWasNews;
   if (page.answer.paging?.total !== undefined) {
     return tally.lastPageWasNews && tally.distinct < page.answer.paging.total;
   }

@@ -38,11 +38,11 @@ async function readAnnouncedPages(context: ExtractContext, scope: Scope): Promis
       }
     }
     complaint = tally.complaint();
-    if (refusal !== undefined) {
-      const pages = `page ${tally.lastPage ?? 0} is announced, but a further page is refused (${refusal.code})`;
-      return complaint === null ? null : `${complaint}; ${pages}`;
-    }
     if (complaint === null) return null;
+    // The parameter itself is refused: another attempt would be told the same.
+    if (refusal?.code === 'parameter_unexpected') {
+      return `${complaint}; page ${tally.lastPage ?? 0} is announced, but a further page is refused (${refusal.code})`;
+    }
     if (attempt < PAGED_ATTEMPTS) await loader.rewind(mark);
   }
   return complaint;

@@ -39,7 +39,7 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
 /** What several pages say together: did they show every record that was there from the first page to the last? */
 export interface PageTally {
   note(page: Page, keyField: string): void;
-  /** Distinct records so far. */
+  /** Different records so far. */
   readonly distinct: number;
   /** The page brought a record that no page before had. */
   readonly lastPageWasNews: boolean;
@@ -51,26 +51,34 @@ export interface PageTally {
 
 /**
  * A list that only grew pushes records to later pages, where they are seen again: nothing is missed. A total that
- * shrank means that records may have moved to pages already read.
+ * shrank means that records may have moved to pages already read. What one page holds twice counts twice: moving
+ * between pages cannot do that, so the service has it twice and its total counts it twice.
  */
 export function createPageTally(): PageTally {
-  const keys = new Set<string>();
+  const seen = new Set<string>();
   const totals: number[] = [];
+  let pagesWithNews = 0;
   let lastPageWasNews = false;
   let lastPage: number | undefined;
   return {
     note({ records, answer }, keyField) {
-      const before = keys.size;
+      const before = seen.size;
+      const onThisPage = new Map<string, number>();
       for (const record of records) {
         const key = isWireRecord(record) ? record[keyField] : undefined;
-        keys.add(typeof key === 'string' || typeof key === 'number' ? String(key) : JSON.stringify(record));
+        const name =
+          typeof key === 'string' || typeof key === 'number' ? String(key) : JSON.stringify(record);
+        const times = (onThisPage.get(name) ?? 0) + 1;
+        onThisPage.set(name, times);
+        seen.add(times === 1 ? name : `${times} times ${name}`);
       }
-      lastPageWasNews = keys.size > before;
+      lastPageWasNews = seen.size > before;
+      if (lastPageWasNews) pagesWithNews += 1;
       if (answer.paging?.total !== undefined) totals.push(answer.paging.total);
       if (answer.paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, answer.paging.lastPage);
     },
     get distinct() {
-      return keys.size;
+      return seen.size;
     },
     get lastPageWasNews() {
       return lastPageWasNews;
@@ -80,12 +88,17 @@ export function createPageTally(): PageTally {
     },
     complaint() {
       const [first] = totals;
-      if (first === undefined) return null;
+      if (first === undefined) {
+        // No total to hold the records against: then every page that was announced must have brought some.
+        return lastPage !== undefined && lastPage > Math.max(1, pagesWithNews)
+          ? `${lastPage} pages were announced, ${pagesWithNews} delivered`
+          : null;
+      }
       for (const [at, total] of totals.entries()) {
         if (total < (totals[at - 1] ?? 0))
           return `the total shrank from ${String(totals[at - 1])} to ${total} while pages were read`;
       }
-      return keys.size < first ? `${first} records were announced, ${keys.size} delivered` : null;
+      return seen.size < first ? `${first} records were announced, ${seen.size} delivered` : null;
     },
   };
 }
