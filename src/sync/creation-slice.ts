@@ -19,9 +19,13 @@ export function toCreationFilters({ from, to }: CreationSlice): Record<string, n
   };
 }
 
+/** The years 1 to 9999: a time outside of them is an error of the data and orders nothing. */
+const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
+const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
+
 function toMs(value: unknown): number | undefined {
   const ms = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
-  return typeof ms === 'number' && Number.isFinite(ms) ? ms : undefined;
+  return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
 }
 
 /** A time field of a record, ms; undefined where it is absent or unusable. */
@@ -72,20 +76,18 @@ export function halve(
 
 /**
  * The watermark that a run may leave behind: the latest `updated_on` of its first answer. The service sent it, so it
- * had made every change up to there, and this run reads them all. Values beyond the service's clock are errors of
- * the data and left out. Where all of them lie beyond, that clock is the one that is wrong: then it is the earlier
- * of the two, and safe. undefined: no record tells.
+ * had made every change up to there, and this run reads them all. Values beyond the clock are errors of the data and
+ * left out. Where all of them lie beyond, nothing is known: the clock itself may be anybody's, and hours ahead of the
+ * service's. undefined: no record tells.
  */
-export function watermarkOf(records: readonly unknown[], serviceTimeMs: number): number | undefined {
+export function watermarkOf(records: readonly unknown[], clockMs: number): number | undefined {
   let latest: number | undefined;
-  let anyBeyond = false;
   for (const record of records) {
     const updated = timeOf(record, 'updated_on');
-    if (updated === undefined) continue;
-    if (updated > serviceTimeMs) anyBeyond = true;
-    else if (latest === undefined || updated > latest) latest = updated;
+    if (updated === undefined || updated > clockMs) continue;
+    if (latest === undefined || updated > latest) latest = updated;
   }
-  return latest ?? (anyBeyond ? serviceTimeMs : undefined);
+  return latest;
 }
 
 /** For messages. */

@@ -1,0 +1,175 @@
+/** No change is ever passed by: what the watermark survives (contract, "What always holds", 2). */
+import { afterEach, describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/timed-worker.ts';
+import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 60, employees: 4, equipment: 4, resources: 2, users: 8 };
+const YEAR_2100 = Date.UTC(2100, 0, 1);
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(options: TimedWorkerOptions = {}): Promise<void> {
+  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, ...options.sandbox } });
+}
+const sync = async () => {
+  const result = await worker.run('followups');
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const watermark = async () => (await stateOf(worker, 'followups')).watermark;
+const newestUpdate = () =>
+  Math.max(...[...worker.sandbox.store.followups.values()].map((one) => one.updated_on));
+const keyOfNewest = () =>
+  [...worker.sandbox.store.followups].find(([, one]) => one.updated_on === newestUpdate())?.[0] ?? '';
+
+test('the watermark is the newest updated_on that the service sent', async () => {
+  await start();
+  await sync();
+  expect(await watermark()).toBe(newestUpdate());
+  await isEqual();
+});
+
+test('a quiet sync is one request, from behind the watermark by the overlap and one millisecond', async () => {
+  await start({ settings: { followupsOverlapMs: 5 * MINUTE_MS } });
+  await sync();
+  worker.sandbox.requests.length = 0;
+  const before = await rowVersions(worker);
+  const result = await sync();
+  expect(worker.sandbox.requests).toMatchObject([
+    { method: 'followups.list', params: { updated_after: newestUpdate() - 5 * MINUTE_MS - 1 } },
+  ]);
+  expect(result).toMatchObject({ requests: 1, counts: { inserted: 0, updated: 0, deleted: 0 } });
+  expect(await rowVersions(worker)).toEqual(before);
+});
+
+test('a second change within the watermark’s own millisecond is read', async () => {
+  await start({ settings: { followupsOverlapMs: 0 } });
+  await sync();
+  const at = newestUpdate();
+  const other = [...worker.sandbox.store.followups.keys()].find((key) => key !== keyOfNewest()) ?? '';
+  worker.sandbox.store.followups.update(keyOfNewest(), { open: true, m_assignee_id: '10005' });
+  worker.sandbox.store.followups.update(other, { m_assignee_id: '10006', updated_on: at });
+  const { counts } = await sync();
+  expect(counts).toMatchObject({ inserted: 0, updated: 2 });
+  await isEqual();
+});
+
+test('a change that became visible later than its time says is read while it lies within the overlap', async () => {
+  await start({ settings: { followupsOverlapMs: 10 * MINUTE_MS } });
+  await sync();
+  const late = SPECIMENS.followups.build('late');
+  worker.sandbox.store.followups.put({ ...late, updated_on: newestUpdate() - 10 * MINUTE_MS });
+  expect((await sync()).counts).toMatchObject({ inserted: 1, updated: 0 });
+  await isEqual();
+});
+
+test('a failed run moves no watermark, and what it missed is read by the next one', async () => {
+  await start();
+  await sync();
+  const before = await watermark();
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.live.step(20);
+  worker.sandbox.faults.next(() => true, { kind: 'error', error: 'content_not_found' });
+  const failed = await worker.run('followups');
+  expect(failed).toMatchObject({ outcome: 'failed', error: { code: 'content_not_found' } });
+  expect(await watermark()).toBe(before);
+  const [run] = await runsOf(worker, 'followups');
+  expect(run?.watermark_after).toBe(run?.watermark_before);
+  await sync();
+  expect(await watermark()).toBe(newestUpdate());
+  await isEqual();
+});
+
+test('the watermark never goes back, even when the newest change was taken back', async () => {
+  await start();
+  await sync();
+  const before = await watermark();
+  worker.sandbox.store.followups.update(keyOfNewest(), { updated_on: newestUpdate() - 9 * MINUTE_MS });
+  await sync();
+  expect(await watermark()).toBe(before);
+  await isEqual();
+});
+
+test('an empty source has no watermark, and its first follow-up is read', async () => {
+  await start({ sandbox: { size: { ...SIZE, followups: 0 } } });
+  await sync();
+  worker.sandbox.store.followups.put(SPECIMENS.followups.build('first'));
+  await sync();
+  await isEqual();
+});
+
+const HOURS = [-3, 3] as const;
+const offsets = HOURS.flatMap((service) => [-3, 0, 3].map((ours) => ({ service, ours })));
+
+describe.each(['present', 'absent'] as const)('with a Date header that is %s', (dateHeader) => {
+  test.each(offsets)(
+    'our clock $ours h and the service’s $service h off: every change is read, also after one from the year 2100',
+    async ({ service, ours }) => {
+      await start({
+        ourClockOffMs: ours * HOUR_MS,
+        serviceClockOffMs: service * HOUR_MS,
+        settings: { followupsOverlapMs: 0 },
+        sandbox: { size: SIZE, readings: { dateHeader } },
+      });
+      await sync();
+      for (let round = 0; round < 2; round += 1) {
+        worker.time.now += 10 * MINUTE_MS;
+        worker.sandbox.live.step(15);
+        await sync();
+        await isEqual();
+        expect(await watermark()).toBeLessThanOrEqual(worker.serviceNow());
+      }
+      // All records at the watermark move to the year 2100: nothing else is left to go by.
+      worker.time.now += MINUTE_MS;
+      const newest = newestUpdate();
+      for (const [key, one] of [...worker.sandbox.store.followups]) {
+        if (one.updated_on === newest) worker.sandbox.store.followups.update(key, { updated_on: YEAR_2100 });
+      }
+      await sync();
+      expect(await watermark()).toBeLessThanOrEqual(worker.serviceNow());
+      worker.time.now += MINUTE_MS;
+      worker.sandbox.live.step(15);
+      await sync();
+      await isEqual();
+    },
+  );
+});
+
+test.each([-3, 3])('data %s h off the Date header (a gateway’s): every change is read', async (hours) => {
+  await start({ settings: { followupsOverlapMs: 0 } });
+  await sync();
+  const keys = [...worker.sandbox.store.followups.keys()];
+  for (let round = 0; round < 4; round += 1) {
+    worker.time.now += 2 * HOUR_MS;
+    for (const key of keys.slice(round * 5, round * 5 + 7)) {
+      const updated_on = worker.time.now + hours * HOUR_MS + round;
+      worker.sandbox.store.followups.update(key, { updated_on, m_assignee_id: `u${round}` });
+    }
+    await sync();
+    await isEqual();
+    expect(await watermark()).toBeLessThanOrEqual(worker.serviceNow());
+  }
+});
+
+test('a record from the future that is corrected later is taken back to its right time', async () => {
+  await start();
+  await sync();
+  const key = keyOfNewest();
+  worker.sandbox.store.followups.update(key, { updated_on: YEAR_2100 });
+  await sync();
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.store.followups.update(key, { updated_on: worker.serviceNow() });
+  await sync();
+  await isEqual();
+});
