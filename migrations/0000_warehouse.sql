@@ -256,13 +256,13 @@ ALTER TABLE "safety"."followup_attachments" ADD CONSTRAINT "followup_attachments
 ALTER TABLE "safety"."followup_messages" ADD CONSTRAINT "followup_messages_followup_fk" FOREIGN KEY ("account_id","followup_id") REFERENCES "safety"."followups"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."resource_versions" ADD CONSTRAINT "resource_versions_resource_fk" FOREIGN KEY ("account_id","resource_id") REFERENCES "safety"."resources"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."training_completions" ADD CONSTRAINT "training_completions_status_fk" FOREIGN KEY ("account_id","user_id") REFERENCES "safety"."training_employee_status"("account_id","user_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
-CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("account_id","equipment_type_id");--> statement-breakpoint
-CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("account_id","expires_at");--> statement-breakpoint
-CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("account_id","created_at");--> statement-breakpoint
-CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("account_id","assignee_id");--> statement-breakpoint
-CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("account_id","creator_id");--> statement-breakpoint
-CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("account_id","expires_on");--> statement-breakpoint
+CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("equipment_type_id");--> statement-breakpoint
+CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("created_at");--> statement-breakpoint
+CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("assignee_id");--> statement-breakpoint
+CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("creator_id");--> statement-breakpoint
+CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("expires_on");--> statement-breakpoint
 CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","record_id") WHERE "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
 CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
-CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("account_id","due_at");
+CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("due_at");

@@ -6,7 +6,7 @@ import type { Config } from './config/load-config.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { type Clock, systemClock } from './shared/time.ts';
-import type { RunContext, RunEvents } from './sync/run-stream.ts';
+import type { RunContext, RunEvents } from './sync/run.ts';
 import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
 import { VERSION } from './version.ts';
 
@@ -73,7 +73,7 @@ export function buildApiClient(config: Config, log: Logger, clock: Clock = syste
           error_code: error.code,
           request_id: error.requestId,
         },
-        `${error.message}; asking again`,
+        `${error.message}; asking again in ${(delayMs / 1000).toFixed(1)} s`,
       );
     },
   });

@@ -4,10 +4,12 @@ import { runProgram } from './cli/program.ts';
 import { createTerminal } from './cli/terminal.ts';
 
 const stop = new AbortController();
+const terminal = createTerminal(process.env);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The first signal asks to stop, the second one ends at once.
     if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (terminal.isInteractive) terminal.note('\nstopping; once more ends at once');
     stop.abort(new Error(signal));
   });
 }
@@ -19,6 +21,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
-  terminal: createTerminal(),
+  terminal,
   signal: stop.signal,
 });

@@ -51,7 +51,7 @@ export async function runCheck(context: CommandContext, options: { json?: true }
   };
   tell([{ what: 'configuration', result: 'ok', finding: 'every variable is usable', advice: null }]);
   tell(await checkWarehouse(context, config));
-  const quiet = createLogger({ level: 'silent', format: 'json', secrets: [] });
+  const quiet = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
   const api = buildApiClient({ ...config, api: { ...config.api, retryAttempts: CHECK_RETRIES } }, quiet);
   try {
     await checkService({

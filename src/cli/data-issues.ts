@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind } from '../streams/stream.ts';
-import { type RunResult, runStream } from '../sync/run-stream.ts';
+import type { RunResult } from '../sync/run.ts';
+import { runStream } from '../sync/run-stream.ts';
 import type { IssueRow } from '../warehouse/issues.ts';
 import { readIssues } from '../warehouse/issues.ts';
 import { type CommandContext, withApp } from './command-context.ts';
@@ -92,7 +93,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
             { title: 'what' },
             { title: 'field' },
             { title: 'records', align: 'right' },
-            { title: 'last seen' },
+            { title: 'last seen', spare: 1 },
             { title: 'example' },
           ],
           groupIssues(issues).map(({ sample, records }) => [
@@ -103,7 +104,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
             formatAge(sample.last_seen_at, clock.now()),
             `${sample.record_id ?? '(no key)'}: ${sample.problem.slice(0, 80)}`,
           ]),
-          colors,
+          terminal,
         ),
       );
       const kinds = new Set(issues.map((issue) => issue.kind));

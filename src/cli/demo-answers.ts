@@ -52,11 +52,11 @@ export async function renderAnswers(connection: Connection, colors: Colors): Pro
   for (const { title, columns, sql } of QUESTIONS) {
     const rows = await connection.query<Record<string, string | null>>(sql);
     const cells = rows.map((row) => Object.values(row).map((value) => value ?? '–'));
-    parts.push(`${colors.bold(title)}\n${indent(renderTable(columns, cells, colors))}`);
+    parts.push(`${colors.bold(title)}\n${indent(renderTable(columns, cells, { colors }))}`);
   }
   return parts.join('\n\n');
 }
 
 export function indent(text: string): string {
-  return text.replace(/^/gm, '  ');
+  return text.replace(/^(?=.)/gm, '  ');
 }

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { createSandbox, type Sandbox } from '../sandbox/index.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
-import type { RunResult } from '../sync/run-stream.ts';
+import type { RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import type { CommandContext } from './command-context.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
@@ -52,6 +53,11 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
   );
 }
 
+/** Everything after an interrupted sync would tell of half a warehouse. */
+function refuseToGoOn(signal: AbortSignal): void {
+  if (signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
+}
+
 export async function runDemo(
   context: CommandContext,
   { serve: serves = false }: { serve?: boolean },
@@ -83,7 +89,8 @@ export async function runDemo(
 
     section('2  First sync: everything');
     const first = await syncAll(app);
-    terminal.print(indent(renderResults(first, colors)));
+    terminal.print(indent(renderResults(first, terminal)));
+    refuseToGoOn(signal);
 
     section('3  The source lives on, and one more sync: what changed');
     sandbox.live.step(CHANGES);
@@ -92,9 +99,10 @@ export async function runDemo(
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await syncAll(app);
-    terminal.print(indent(renderResults(second, colors)));
+    terminal.print(indent(renderResults(second, terminal)));
     const remarks = renderRemarks([...first, ...second], colors);
     if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
+    refuseToGoOn(signal);
 
     section('4  What the warehouse can tell');
     terminal.print(indent(await renderAnswers(app.warehouse.connection, colors)));

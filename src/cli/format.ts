@@ -30,5 +30,5 @@ export function formatTime(instant: string | null): string {
 export function formatAge(instant: string | null, nowMs: number): string {
   if (instant === null) return 'never';
   const ageMs = nowMs - Date.parse(instant);
-  return ageMs < 0 ? 'just now' : `${formatDuration(ageMs)} ago`;
+  return ageMs < SECOND_MS ? 'just now' : `${formatDuration(ageMs)} ago`;
 }

@@ -1,12 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { ERROR_KINDS, SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
+import { addBackfill } from './backfill.ts';
 import { addCheck } from './check.ts';
 import type { CommandContext } from './command-context.ts';
 import { addDataIssues } from './data-issues.ts';
 import { addDemo } from './demo.ts';
 import { addMigrate } from './migrate.ts';
 import { EXIT } from './run-results.ts';
+import { addReconcile } from './reconcile.ts';
 import { addRuns } from './runs.ts';
 import { addSandbox } from './sandbox.ts';
 import { addStart } from './start.ts';
@@ -33,6 +35,8 @@ export function buildProgram(context: CommandContext, exit: (code: number) => vo
   addCheck(program, context, exit);
   addMigrate(program, context, exit);
   addSync(program, context, exit);
+  addBackfill(program, context, exit);
+  addReconcile(program, context, exit);
   addStart(program, context, exit);
   addStatus(program, context, exit);
   addRuns(program, context, exit);

@@ -1,6 +1,7 @@
 /** How the results of runs are told, and what exit code they make. */
-import { ERROR_KINDS } from '../shared/errors.ts';
-import type { RunResult } from '../sync/run-stream.ts';
+import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from './format.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
@@ -23,54 +24,89 @@ function outcomeText(result: RunResult, colors: Colors): string {
   }
 }
 
-export function renderResults(results: readonly RunResult[], colors: Colors): string {
+/** What a narrow terminal does without first. */
+const SPARE = {
+  read: 1,
+  inserted: undefined,
+  updated: undefined,
+  unchanged: 3,
+  deleted: undefined,
+  rejected: 4,
+};
+
+export function renderResults(
+  results: readonly RunResult[],
+  terminal: Pick<Terminal, 'colors' | 'width'>,
+): string {
   const columns = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
   return renderTable(
     [
       { title: 'stream' },
       { title: 'outcome' },
-      ...columns.map((title) => ({ title, align: 'right' as const })),
-      { title: 'requests', align: 'right' },
+      ...columns.map((title) => ({ title, align: 'right' as const, spare: SPARE[title] })),
+      { title: 'requests', align: 'right', spare: 2 },
       { title: 'time', align: 'right' },
     ],
     results.map((result) => [
       result.stream,
-      outcomeText(result, colors),
+      outcomeText(result, terminal.colors),
       ...columns.map((column) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[column]))),
       formatCount(result.requests),
       formatDuration(result.durationMs),
     ]),
-    colors,
+    terminal,
   );
+}
+
+/** A run that failed, now or according to its record. */
+export interface Failure {
+  readonly stream: StreamName;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly requestId?: string | null | undefined;
+}
+
+/** What to do stands once, above the streams that it is about. */
+export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
+  const codes = [...new Set(failures.map(({ code }) => code))];
+  return codes.flatMap((code) => [
+    `${colors.red(code)}: ${ERROR_KINDS[code].advice}`,
+    ...failures
+      .filter((failure) => failure.code === code)
+      .map(({ stream, message, requestId }) => {
+        const request = requestId == null ? '' : ` [request ${requestId}]`;
+        return `  ${colors.bold(stream)}: ${message}${request}`;
+      }),
+  ]);
+}
+
+function toFailure(result: RunResult): Failure[] {
+  if (result.outcome !== 'failed') return [];
+  const { code, message, requestId } = result.error;
+  return [{ stream: result.stream, code, message, requestId }];
 }
 
 /** Reasons, errors and what to do about them, below the table. */
 export function renderRemarks(results: readonly RunResult[], colors: Colors): string[] {
-  return results.flatMap((result) => {
+  const notes = results.flatMap((result) => {
     const name = colors.bold(result.stream);
+    const { rejected } = result.counts;
+    const rejections =
+      rejected === 0 ? [] : [`${name}: ${formatCount(rejected)} rejected; see: safety-sync data-issues`];
     switch (result.outcome) {
-      case 'succeeded': {
-        const notes = result.note === null ? [] : [`${name}: ${result.note}`];
-        const { rejected } = result.counts;
-        return rejected === 0
-          ? notes
-          : [...notes, `${name}: ${formatCount(rejected)} rejected; see: safety-sync data-issues`];
-      }
+      case 'succeeded':
+        return result.note === null ? rejections : [`${name}: ${result.note}`, ...rejections];
       case 'skipped':
         return [`${name}: ${result.reason}`];
-      case 'failed': {
-        const request = result.error.requestId === undefined ? '' : ` [request ${result.error.requestId}]`;
-        return [
-          `${colors.red(`${result.stream}: ${result.error.code}`)}: ${result.error.message}${request}`,
-          `  ${ERROR_KINDS[result.error.code].advice}`,
-        ];
-      }
+      case 'failed':
+        return rejections;
     }
   });
+  return [...notes, ...renderFailures(results.flatMap(toFailure), colors)];
 }
 
 export function printResults(results: readonly RunResult[], terminal: Terminal): void {
-  terminal.print(renderResults(results, terminal.colors));
+  terminal.print(renderResults(results, terminal));
   const remarks = renderRemarks(results, terminal.colors);
   if (remarks.length > 0) terminal.print(`\n${remarks.join('\n')}`);
 }
@@ -87,6 +123,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
     requests,
     retries,
     duration_ms: Math.round(result.durationMs),
+    ...(result.repaired === null ? {} : { repaired: result.repaired }),
     ...(result.outcome === 'succeeded' ? { note: result.note } : {}),
     ...(result.outcome === 'skipped' ? { reason: result.reason } : {}),
     ...(result.outcome === 'failed'

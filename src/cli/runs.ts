@@ -48,11 +48,14 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
           right('run'),
           { title: 'started' },
           { title: 'stream' },
-          { title: 'kind' },
-          { title: 'trigger' },
+          { title: 'kind', spare: 3 },
+          { title: 'trigger', spare: 8 },
           { title: 'status' },
-          ...['time', 'requests', 'read', 'inserted', 'updated', 'deleted', 'rejected'].map(right),
-          { title: 'remark' },
+          { ...right('time'), spare: 2 },
+          { ...right('requests'), spare: 7 },
+          { ...right('read'), spare: 6 },
+          ...['inserted', 'updated', 'deleted', 'rejected'].map((title) => ({ ...right(title), spare: 4 })),
+          { title: 'remark', spare: 5 },
         ],
         rows.map((run) => [
           String(run.run_id),
@@ -67,7 +70,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
           ),
           remark(run),
         ]),
-        colors,
+        context.terminal,
       ),
     );
     return EXIT.ok;

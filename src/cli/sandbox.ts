@@ -1,6 +1,13 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
-import { createSandbox, defaultSize, type RequestLogEntry, type SandboxOptions } from '../sandbox/index.ts';
+import {
+  createSandbox,
+  defaultSize,
+  type RequestLogEntry,
+  type Sandbox,
+  type SandboxOptions,
+} from '../sandbox/index.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import { type CommandContext, parseWholeNumber } from './command-context.ts';
 import { EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
@@ -37,7 +44,13 @@ function toFaults(flags: Flags): NonNullable<SandboxOptions['faults']> {
 
 /** `100/60` = 100 requests in 60 seconds. */
 function parseRateLimit(text: string): { requests: number; windowMs: number } {
-  const [requests = '', seconds = ''] = text.split('/');
+  const [requests = '', seconds = '', ...rest] = text.split('/');
+  if (seconds === '' || rest.length > 0) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `--rate-limit: expected requests/seconds such as 100/60, got ${text}`,
+    );
+  }
   return {
     requests: parseWholeNumber(requests, '--rate-limit', { min: 1, max: MILLION }),
     windowMs: parseWholeNumber(seconds, '--rate-limit', { min: 1, max: 86_400 }) * 1000,
@@ -77,8 +90,22 @@ function renderRequest(entry: RequestLogEntry, colors: Colors): string {
   return `${colors.dim(time)} ${entry.httpMethod} ${entry.method} ${JSON.stringify(entry.params)} ${outcome}${fault} ${colors.dim(entry.requestId ?? '')}`;
 }
 
+/** The address is the only thing about a sandbox that can be wrong after its flags were read. */
+async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  try {
+    return await createSandbox(options);
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new SafetySyncError(
+      'usage_invalid',
+      `the sandbox cannot listen there: ${error.message}; choose another --port or --host`,
+      { cause: error },
+    );
+  }
+}
+
 export async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
-  const sandbox = await createSandbox({
+  const sandbox = await startSandbox({
     ...toOptions(flags),
     onRequest: (entry) => {
       if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
@@ -88,7 +115,8 @@ export async function runSandbox({ terminal, signal }: CommandContext, flags: Fl
   terminal.print(`SAFETY_BASE_URL=${sandbox.url}`);
   terminal.print(`SAFETY_TOKEN=${sandbox.token}`);
   terminal.print(`SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`);
-  terminal.note(terminal.noteColors.dim('The sandbox serves until Ctrl-C; its requests follow.'));
+  const log = flags.quiet ? '' : '; its requests follow';
+  terminal.note(terminal.noteColors.dim(`The sandbox serves until Ctrl-C${log}.`));
   if (!signal.aborted) await once(signal, 'abort');
   sandbox.live.stop();
   await sandbox.close();
@@ -99,17 +127,17 @@ export function addSandbox(program: Command, context: CommandContext, exit: (cod
   program
     .command('sandbox')
     .description(
-      'serve the complete Data-Access Service over generated data; prints the environment to use it',
+      'serve the complete Data-Access Service over generated data; print the environment to use it',
     )
     .option('--port <port>', 'port; 0: any that is free', '8090')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--token <token>', 'the token it accepts (default: sandbox-token)')
     .option('--seed <n>', 'other data; the same seed gives the same data')
-    .option('--followups <n>', 'size', String(defaultSize.followups))
-    .option('--employees <n>', 'size', String(defaultSize.employees))
-    .option('--equipment <n>', 'size, over four types', String(defaultSize.equipment))
-    .option('--resources <n>', 'size', String(defaultSize.resources))
-    .option('--users <n>', 'size', String(defaultSize.users))
+    .option('--followups <n>', 'how many', String(defaultSize.followups))
+    .option('--employees <n>', 'how many', String(defaultSize.employees))
+    .option('--equipment <n>', 'how many, over four types', String(defaultSize.equipment))
+    .option('--resources <n>', 'how many', String(defaultSize.resources))
+    .option('--users <n>', 'how many act at the service', String(defaultSize.users))
     .option('--live <n>', 'changes a minute: the source lives; 0: it stands still', '0')
     .option('--deletions', 'let a living source also delete records')
     .option('--latency <ms>', 'added to every answer', '0')

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { type Freshness, freshnessOf } from '../ops/freshness.ts';
+import type { ErrorCode } from '../shared/errors.ts';
 import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
-import { EXIT } from './run-results.ts';
+import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 
 function freshnessText(freshness: Freshness, colors: Colors): string {
@@ -24,6 +25,14 @@ function lastRunText({ lastRun }: StreamStatus, nowMs: number, colors: Colors): 
     status
   ];
   return `${color(status)} ${kind === 'sync' ? '' : `${kind} `}${formatAge(lastRun.started_at, nowMs)}`;
+}
+
+function toFailure({ stream, lastRun }: StreamStatus): Failure[] {
+  if (lastRun?.status !== 'failed') return [];
+  const { error_code: code, error_message: message, request_id: requestId } = lastRun;
+  return [
+    { stream, code: (code ?? 'internal_error') as ErrorCode, message: message ?? 'no message', requestId },
+  ];
 }
 
 export async function runStatus(context: CommandContext, { json }: { json?: true }): Promise<number> {
@@ -54,17 +63,18 @@ export async function runStatus(context: CommandContext, { json }: { json?: true
         );
         return EXIT.ok;
       }
-      const { colors } = context.terminal;
+      const { terminal } = context;
+      const { colors } = terminal;
       context.terminal.print(
         renderTable(
           [
             { title: 'stream' },
             { title: 'data' },
-            { title: 'last success' },
+            { title: 'last success', spare: 3 },
             { title: 'last run' },
-            { title: 'current to' },
+            { title: 'current to', spare: 1 },
             { title: 'live', align: 'right' },
-            { title: 'deleted', align: 'right' },
+            { title: 'deleted', align: 'right', spare: 2 },
             { title: 'open issues', align: 'right' },
           ],
           streams.map((one) => [
@@ -77,16 +87,11 @@ export async function runStatus(context: CommandContext, { json }: { json?: true
             formatCount(one.deletedRows),
             formatCount(one.openIssues),
           ]),
-          colors,
+          terminal,
         ),
       );
-      for (const { stream, lastRun } of streams) {
-        if (lastRun?.status === 'failed') {
-          context.terminal.print(
-            `\n${colors.red(`${stream}: ${lastRun.error_code ?? ''}`)}: ${lastRun.error_message ?? ''}`,
-          );
-        }
-      }
+      const failures = renderFailures(streams.flatMap(toFailure), colors);
+      if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
       return EXIT.ok;
     },
   );

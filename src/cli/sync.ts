@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
-import type { RunEvents, RunResult } from '../sync/run-stream.ts';
+import type { RunEvents, RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { formatCount, formatDuration } from './format.ts';
 import { exitCodeOf, printResults, toJsonResult } from './run-results.ts';
 
 interface SyncOptions {
@@ -11,18 +12,29 @@ interface SyncOptions {
   readonly json?: true;
 }
 
-/** One log line a run, with everything. */
+/** `2,000 read, 13 updated`: what is not 0. */
+function describeCounts({ counts }: RunResult): string {
+  const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
+    (name) => name === 'read' || counts[name] > 0,
+  );
+  return shown.map((name) => `${formatCount(counts[name])} ${name}`).join(', ');
+}
+
+/** One log line a run, with everything; the sentence alone has to do at a terminal. */
 export function logResult(app: Pick<App, 'log'>, result: RunResult): void {
   const fields = toJsonResult(result);
   switch (result.outcome) {
     case 'succeeded':
-      app.log.info(fields, `${result.stream}: succeeded`);
+      app.log.info(
+        fields,
+        `${result.stream}: succeeded, ${describeCounts(result)} in ${formatDuration(result.durationMs)}`,
+      );
       break;
     case 'skipped':
       app.log.info(fields, `${result.stream}: skipped, ${result.reason}`);
       break;
     case 'failed':
-      app.log.error(fields, `${result.stream}: failed, ${result.error.message}`);
+      app.log.error(fields, `${result.stream}: failed, ${result.error.code}: ${result.error.message}`);
       break;
   }
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
+import { createBlotter } from '../shared/logger.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
 
@@ -36,7 +37,11 @@ export interface Config {
   };
   readonly http: { readonly host: string; readonly port: number };
   readonly freshnessBudgetMinutes: number;
-  readonly log: { readonly level: string; readonly format: 'json' | 'pretty' };
+  readonly log: {
+    readonly level: string;
+    readonly format: 'json' | 'pretty';
+    readonly colorize: boolean;
+  };
 }
 
 export interface LoadConfigOptions {
@@ -106,7 +111,9 @@ export function loadConfig(env: Environment, { needsService, isTerminal }: LoadC
     problems.push('RETRY_MIN_DELAY_MS is larger than RETRY_MAX_DELAY_MS');
   }
   if (problems.length > 0) {
-    const list = problems.map((problem) => `  - ${problem}`).join('\n');
+    // A token that was pasted into the wrong variable is no less secret there.
+    const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '']);
+    const list = problems.map((problem) => `  - ${blot(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   const cron = (own: string | null | undefined) => (own === undefined ? (values.SYNC_CRON ?? null) : own);
@@ -138,6 +145,10 @@ export function loadConfig(env: Environment, { needsService, isTerminal }: LoadC
     },
     http: { host: values.HTTP_HOST ?? '127.0.0.1', port: values.HTTP_PORT ?? 8080 },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES ?? 60,
-    log: { level: values.LOG_LEVEL ?? 'info', format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json') },
+    log: {
+      level: values.LOG_LEVEL ?? 'info',
+      format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
+      colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
+    },
   });
 }

@@ -20,7 +20,8 @@ function toFailure(what: string, error: unknown): Check {
   return {
     what,
     result: 'failed',
-    finding: `${error.message}${request}`,
+    // What was asked stands in front already.
+    finding: `${error.message.replace(/^[\w.-]+\.(list|info): /, '')}${request}`,
     advice: error.advice,
     code: error.code,
     isRefusal: error.recovery === 'fail_run',
@@ -34,7 +35,8 @@ export async function checkService({
   tell,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
-  const state = { refused: false };
+  /** Why there is no point in asking on. */
+  const state = { refused: false, unreachable: false };
   let userId: string | undefined;
 
   async function ask(
@@ -42,7 +44,7 @@ export async function checkService({
     name: StreamName,
     params: Readonly<Record<string, unknown>>,
   ): Promise<void> {
-    if (state.refused) return;
+    if (state.refused || state.unreachable) return;
     const { method, answerKey } = streamNamed(name);
     try {
       const answer = await api.fetchList({
@@ -64,12 +66,13 @@ export async function checkService({
     } catch (error) {
       const failure = toFailure(what, error);
       state.refused = failure.isRefusal === true;
+      state.unreachable = failure.code === 'network_error';
       tell(failure);
     }
   }
 
   async function askForUser(): Promise<void> {
-    if (state.refused) return;
+    if (state.refused || state.unreachable) return;
     const what = 'service: users.info';
     if (userId === undefined) {
       tell({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
@@ -100,7 +103,7 @@ export async function checkService({
   await ask('service: resources.list', 'resources', {});
   await ask('service: followups.list', 'followups', { limit: 1 });
   await ask('service: training-employee-status.list', 'training-employee-status', { limit: 1 });
-  if (equipmentTypes.length === 0 && !state.refused) {
+  if (equipmentTypes.length === 0 && !state.refused && !state.unreachable) {
     const finding = 'SAFETY_EQUIPMENT_TYPES is empty: equipment is not synced';
     tell({
       what: 'service: equipments.list',

@@ -6,7 +6,10 @@ export type { Logger } from 'pino';
 
 export interface LoggerOptions {
   readonly level: string;
+  /** `json`: every field, for machines. `pretty`: the sentence alone, for a person at a terminal. */
   readonly format: 'json' | 'pretty';
+  /** Of `pretty`. */
+  readonly colorize: boolean;
   /** Texts that must never be written: they are blotted out wherever they appear. */
   readonly secrets: readonly string[];
 }
@@ -26,7 +29,7 @@ export function createBlotter(secrets: readonly string[]): (text: string) => str
 }
 
 /** Logs go to stderr: stdout belongs to the answers of the command. */
-export function createLogger({ level, format, secrets }: LoggerOptions): Logger {
+export function createLogger({ level, format, colorize, secrets }: LoggerOptions): Logger {
   const blot = createBlotter(secrets);
   const sink = { write: (line: string) => void process.stderr.write(blot(line)) };
   if (format === 'json') {
@@ -38,11 +41,10 @@ export function createLogger({ level, format, secrets }: LoggerOptions): Logger 
       done();
     },
   });
-  const colorize = process.stderr.isTTY && process.env['NO_COLOR'] === undefined;
   const stream = pretty({
     colorize,
     translateTime: 'SYS:HH:MM:ss',
-    singleLine: true,
+    hideObject: true,
     destination,
     sync: true,
   });

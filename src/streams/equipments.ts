@@ -26,10 +26,7 @@ export const equipment = safetySchema.table(
     status: text(),
     ...bookkeeping(),
   },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.id] }),
-    index('equipment_type_idx').on(t.account_id, t.equipment_type_id),
-  ],
+  (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
 );
 
 export const equipmentSchedules = safetySchema.table(
@@ -50,7 +47,7 @@ export const equipmentSchedules = safetySchema.table(
       columns: [t.account_id, t.equipment_id],
       foreignColumns: [equipment.account_id, equipment.id],
     }).onDelete('cascade'),
-    index('equipment_schedules_expires_idx').on(t.account_id, t.expires_at),
+    index('equipment_schedules_expires_idx').on(t.expires_at),
   ],
 );
 

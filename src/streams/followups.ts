@@ -26,8 +26,8 @@ export const followups = safetySchema.table(
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
-    index('followups_created_idx').on(t.account_id, t.created_at),
-    index('followups_assignee_idx').on(t.account_id, t.assignee_id),
+    index('followups_created_idx').on(t.created_at),
+    index('followups_assignee_idx').on(t.assignee_id),
   ],
 );
 

@@ -44,7 +44,7 @@ export const resourceVersions = safetySchema.table(
       columns: [t.account_id, t.resource_id],
       foreignColumns: [resources.account_id, resources.id],
     }).onDelete('cascade'),
-    index('resource_versions_creator_idx').on(t.account_id, t.creator_id),
+    index('resource_versions_creator_idx').on(t.creator_id),
   ],
 );
 

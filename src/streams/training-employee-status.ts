@@ -40,7 +40,7 @@ export const trainingCompletions = safetySchema.table(
       columns: [t.account_id, t.user_id],
       foreignColumns: [trainingEmployeeStatus.account_id, trainingEmployeeStatus.user_id],
     }).onDelete('cascade'),
-    index('training_completions_expires_idx').on(t.account_id, t.expires_on),
+    index('training_completions_expires_idx').on(t.expires_on),
   ],
 );
 

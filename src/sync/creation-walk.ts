@@ -35,8 +35,10 @@ interface Task extends CreationSlice {
   readonly depth: number;
   /** What the answer before left for this task, and what it delivered itself. */
   readonly after?: { readonly remaining: number; readonly newer: CreationSlice; readonly delivered: number };
-  /** Records at the border that the answer before has already shown, as text. */
+  /** What the answer before has already shown: its records at the border, as text. */
   readonly shown?: ReadonlySet<string>;
+  /** How many records the answer before held: it may have ended there only because answers end there. */
+  readonly shownIn?: number;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
 }
@@ -83,7 +85,8 @@ function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefine
     total === undefined
       ? {}
       : { after: { remaining: total - delivered, newer: { from: to, to: task.to }, delivered } };
-  return [{ from: task.from, to, depth: task.depth, shown: atBorder(page.records, oldestMs), ...after }];
+  const shown = { shown: atBorder(page.records, oldestMs), shownIn: page.records.length };
+  return [{ from: task.from, to, depth: task.depth, ...shown, ...after }];
 }
 
 function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
@@ -93,8 +96,10 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
   /** The answers do not add up by creation time alone: ask once more at the end what there is. */
   let isDoubtful = false;
   let isStopped = false;
+  /** The newest creation that the first answer told. */
+  let newestMs: number | undefined;
 
-  /** What is being read by page numbers: none of it is settled before its last page. */
+  /** What is being read and not settled yet: all of it is still to be read. */
   let inHand: CreationSlice | undefined;
 
   function remainingTo(): number | null | undefined {
@@ -131,11 +136,20 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
   }
 
-  /** Without a total: nothing came that the answer before had not shown. */
+  /** Without a total: nothing came that the answer before had not shown, and not because it is as full as that one. */
   function isWhole({ records, answer }: Page, task: Task): boolean {
     const total = answer.paging?.total;
     if (total !== undefined) return records.length >= total;
+    if (records.length > 0 && records.length === task.shownIn) return false;
     return records.every((record) => task.shown?.has(JSON.stringify(record)) === true);
+  }
+
+  /** Records that the slice has now, without those that were created since its first answer: growth is no shortfall. */
+  async function countOld(slice: CreationSlice): Promise<number> {
+    const isGrowing = slice.to === null && newestMs !== undefined;
+    // Asked first: what is created between the two questions must not hide anything.
+    const added = isGrowing ? await reader.askTotal({ from: Math.floor(newestMs ?? 0) + 1, to: null }) : 0;
+    return ((await reader.askTotal(slice)) ?? 0) - (added ?? 0);
   }
 
   async function take(task: Task, page: Page): Promise<void> {
@@ -162,15 +176,19 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
           await readByPages(task);
           continue;
         }
-        const page = await reader.ask(task);
-        if (isFirst) onFirstPage?.(page);
+        const page = await reader.ask(task, async (records) => {
+          inHand = task;
+          await deliver(records, task.shown);
+        });
+        if (isFirst) {
+          newestMs = readCreationOrder(page.records)?.newestMs;
+          onFirstPage?.(page);
+        }
         await take(task, page);
         if (isStopped) return;
       }
       // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
-      if (isDoubtful && passed < ((await reader.askTotal(slice)) ?? 0)) {
-        await readByPages(slice);
-      }
+      if (isDoubtful && passed < (await countOld(slice))) await readByPages(slice);
     },
   };
 }

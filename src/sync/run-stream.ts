@@ -1,12 +1,7 @@
 /** One run of one stream, from lock to closed run record: the only file that knows the order of the steps. */
-import type { ApiClient } from '../api/client.ts';
 import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import type { Clock } from '../shared/time.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import type { Database } from '../warehouse/connection.ts';
-import type { RunKind, RunTrigger } from '../warehouse/control-tables.ts';
 import { toDatabaseError } from '../warehouse/database-error.ts';
 import { readOpenIdentities } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
@@ -17,91 +12,17 @@ import {
   type NewRun,
   readRunningRun,
   recordSkippedRun,
-  type RunRow,
   startRun,
   updateRunCounts,
 } from '../warehouse/runs.ts';
 import { createStaging, streamShape } from '../warehouse/staging.ts';
 import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
 import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
-import type {
-  BackfillRange,
-  Extract,
-  ExtractContext,
-  Extraction,
-  HistoryProgress,
-  SyncSettings,
-} from './extract.ts';
-import { extractCalculation } from './extract-calculation.ts';
-import { extractIncremental } from './extract-incremental.ts';
-import { extractLookup } from './extract-lookup.ts';
+import type { ExtractContext, Extraction } from './extract.ts';
 import { extractRetry } from './extract-retry.ts';
-import { extractAccountSnapshot, extractEquipmentTypes } from './extract-snapshot.ts';
+import { extractOf, tracksSeen } from './extract-of.ts';
+import type { RunContext, RunFigures, RunRequest, RunResult } from './run.ts';
 import { createLoader } from './load.ts';
-
-export interface RunContext {
-  readonly settings: SyncSettings;
-  readonly databaseUrl: string;
-  /** For what is written outside of a run's own session. */
-  readonly db: Database;
-  /** Made when the first run needs it: putting stored records through again does not. */
-  readonly api: () => ApiClient;
-  readonly clock: Clock;
-  /** Host and process, for `runs.owner`. */
-  readonly owner: string;
-  readonly signal: AbortSignal;
-  readonly events: RunEvents;
-}
-
-/** What the caller may want to tell. */
-export interface RunEvents {
-  readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
-  readonly onProgress?: (stream: StreamName, progress: HistoryProgress) => void;
-  readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
-}
-
-export interface RunRequest {
-  readonly stream: StreamName;
-  readonly kind: RunKind;
-  readonly trigger: RunTrigger;
-  readonly force: boolean;
-  readonly allowMassDelete: boolean;
-  /** backfill: the creation time to cover; everything when not given. */
-  readonly range?: BackfillRange;
-  /** backfill: begin anew instead of going on where one was cut off. */
-  readonly restart?: boolean;
-  /** Ask nothing; put the records that have open issues through again. */
-  readonly retryIssues?: boolean;
-}
-
-interface RunFigures {
-  readonly stream: StreamName;
-  readonly counts: Readonly<RecordCounts>;
-  readonly requests: number;
-  readonly retries: number;
-  readonly durationMs: number;
-}
-
-/** How a run ended. */
-export type RunResult = RunFigures &
-  (
-    | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string }
-    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
-  );
-
-function extractOf({ reading }: StreamDefinition): Extract {
-  switch (reading.kind) {
-    case 'snapshot':
-      return reading.scope === 'account' ? extractAccountSnapshot : extractEquipmentTypes;
-    case 'calculation':
-      return extractCalculation;
-    case 'incremental':
-      return extractIncremental;
-    case 'lookup':
-      return extractLookup;
-  }
-}
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown): SafetySyncError {
@@ -115,7 +36,8 @@ function toError(error: unknown): SafetySyncError {
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
   const startedMs = context.clock.monotonicMs();
   const meter = createRequestMeter();
-  const figures = (counts: Readonly<RecordCounts>): RunFigures => ({
+  const figures = (counts: Readonly<RecordCounts>, repaired: number | null = null): RunFigures => ({
+    repaired,
     stream: request.stream,
     counts,
     requests: meter.requests,
@@ -146,8 +68,8 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       );
       return { ...figures(noCounts()), outcome: 'skipped', reason };
     }
-    const { result, counts } = await runInSession({ context, request, session, meter });
-    return { ...figures(counts), ...result };
+    const { result, counts, repaired } = await runInSession({ context, request, session, meter });
+    return { ...figures(counts, repaired), ...result };
   } catch (error) {
     return { ...figures(noCounts()), outcome: 'failed', error: toError(error) };
   } finally {
@@ -185,8 +107,14 @@ type Ending = Pick<RunResult, 'outcome'> &
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );
 
+interface SessionEnd {
+  readonly result: Ending;
+  readonly counts: Readonly<RecordCounts>;
+  readonly repaired: number | null;
+}
+
 /** Everything that happens while the lock is held. */
-async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: Readonly<RecordCounts> }> {
+async function runInSession(run: SessionRun): Promise<SessionEnd> {
   const { context, request, session, meter } = run;
   const { accountId } = context.settings;
   const { db } = session.connection;
@@ -276,27 +204,14 @@ async function runInSession(run: SessionRun): Promise<{ result: Ending; counts: 
         });
       },
     });
-    return { result: ending, counts: stored };
+    return { result: ending, counts: stored, repaired };
   } catch (caught) {
     const error = toError(caught);
     // Over the session if it lives, else over the pool: a lost connection must not leave the run open.
     await failRun(db, runId, error, requestsOf(meter)).catch(() =>
       failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),
     );
-    return { result: { outcome: 'failed', error }, counts: stored };
-  }
-}
-
-/** Deletions can only be drawn where everything that there is was seen. */
-function tracksSeen({ reading }: StreamDefinition, kind: RunKind): boolean {
-  switch (reading.kind) {
-    case 'snapshot':
-    case 'calculation':
-      return true;
-    case 'incremental':
-      return kind === 'reconcile';
-    case 'lookup':
-      return false;
+    return { result: { outcome: 'failed', error }, counts: stored, repaired: null };
   }
 }
 

@@ -15,8 +15,11 @@ export interface SliceReaderOptions {
 }
 
 export interface SliceReader {
-  /** The newest records of the slice, in an answer that does not contradict itself; else `read_incomplete`. */
-  ask(slice: CreationSlice): Promise<Page>;
+  /**
+   * The newest records of the slice, in an answer that does not contradict itself; else `read_incomplete`, after
+   * `salvage` has taken what came.
+   */
+  ask(slice: CreationSlice, salvage?: (records: readonly unknown[]) => Promise<void>): Promise<Page>;
   /** How many records the service says the slice has; undefined when it does not say. */
   askTotal(slice: CreationSlice): Promise<number | undefined>;
   /**
@@ -51,11 +54,12 @@ export function createSliceReader(context: ExtractContext, options: SliceReaderO
     );
 
   return {
-    async ask(slice) {
+    async ask(slice, salvage) {
       for (let reread = 0; ; reread += 1) {
         const page = await fetch(slice);
         if (!isShort(page, pageSize)) return page;
         if (reread === REREADS) {
+          await salvage?.(page.records);
           const total = String(page.answer.paging?.total);
           throw incomplete(slice, `${total} records were announced, ${page.records.length} delivered`);
         }

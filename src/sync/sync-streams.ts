@@ -1,7 +1,8 @@
 /** Runs several streams: side by side, and `users` after the others, whose ids it looks up. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { type RunContext, type RunRequest, type RunResult, runStream } from './run-stream.ts';
+import type { RunContext, RunRequest, RunResult } from './run.ts';
+import { runStream } from './run-stream.ts';
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly streams: readonly StreamName[];

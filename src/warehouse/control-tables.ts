@@ -142,8 +142,5 @@ export const userLookups = controlSchema.table(
     is_known: boolean(),
     due_at: instant().notNull().defaultNow(),
   },
-  (t) => [
-    primaryKey({ columns: [t.account_id, t.user_id] }),
-    index('user_lookups_due_idx').on(t.account_id, t.due_at),
-  ],
+  (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
 );

@@ -34,6 +34,12 @@ const LOCK_POLL_MS = 250;
 const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(hashtextextended('safety-sync:' || $1 || ':' || $2, 0)) as locked`;
 
+/**
+ * Tables grow under a running session: a plan that was kept from when they were empty would go on scanning them from
+ * end to end. Compiling statements that take milliseconds costs more than it brings.
+ */
+const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false), set_config('jit', 'off', false)`;
+
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(done, ms);
@@ -62,7 +68,10 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
         accountId,
         stream,
       ]);
-      if (answer?.locked === true) return buildSession(connection, stream, answer.pid);
+      if (answer?.locked === true) {
+        await connection.query(SESSION_SETTINGS);
+        return buildSession(connection, stream, answer.pid);
+      }
       if (options.whenBusy === 'skip') {
         await connection.close();
         return undefined;

@@ -1,0 +1,141 @@
+import type { Command } from 'commander';
+import type { App } from '../app.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { BackfillRange } from '../sync/extract.ts';
+import { syncStreams } from '../sync/sync-streams.ts';
+import { type BackfillForecast, forecastBackfill } from '../sync/forecast-backfill.ts';
+import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { formatCount, formatNumber } from './format.ts';
+import { createProgress } from './progress.ts';
+import { EXIT, exitCodeOf, printResults, toJsonResult } from './run-results.ts';
+import { buildRunEvents, logResult } from './sync.ts';
+
+interface BackfillOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly restart?: true;
+  readonly plan?: true;
+  readonly json?: true;
+}
+
+/** `2026-03-01` (its beginning in UTC) or a full ISO time. */
+export function parseDate(text: string, name: string): number {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const ms = Date.parse(isDay ? `${text}T00:00:00Z` : text);
+  const isReal = !isDay || (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text));
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(ms) || !isReal) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`,
+    );
+  }
+  return ms;
+}
+
+function parseRange({ from, to }: BackfillOptions): BackfillRange {
+  const fromMs = from === undefined ? null : parseDate(from, '--from');
+  const toMs = to === undefined ? null : parseDate(to, '--to');
+  if (fromMs !== null && toMs !== null && fromMs >= toMs) {
+    throw new SafetySyncError('usage_invalid', '--from must be earlier than --to');
+  }
+  return { fromMs, toMs };
+}
+
+/** Only follow-ups can be asked for by time. */
+function checkRange(streams: readonly StreamName[], range: BackfillRange): StreamName[] {
+  if (range.fromMs === null && range.toMs === null) return [...streams];
+  const sliced = streams.filter((stream) => streamNamed(stream).reading.kind === 'incremental');
+  if (sliced.length === 0) {
+    const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
+    throw new SafetySyncError('usage_invalid', message);
+  }
+  return sliced;
+}
+
+async function printPlan(
+  context: CommandContext,
+  app: App,
+  streams: readonly StreamName[],
+  options: BackfillOptions,
+) {
+  const range = parseRange(options);
+  const forecasts: BackfillForecast[] = [];
+  for (const stream of streams) {
+    forecasts.push(
+      await forecastBackfill(app.runContext(), { stream, range, restart: options.restart ?? false }),
+    );
+  }
+  if (options.json) {
+    context.terminal.print(JSON.stringify({ plan: forecasts }));
+    return EXIT.ok;
+  }
+  const { colors } = context.terminal;
+  for (const forecast of forecasts) {
+    const records =
+      forecast.records === null ? 'an unknown number of records' : formatNumber(forecast.records, 'record');
+    const requests =
+      forecast.requests === null ? '' : `, about ${formatNumber(forecast.requests, 'request')}`;
+    const resumed =
+      forecast.slicesDone === null
+        ? ''
+        : `; goes on where it was cut off (${formatCount(forecast.slicesDone)} of ${formatCount(forecast.slices)} slices are done)`;
+    const slices = forecast.slices === 0 ? 'a full re-read' : formatNumber(forecast.slices, 'slice');
+    context.terminal.print(`${colors.bold(forecast.stream)}: ${records}, ${slices}${requests}${resumed}`);
+  }
+  context.terminal.print('Nothing was written. Leave out --plan to do it.');
+  return EXIT.ok;
+}
+
+export async function runBackfill(
+  context: CommandContext,
+  names: readonly string[],
+  options: BackfillOptions,
+): Promise<number> {
+  const range = parseRange(options);
+  const streams = checkRange(parseStreams(names), range);
+  return await withApp(context, { needsService: true, migrates: true }, async (app) => {
+    if (options.plan) return await printPlan(context, app, streams, options);
+    const progress = createProgress(
+      app.log,
+      context.terminal.isInteractive && app.config.log.format === 'pretty',
+    );
+    const events = { ...buildRunEvents(app), onProgress: progress.update.bind(progress) };
+    try {
+      const results = await syncStreams(app.runContext(events), {
+        streams,
+        kind: 'backfill',
+        trigger: 'manual',
+        force: true,
+        allowMassDelete: false,
+        range,
+        restart: options.restart ?? false,
+        onResult: (result) => {
+          progress.stop();
+          logResult(app, result);
+        },
+      });
+      if (options.json) context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));
+      else printResults(results, context.terminal);
+      return exitCodeOf(results);
+    } finally {
+      progress.stop();
+    }
+  });
+}
+
+export function addBackfill(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('backfill')
+    .description('read history again; follow-ups in slices of creation time, going on where it was cut off')
+    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .option('--from <date>', 'follow-ups created on or after this day or time (UTC)')
+    .option('--to <date>', 'follow-ups created before this day or time (UTC)')
+    .option('--restart', 'begin anew instead of going on')
+    .option('--plan', 'only say what it would ask for and how much there is')
+    .option('--json', 'as JSON on stdout')
+    .action(async (names: string[], options: BackfillOptions) =>
+      exit(await runBackfill(context, names, options)),
+    );
+}

@@ -1,0 +1,78 @@
+/** Long work on a terminal is a bar, elsewhere a log line now and then. */
+import cliProgress from 'cli-progress';
+import type { Logger } from '../shared/logger.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { HistoryProgress } from '../sync/extract.ts';
+import { formatCount, formatDuration } from './format.ts';
+
+export interface Progress {
+  update(stream: StreamName, progress: HistoryProgress): void;
+  stop(): void;
+}
+
+const LOG_EVERY_MS = 5 * SECOND_MS;
+
+interface Pace {
+  readonly rate: number;
+  readonly remainingMs: number | null;
+}
+
+/** Records a second of this run, and how long the rest takes at that rate. Records of an earlier run say nothing about it. */
+export function paceOf(first: number, { records, total }: HistoryProgress, elapsedMs: number): Pace {
+  const rate = elapsedMs <= 0 ? 0 : ((records - first) / elapsedMs) * SECOND_MS;
+  const rest = total === null ? null : Math.max(0, total - records);
+  return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };
+}
+
+export function createProgress(log: Logger, isInteractive: boolean): Progress {
+  const startedMs = performance.now();
+  let first: number | undefined;
+  let loggedMs = startedMs;
+  const bar = isInteractive
+    ? new cliProgress.SingleBar({
+        format: '{stream} {bar} {percentage}%  {done}/{all} records  {rate}/s  {left}',
+        barCompleteChar: '█',
+        barIncompleteChar: '░',
+        barsize: 24,
+        hideCursor: true,
+        clearOnComplete: true,
+        stream: process.stderr,
+      })
+    : undefined;
+  let isDrawn = false;
+
+  return {
+    update(stream, progress) {
+      first ??= progress.records;
+      const nowMs = performance.now();
+      const { rate, remainingMs } = paceOf(first, progress, nowMs - startedMs);
+      const { records, total } = progress;
+      const left = remainingMs === null ? '' : `${formatDuration(remainingMs)} left`;
+      if (bar !== undefined) {
+        const shown = { stream, done: formatCount(records), all: total === null ? '?' : formatCount(total) };
+        const payload = { ...shown, rate: formatCount(Math.round(rate)), left };
+        if (!isDrawn) bar.start(Math.max(total ?? 0, records, 1), records, payload);
+        isDrawn = true;
+        bar.update(records, payload);
+      } else if (nowMs - loggedMs >= LOG_EVERY_MS) {
+        loggedMs = nowMs;
+        const fields = {
+          stream,
+          records,
+          total,
+          slices_done: progress.slicesDone,
+          records_per_second: Math.round(rate),
+        };
+        const all = total === null ? '' : ` of ${formatCount(total)}`;
+        log.info(
+          fields,
+          `${stream}: ${formatCount(records)}${all} records, ${formatCount(Math.round(rate))}/s ${left}`.trimEnd(),
+        );
+      }
+    },
+    stop() {
+      if (isDrawn) bar?.stop();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import type { RunResult } from '../sync/run.ts';
+import { syncStreams } from '../sync/sync-streams.ts';
+import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { formatCount, formatNumber } from './format.ts';
+import { exitCodeOf, printResults, toJsonResult } from './run-results.ts';
+import { buildRunEvents, logResult } from './sync.ts';
+
+/** What the sweep put right, in a sentence. */
+export function describeRepair(result: RunResult): string | null {
+  if (result.outcome !== 'succeeded') return null;
+  const { inserted, updated, deleted } = result.counts;
+  const found =
+    inserted + updated + deleted === 0
+      ? 'everything was in step'
+      : `${formatCount(inserted)} were missing, ${formatCount(updated)} differed, ${formatCount(deleted)} are gone at the source; repaired`;
+  const missed =
+    result.repaired === null || result.repaired === 0
+      ? ''
+      : `; ${formatNumber(result.repaired, 'change')} of them an earlier sync should have brought: please report this`;
+  return `${result.stream}: ${found}${missed}`;
+}
+
+export async function runReconcile(
+  context: CommandContext,
+  names: readonly string[],
+  options: { json?: true; allowMassDelete?: true },
+): Promise<number> {
+  const streams = parseStreams(names);
+  return await withApp(context, { needsService: true, migrates: true }, async (app) => {
+    const results = await syncStreams(app.runContext(buildRunEvents(app)), {
+      streams,
+      kind: 'reconcile',
+      trigger: 'manual',
+      force: true,
+      allowMassDelete: options.allowMassDelete ?? false,
+      onResult: (result) => logResult(app, result),
+    });
+    if (options.json) {
+      context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));
+    } else {
+      printResults(results, context.terminal);
+      const repairs = results.map(describeRepair).filter((line) => line !== null);
+      if (repairs.length > 0) context.terminal.print(`\n${repairs.join('\n')}`);
+    }
+    return exitCodeOf(results);
+  });
+}
+
+export function addReconcile(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  program
+    .command('reconcile')
+    .description(
+      'full sweep: also finds what was deleted at the source and what any sync missed; says what it repaired',
+    )
+    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .option('--allow-mass-delete', 'accept a sweep that the delete guard would refuse')
+    .option('--json', 'as JSON on stdout')
+    .action(async (names: string[], options: { json?: true; allowMassDelete?: true }) =>
+      exit(await runReconcile(context, names, options)),
+    );
+}

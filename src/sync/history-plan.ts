@@ -1,0 +1,68 @@
+/** Asks how much history there is, and cuts it into slices. */
+import { type BackfillPlan, type LedgerScope, noteSlice, writePlan } from '../warehouse/backfill-ledger.ts';
+import { EARLIEST_MS, planSlices, SLICE_RECORDS } from './backfill-plan.ts';
+import { readCreationOrder, toCreationFilters, watermarkOf } from './creation-slice.ts';
+import type { BackfillRange, ExtractContext } from './extract.ts';
+import { fetchPage, isRefusedPage, type Page } from './page-reader.ts';
+import type { SliceReader } from './slice-reader.ts';
+import { toLedgerSlice } from './slice-worker.ts';
+
+/** The last page of a newest-first list tells where creation time begins. */
+async function findOldest(context: ExtractContext, first: Page, range: BackfillRange, pageSize: number) {
+  const page = first.answer.paging?.lastPage;
+  const isOneSlice = (first.answer.paging?.total ?? 0) <= SLICE_RECORDS;
+  if (page === undefined || page < 2 || isOneSlice) return undefined;
+  const filters = toCreationFilters({ from: range.fromMs, to: range.toMs });
+  try {
+    const last = await fetchPage(context, { limit: pageSize, page, ...filters });
+    return readCreationOrder(last.records)?.oldestMs;
+  } catch (error) {
+    if (isRefusedPage(error)) return undefined;
+    throw error;
+  }
+}
+
+export interface MadePlan {
+  readonly plan: BackfillPlan;
+  /** Records in its range; undefined when the service does not say. */
+  readonly total: number | undefined;
+}
+
+export interface PlanOptions {
+  readonly scope: LedgerScope;
+  readonly range: BackfillRange;
+  readonly reader: SliceReader;
+}
+
+/** Asks how much there is and writes the plan. A range that one answer holds is stored at once. */
+export async function makePlan(
+  context: ExtractContext,
+  { scope, range, reader }: PlanOptions,
+): Promise<MadePlan> {
+  const { session, clock, loader, checkpoint } = context;
+  const first = await reader.ask({ from: range.fromMs, to: range.toMs });
+  const plan: BackfillPlan = {
+    ...range,
+    watermarkMs: watermarkOf(first.records, first.answer.serviceTimeMs ?? clock.now()) ?? null,
+  };
+  const order = readCreationOrder(first.records);
+  const total = first.answer.paging?.total;
+  const newestMs = order?.newestMs ?? first.answer.serviceTimeMs ?? clock.now();
+  if (total !== undefined && first.records.length >= total) {
+    const slices = planSlices({ ...range, total, oldestMs: newestMs, newestMs });
+    await loader.add(first.records, {});
+    await checkpoint(async (tx) => {
+      await writePlan(tx, scope, { plan, slices });
+      for (const slice of slices) {
+        const done = { ...toLedgerSlice(slice), status: 'done' as const, readToMs: slice.fromMs };
+        await noteSlice(tx, scope, { ...done, expected: total, records: first.records.length });
+      }
+    });
+    return { plan, total };
+  }
+  const oldestMs =
+    (await findOldest(context, first, range, first.records.length)) ?? range.fromMs ?? EARLIEST_MS;
+  const slices = planSlices({ ...range, total: total ?? 0, oldestMs, newestMs });
+  await session.transaction((tx) => writePlan(tx, scope, { plan, slices }));
+  return { plan, total };
+}

@@ -1,0 +1,63 @@
+/** What a run is asked for, what it works with, and how it ended. */
+import type { ApiClient } from '../api/client.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
+import type { Clock } from '../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Database } from '../warehouse/connection.ts';
+import type { RunKind, RunTrigger } from '../warehouse/control-tables.ts';
+import type { RecordCounts } from '../warehouse/record-counts.ts';
+import type { RunRow } from '../warehouse/runs.ts';
+import type { BackfillRange, HistoryProgress, SyncSettings } from './extract.ts';
+
+export interface RunContext {
+  readonly settings: SyncSettings;
+  readonly databaseUrl: string;
+  /** For what is written outside of a run's own session. */
+  readonly db: Database;
+  /** Made when the first run needs it: putting stored records through again does not. */
+  readonly api: () => ApiClient;
+  readonly clock: Clock;
+  /** Host and process, for `runs.owner`. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+  readonly events: RunEvents;
+}
+
+/** What the caller may want to tell. */
+export interface RunEvents {
+  readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
+  readonly onProgress?: (stream: StreamName, progress: HistoryProgress) => void;
+  readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
+}
+
+export interface RunRequest {
+  readonly stream: StreamName;
+  readonly kind: RunKind;
+  readonly trigger: RunTrigger;
+  readonly force: boolean;
+  readonly allowMassDelete: boolean;
+  /** backfill: the creation time to cover; everything when not given. */
+  readonly range?: BackfillRange;
+  /** backfill: begin anew instead of going on where one was cut off. */
+  readonly restart?: boolean;
+  /** Ask nothing; put the records that have open issues through again. */
+  readonly retryIssues?: boolean;
+}
+
+export interface RunFigures {
+  readonly stream: StreamName;
+  readonly counts: Readonly<RecordCounts>;
+  readonly requests: number;
+  readonly retries: number;
+  readonly durationMs: number;
+  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  readonly repaired: number | null;
+}
+
+/** How a run ended. */
+export type RunResult = RunFigures &
+  (
+    | { readonly outcome: 'succeeded'; readonly note: string | null }
+    | { readonly outcome: 'skipped'; readonly reason: string }
+    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
+  );

@@ -1,0 +1,166 @@
+/** Reads one slice of history to its end, noting in the ledger how far it is stored. */
+import { SafetySyncError } from '../shared/errors.ts';
+import {
+  type BackfillPlan,
+  type LedgerScope,
+  type LedgerSlice,
+  noteSlice,
+  replaceSlice,
+} from '../warehouse/backfill-ledger.ts';
+import { cutEvenly, SLICE_RECORDS, type TimeSlice } from './backfill-plan.ts';
+import type { CreationSlice } from './creation-slice.ts';
+import { walkCreation } from './creation-walk.ts';
+import type { ExtractContext } from './extract.ts';
+import type { SerialStore } from './serial-store.ts';
+import type { SliceReader } from './slice-reader.ts';
+
+/** A slice that does not settle is halved this often before it counts as failed. */
+export const MOST_HALVINGS = 3;
+
+export interface Work {
+  readonly slice: LedgerSlice;
+  readonly halvings: number;
+}
+
+export interface History {
+  readonly context: ExtractContext;
+  readonly scope: LedgerScope;
+  readonly plan: BackfillPlan;
+  readonly reader: SliceReader;
+  readonly store: SerialStore;
+  readonly queue: Work[];
+  readonly failures: SafetySyncError[];
+  /** The upper end of the newest slice. */
+  readonly topMs: number;
+  /** The lower end of the oldest slice. */
+  readonly bottomMs: number;
+  readonly tell: (records: number, slicesDone: number) => void;
+}
+
+export function toLedgerSlice({ fromMs, toMs }: TimeSlice): LedgerSlice {
+  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0 };
+}
+
+/** What to ask for: the ends of an unbounded plan are open, whatever the ledger notes for them. */
+function boundsOf(
+  { plan, topMs, bottomMs }: Pick<History, 'plan' | 'topMs' | 'bottomMs'>,
+  slice: LedgerSlice,
+): CreationSlice {
+  const isTop = plan.toMs === null && slice.toMs === topMs && slice.readToMs === slice.toMs;
+  const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
+  return { from: isBottom ? null : slice.fromMs, to: isTop ? null : slice.readToMs };
+}
+
+/** Reads one slice to its end, or until it turns out to be too large and is cut into smaller ones. */
+export async function readSlice(history: History, { slice, halvings }: Work): Promise<void> {
+  const { scope, reader } = history;
+  const bounds = boundsOf(history, slice);
+  let state = slice;
+  let stored: Promise<void> = Promise.resolve();
+  const outcome = { isCut: false };
+  const note = (records: readonly unknown[], change: Partial<LedgerSlice>) => {
+    state = { ...state, ...change, records: state.records + records.length };
+    const snapshot = state;
+    stored = history.store.store({ records, alsoStore: (tx) => noteSlice(tx, scope, snapshot) });
+    // Awaited before the next answer is stored; until then a failure must not count as unhandled.
+    stored.catch(() => undefined);
+    history.tell(records.length, change.status === 'done' ? 1 : 0);
+  };
+  const unsettled = await walkCreation(bounds, {
+    reader,
+    onFirstPage: ({ answer }) => {
+      const total = answer.paging?.total;
+      if (total !== undefined && state.expected === null) state = { ...state, expected: total };
+    },
+    pass: async ({ records, remainingTo }) => {
+      await stored;
+      history.context.signal.throwIfAborted();
+      const rest = state.expected === null ? 0 : state.expected - state.records - records.length;
+      if (typeof remainingTo === 'number' && remainingTo > state.fromMs && rest > 2 * SLICE_RECORDS) {
+        outcome.isCut = true;
+        await cutRemainder(history, { state, records, remainingTo, rest, halvings });
+        return 'stop';
+      }
+      note(
+        records,
+        typeof remainingTo === 'number' ? { readToMs: Math.min(state.readToMs, remainingTo) } : {},
+      );
+      return undefined;
+    },
+  });
+  await stored;
+  if (outcome.isCut) return;
+  const complaint = unsettled ?? (await findShortfall(history, state, bounds));
+  if (complaint === null) {
+    note([], { status: 'done', readToMs: state.fromMs });
+    await stored;
+  } else {
+    await giveUpOrHalve(history, { slice: state, halvings, complaint });
+  }
+}
+
+/** Fewer distinct records than were announced when the slice was begun: deletions explain it, or nothing does. */
+async function findShortfall(
+  { context, reader }: History,
+  state: LedgerSlice,
+  bounds: CreationSlice,
+): Promise<SafetySyncError | null> {
+  if (state.expected === null || state.records >= state.expected) return null;
+  const total = (await reader.askTotal({ from: bounds.from, to: state.toMs })) ?? 0;
+  if (state.records >= total) return null;
+  const why = `${total} records were announced, ${state.records} delivered`;
+  return new SafetySyncError('read_incomplete', `${context.stream.method}: ${why}`);
+}
+
+/** The newest part of the slice is stored as a slice of its own; the rest becomes slices of the usual size. */
+async function cutRemainder(
+  history: History,
+  cut: {
+    state: LedgerSlice;
+    records: readonly unknown[];
+    remainingTo: number;
+    rest: number;
+    halvings: number;
+  },
+): Promise<void> {
+  const { state, records, remainingTo } = cut;
+  const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(cut.rest / SLICE_RECORDS));
+  const seen = state.records + records.length;
+  const done: LedgerSlice = {
+    fromMs: remainingTo,
+    toMs: state.toMs,
+    status: 'done',
+    readToMs: remainingTo,
+    expected: seen,
+    records: seen,
+  };
+  await history.store.store({
+    records,
+    alsoStore: async (tx) => {
+      await replaceSlice(tx, history.scope, { slice: state, parts: [done, ...parts] });
+      await noteSlice(tx, history.scope, done);
+    },
+  });
+  history.tell(records.length, 0);
+  history.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: cut.halvings })));
+}
+
+export async function giveUpOrHalve(
+  history: History,
+  { slice, halvings, complaint }: Work & { complaint: SafetySyncError },
+): Promise<void> {
+  const parts = cutEvenly(slice, 2);
+  if (halvings < MOST_HALVINGS && parts.length === 2) {
+    await history.store.store({
+      records: [],
+      alsoStore: (tx) => replaceSlice(tx, history.scope, { slice, parts }),
+    });
+    history.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: halvings + 1 })));
+    return;
+  }
+  history.failures.push(complaint);
+  await history.store.store({
+    records: [],
+    alsoStore: (tx) => noteSlice(tx, history.scope, { ...slice, status: 'failed' }),
+  });
+}
