@@ -294,7 +294,7 @@ async function ask(sandbox: Sandbox, method: string, parameters: object): Promis
   return (await response.json()) as WireObject;
 }
 
-/** All pages, and while there is no paging, everything in one answer. */
+/** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing. */
 async function askAll(
   sandbox: Sandbox,
   { method, list, parameters }: { method: string; list: string; parameters: object },
@@ -302,10 +302,14 @@ async function askAll(
   const records: WireObject[] = [];
   for (let page = 1; ; page += 1) {
     const answer = await ask(sandbox, method, page === 1 ? parameters : { ...parameters, page });
-    if (answer['ok'] !== true) throw new Error(`${method} answered ${JSON.stringify(answer)}`);
-    records.push(...(storable(answer[list]) as unknown[]).filter(isObject));
-    const paging = isObject(answer['paging']) ? answer['paging'] : {};
-    if (page >= Number(paging['last_page'] ?? 1)) return records;
+    if (answer['ok'] !== true) {
+      if (page > 1) return records;
+      throw new Error(`${method} answered ${JSON.stringify(answer)}`);
+    }
+    const found = (storable(answer[list]) as unknown[]).filter(isObject);
+    records.push(...found);
+    const lastPage = isObject(answer['paging']) ? Number(answer['paging']['last_page']) : undefined;
+    if (found.length === 0 || (lastPage !== undefined && page >= lastPage)) return records;
   }
 }
 
@@ -333,7 +337,6 @@ async function readSource(compared: Compared, names: readonly TableName[]): Prom
     for (const record of keyed(found, 'id')) rows.addResource(tables, record);
   }
   if (wants('followups')) {
-    // Without its paging and in any order, a list that fits one answer is still the whole list.
     const found = await askAll(sandbox, {
       method: 'followups.list',
       list: 'followups',

@@ -1,0 +1,144 @@
+/** The source changes between two answers: nothing that was there all the while is missed (contract, 5.2 and 5.7). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Followup } from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+
+const PAGE = 20;
+const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(): Promise<void> {
+  worker = await createTimedWorker({
+    settings: { followupsOverlapMs: EVERYTHING_MS },
+    sandbox: {
+      size: { followups: 130, employees: 4, equipment: 4, resources: 2, users: 8 },
+      readings: { largestPage: PAGE },
+    },
+  });
+}
+const sync = async () => {
+  const result = await worker.run('followups');
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = (exceptDeletedFollowups = false) =>
+  expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
+const store = () => worker.sandbox.store.followups;
+const newestFirst = (): Followup[] => [...store().values()].toSorted((a, b) => b.created_on - a.created_on);
+/** Between the answers to the follow-up requests number `after` and `after` + 1 of the next run. */
+function between(after: number, change: () => void): void {
+  let answered = 0;
+  worker.sandbox.hooks.beforeAnswer = ({ method }) => {
+    if (method === 'followups.list' && answered === after) change();
+    answered += 1;
+  };
+}
+const storedIds = async (): Promise<Set<string>> => {
+  const rows = await worker.query<{ id: string }>(
+    'select id from safety.followups where _deleted_at is null',
+  );
+  return new Set(rows.map((row) => row.id));
+};
+
+/** Newest first: 0 is the record that the first answer shows first. */
+const changes: Record<string, (followups: Followup[]) => void> = {
+  'a record that was read already changes': ([first]) => touch(first),
+  'a record that is still to be read changes': (all) => touch(all[70]),
+  'the record at the border changes': (all) => touch(all[PAGE - 1]),
+  'records are added': () => {
+    for (let added = 0; added < 25; added += 1) raise(`added-${added}`, worker.serviceNow());
+  },
+  'a record is added in the millisecond of the border': (all) => {
+    raise('at-the-border', all[PAGE - 1]?.created_on ?? 0);
+  },
+  'records that were read are deleted': (all) => remove(all.slice(0, 5)),
+  'records that are still to be read are deleted': (all) => remove(all.slice(60, 75)),
+  'the record at the border is deleted': (all) => remove(all.slice(PAGE - 1, PAGE)),
+  'as many records are deleted as are added': (all) => {
+    remove(all.slice(0, 7));
+    for (let added = 0; added < 7; added += 1) raise(`added-${added}`, worker.serviceNow());
+  },
+};
+
+function touch(followup: Followup | undefined): void {
+  store().update(followup?.id ?? '', { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
+}
+function raise(id: string, created: number): void {
+  store().put({ ...SPECIMENS.followups.build(id), created_on: created, updated_on: worker.serviceNow() });
+}
+function remove(followups: readonly Followup[]): void {
+  for (const { id } of followups) store().delete(id);
+}
+
+describe.each(['the first sync', 'an incremental sync', 'a reconcile'] as const)('during %s', (when) => {
+  test.each(Object.entries(changes))('%s: nothing is missed', async (_name, change) => {
+    await start();
+    if (when !== 'the first sync') await sync();
+    worker.time.now += MINUTE_MS;
+    const before = new Set(store().keys());
+    between(2, () => change(newestFirst()));
+    const result = await worker.run('followups', { kind: when === 'a reconcile' ? 'reconcile' : 'sync' });
+    expectSucceeded(result);
+    const throughout = [...store().keys()].filter((id) => before.has(id));
+    const stored = await storedIds();
+    expect(throughout.filter((id) => !stored.has(id))).toEqual([]);
+    worker.sandbox.hooks.beforeAnswer = undefined;
+    await sync();
+    await isEqual(true);
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqual();
+  });
+});
+
+/** A source that never stands still is refused loudly; this one comes to rest. */
+const DISTURBED_ANSWERS = 12;
+
+/** Whatever happens between two answers. */
+function disturb(random: SeededRandom, touched: Set<string>): void {
+  for (let change = random.below(4); change > 0; change -= 1) {
+    const all = newestFirst();
+    const one = random.pick(all);
+    touched.add(one.id);
+    const kind = random.below(10);
+    if (kind < 4) touch(one);
+    else if (kind < 7) raise(`new-${store().size}-${random.below(1e9)}`, worker.serviceNow());
+    else if (kind < 8) raise(`tie-${store().size}-${random.below(1e9)}`, one.created_on);
+    else store().delete(one.id);
+  }
+  worker.time.now += random.below(3);
+}
+
+test.each(Array.from({ length: 8 }, (_, seed) => seed))(
+  'a source that changes between answers (seed %i) is read without missing what stood still, and equals it afterwards',
+  async (seed) => {
+    const random = createRandom(seed);
+    await start();
+    worker.sandbox.readings.followupBounds = random.pick(['exclusive', 'inclusive']);
+    worker.sandbox.readings.followupsPaging = random.pick(['present', 'present', 'absent']);
+    for (const kind of ['sync', 'sync', 'reconcile'] as const) {
+      const before = new Set(store().keys());
+      const touched = new Set<string>();
+      let answers = 0;
+      worker.sandbox.hooks.beforeAnswer = () => {
+        answers += 1;
+        if (answers <= DISTURBED_ANSWERS) disturb(random, touched);
+      };
+      expectSucceeded(await worker.run('followups', { kind }));
+      worker.sandbox.hooks.beforeAnswer = undefined;
+      const stored = await storedIds();
+      const missed = [...before].filter((id) => store().has(id) && !touched.has(id) && !stored.has(id));
+      expect(missed).toEqual([]);
+    }
+    await sync();
+    await isEqual(true);
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqual();
+  },
+);

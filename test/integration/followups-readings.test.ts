@@ -1,0 +1,206 @@
+/** However the service means its paging, its order and its bounds, and when it lies about them. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Readings } from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+/** A record of every sandbox of more than two follow-ups. */
+const KEPT_BACK = '7000016';
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(readings: Partial<Readings> = {}, followups = 130): Promise<void> {
+  worker = await createTimedWorker({
+    sandbox: { size: { followups, employees: 4, equipment: 4, resources: 2, users: 8 }, readings },
+  });
+}
+const sync = async () => {
+  const result = await worker.run('followups');
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const store = () => worker.sandbox.store.followups;
+
+const combinations = (['newest-first', 'oldest-first', 'unordered'] as const).flatMap((followupOrder) =>
+  (['exclusive', 'inclusive'] as const).flatMap((followupBounds) =>
+    (['present', 'absent'] as const).flatMap((followupsPaging) =>
+      [null, 20].map((largestPage) => ({ followupOrder, followupBounds, followupsPaging, largestPage })),
+    ),
+  ),
+);
+
+describe('each reading of order, bounds, paging and page size', () => {
+  test.each(
+    // Without the specified paging, only the specified order tells that an answer is not everything.
+    combinations.filter(
+      ({ followupOrder, followupsPaging }) =>
+        followupOrder === 'newest-first' || followupsPaging === 'present',
+    ),
+  )(
+    '$followupOrder, $followupBounds, paging $followupsPaging, at most $largestPage: the warehouse equals the source',
+    async (readings) => {
+      await start(readings);
+      await sync();
+      await isEqual();
+      worker.time.now += MINUTE_MS;
+      worker.sandbox.live.step(60);
+      await sync();
+      await isEqual();
+      expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+      await isEqual();
+    },
+  );
+});
+
+test.each([
+  ['present', 'refused'],
+  ['present', 'empty'],
+  ['absent', 'refused'],
+  ['absent', 'empty'],
+] as const)(
+  'more follow-ups of one millisecond than an answer holds are all read (paging %s, beyond its end %s)',
+  async (followupsPaging, pastLastPage) => {
+    await start({ followupsPaging, pastLastPage }, 40);
+    const created_on = worker.serviceNow() - 60 * MINUTE_MS;
+    for (let number = 0; number < 620; number += 1) {
+      store().put({ ...SPECIMENS.followups.build(`tie-${number}`), created_on, messages: [] });
+    }
+    const { counts } = await sync();
+    expect(counts.inserted).toBe(660);
+    const [row] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.followups');
+    expect(row).toEqual({ rows: 660 });
+  },
+);
+
+test('a last page of 0 or 1 for an empty list is no contradiction', async () => {
+  for (const lastPageWhenEmpty of [0, 1] as const) {
+    await start({ lastPageWhenEmpty }, 0);
+    await sync();
+    await isEqual();
+    await worker.close();
+  }
+  await start();
+});
+
+test('one full answer is read with one request', async () => {
+  await start({}, 300);
+  const result = await sync();
+  expect(result.requests).toBe(1);
+  await isEqual();
+});
+
+describe('a service that announces more than it delivers', () => {
+  const lies: Record<string, (answer: Record<string, unknown>) => Record<string, unknown>> = {
+    'a total that is larger than the list': (answer) => ({
+      ...answer,
+      paging: { total: (answer['paging'] as { total: number }).total + 1, last_page: 1 },
+    }),
+    'a record that is left out of every answer': (answer) => ({
+      ...answer,
+      followups: (answer['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
+    }),
+  };
+  test.each(Object.entries(lies))(
+    '%s: the run fails as read_incomplete, what came is stored, the watermark stays',
+    async (_name, lie) => {
+      await start();
+      await sync();
+      const state = await stateOf(worker, 'followups');
+      worker.time.now += MINUTE_MS;
+      store().update(KEPT_BACK, { updated_on: worker.serviceNow() });
+      store().put({ ...SPECIMENS.followups.build('told'), updated_on: worker.serviceNow() });
+      worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+        entry.method === 'followups.list' ? lie(answer) : answer;
+      const result = await worker.run('followups');
+      expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+      expect((await runsOf(worker, 'followups'))[0]).toMatchObject({
+        status: 'failed',
+        error_code: 'read_incomplete',
+      });
+      expect(await stateOf(worker, 'followups')).toEqual(state);
+      const told = await worker.query(`select id from safety.followups where id = 'told'`);
+      expect(told).toEqual([{ id: 'told' }]);
+      worker.sandbox.hooks.rewriteAnswer = undefined;
+      await sync();
+      await isEqual();
+    },
+  );
+
+  test('the first sync fails as read_incomplete too, deletes nothing, and the next one completes it', async () => {
+    await start({ largestPage: 20 });
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+      ...answer,
+      followups: (answer['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
+    });
+    expect(await worker.run('followups')).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'read_incomplete' },
+    });
+    expect((await stateOf(worker, 'followups')).watermark).toBeNull();
+    worker.sandbox.hooks.rewriteAnswer = undefined;
+    await sync();
+    await isEqual();
+  });
+
+  test('a reconcile of it deletes nothing', async () => {
+    await start();
+    await sync();
+    const before = await rowVersions(worker);
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+      ...answer,
+      followups: (answer['followups'] as unknown[]).slice(0, 100),
+    });
+    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'read_incomplete' },
+    });
+    expect(await rowVersions(worker)).toEqual(before);
+  });
+});
+
+describe('reconcile', () => {
+  test('marks deleted what the source no longer has, brings what an incremental missed, and undeletes', async () => {
+    await start();
+    await sync();
+    const [first, second, third] = [...store().keys()];
+    const whole = store().get(first ?? '');
+    store().delete(first ?? '');
+    store().update(second ?? '', { m_assignee_id: 'changed without telling' });
+    expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 0 });
+    const result = await worker.run('followups', { kind: 'reconcile' });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ inserted: 0, updated: 1, deleted: 1 });
+    await isEqual();
+    const deleted = await worker.query(`select id from safety.followups where _deleted_at is not null`);
+    expect(deleted).toEqual([{ id: first }]);
+
+    store().put(whole ?? {});
+    store().update(third ?? '', { updated_on: worker.serviceNow() });
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqual();
+    expect(await worker.query('select id from safety.followups where _deleted_at is not null')).toEqual([]);
+  });
+
+  test('is refused when more than half of the follow-ups vanished, and accepted when that is asked for', async () => {
+    await start();
+    await sync();
+    const before = await rowVersions(worker);
+    for (const key of [...store().keys()].slice(0, 70)) store().delete(key);
+    expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'delete_guard' },
+    });
+    expect(await rowVersions(worker)).toEqual(before);
+    const result = await worker.run('followups', { kind: 'reconcile', allowMassDelete: true });
+    expectSucceeded(result);
+    expect(result.counts.deleted).toBe(70);
+    await isEqual();
+  });
+});
