@@ -29,7 +29,8 @@ export function remainingFreshness(check: CalculationCheck | null, nowMs: number
 function readLastUpdated({ answer }: Page): number | undefined {
   const value = answer.envelope['last_updated'];
   const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
-  return typeof ms === 'number' && Number.isFinite(ms) && Math.abs(ms) <= 8.64e15 ? ms : undefined;
+  // Whole ms, as it is stored: a fraction would make the stored time look older than the same one read again.
+  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
 }
 
 /** With a paging object its last page ends the list; without one a short page, an empty one or a repeated one does. */

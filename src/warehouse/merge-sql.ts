@@ -69,7 +69,7 @@ export function dropOlderThanStored(
   { accountId, runId }: MergeScope,
 ): SQL {
   return sql`delete from ${stage(parent)} s using ${target(parent)} t
-    where t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
+    where not s.is_new and t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
       and t.${name(versionColumn)} > s.${name(versionColumn)}`;
 }
 
