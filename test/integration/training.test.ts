@@ -1,0 +1,265 @@
+/** The cached calculation: when it is asked for, what is taken of it, what is never mixed (contract, 5.3). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { NOON } from '../support/test-clock.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/timed-worker.ts';
+import { rowVersions, runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const STREAM = 'training-employee-status';
+const SIZE = { followups: 0, employees: 30, equipment: 4, resources: 2, users: 8 };
+const tables = ['training_employee_status', 'training_completions'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(options: TimedWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
+  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+}
+const sync = async (force = false) => {
+  const result = await worker.run(STREAM, { force });
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const employees = () => worker.sandbox.store.employees;
+/** A run, and how many requests it made. */
+async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
+  worker.sandbox.requests.length = 0;
+  const { outcome } = await worker.run(STREAM);
+  return { outcome, requests: worker.sandbox.requests.length };
+}
+/** As if the database's clock had gone on, or back, since the last check. */
+const moveDatabaseClock = (by: string) =>
+  worker.query(
+    `update safety_sync.stream_state set checked_at_database = checked_at_database - interval '${by}'`,
+  );
+
+describe('when the calculation is asked for', () => {
+  test('not before it is 15 minutes old, and then at once', async () => {
+    await start();
+    await sync();
+    worker.time.now += 15 * MINUTE_MS - 1;
+    expect(await requestsOfRun()).toEqual({ outcome: 'skipped', requests: 0 });
+    expect((await runsOf(worker, STREAM))[0]).toMatchObject({ status: 'skipped', requests: 0 });
+    worker.time.now += 1;
+    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+    await isEqual();
+  });
+
+  test('its age counts from last_updated, not from when it was read', async () => {
+    await start();
+    worker.sandbox.store.trainingCalculation();
+    worker.time.now += 9 * MINUTE_MS;
+    await sync();
+    worker.time.now += 6 * MINUTE_MS - 1;
+    expect(await requestsOfRun()).toEqual({ outcome: 'skipped', requests: 0 });
+    worker.time.now += 1;
+    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(worker.serviceNow());
+  });
+
+  test('--force asks at any time', async () => {
+    await start();
+    await sync();
+    worker.sandbox.requests.length = 0;
+    await sync(true);
+    expect(worker.sandbox.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['our clock jumps forward', () => Promise.resolve(void (worker.time.now += HOUR_MS))],
+    ['our clock jumps back', () => Promise.resolve(void (worker.time.now -= HOUR_MS))],
+    ['the database’s clock says 15 minutes', () => moveDatabaseClock('15 minutes')],
+    ['the database’s clock jumps back', () => moveDatabaseClock('-1 hour')],
+  ] as const)('it is asked for when %s', async (_name, jump) => {
+    await start();
+    await sync();
+    await jump();
+    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+  });
+
+  test.each([
+    [-3, 'present'],
+    [3, 'present'],
+    [-3, 'absent'],
+    [3, 'absent'],
+  ] as const)(
+    'our clock %i h off, Date header %s: after 15 minutes it is asked for, whatever the clock says',
+    async (hours, dateHeader) => {
+      await start({ ourClockOffMs: hours * HOUR_MS }, { readings: { dateHeader } });
+      await sync();
+      for (let round = 0; round < 3; round += 1) {
+        worker.time.now += 15 * MINUTE_MS;
+        expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+      }
+      await isEqual();
+    },
+  );
+
+  test('a last_updated far in the future blocks nobody for longer than 15 minutes', async () => {
+    await start();
+    worker.sandbox.store.recalculateTraining(NOON + 30 * 24 * HOUR_MS);
+    await sync();
+    worker.time.now += 15 * MINUTE_MS;
+    expect(await requestsOfRun()).toEqual({ outcome: 'succeeded', requests: 1 });
+  });
+
+  test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is taken', async (last_updated) => {
+    await start();
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, last_updated });
+    await sync();
+    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON - 1);
+    const before = await rowVersions(worker);
+    await sync(true);
+    expect(await rowVersions(worker)).toEqual(before);
+  });
+});
+
+describe('what is taken', () => {
+  test('calculated_at is the last_updated of the calculation that changed the row', async () => {
+    await start();
+    await sync();
+    const first = worker.sandbox.store.trainingCalculation().lastUpdated;
+    const key = [...employees().keys()][4] ?? '';
+    employees().update(key, { status: 'changed' });
+    worker.time.now += 15 * MINUTE_MS;
+    await sync();
+    const rows = await worker.query<{ at: number; user_id: string }>(
+      `select user_id, (extract(epoch from calculated_at) * 1000)::float8 as at from safety.training_employee_status`,
+    );
+    expect(rows.filter((row) => row.at !== first)).toEqual([{ user_id: key, at: worker.serviceNow() }]);
+    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(worker.serviceNow());
+  });
+
+  test.each([0, -HOUR_MS])('a last_updated that moved by %i ms writes nothing', async (movedMs) => {
+    await start();
+    await sync();
+    const before = await rowVersions(worker);
+    const state = await stateOf(worker, STREAM);
+    employees().update([...employees().keys()][0] ?? '', { status: 'changed' });
+    worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + movedMs);
+    const result = await sync(true);
+    expect(result.counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+    expect(await rowVersions(worker)).toEqual(before);
+    expect(await stateOf(worker, STREAM)).toEqual(state);
+    worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + 1);
+    await sync(true);
+    await isEqual();
+  });
+
+  test('employees who are gone are marked deleted, and undeleted when they come back', async () => {
+    await start();
+    await sync();
+    const key = [...employees().keys()][7] ?? '';
+    const gone = employees().get(key) ?? {};
+    employees().delete(key);
+    worker.time.now += 15 * MINUTE_MS;
+    expect((await sync()).counts).toMatchObject({ updated: 0, deleted: 1 });
+    await isEqual();
+    employees().put(gone);
+    worker.time.now += 15 * MINUTE_MS;
+    expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
+    await isEqual();
+  });
+});
+
+describe('pages', () => {
+  const paged = { readings: { largestPage: 7 } } as const;
+
+  test('all pages of one calculation are read', async () => {
+    await start({}, paged);
+    const result = await sync();
+    expect(result.requests).toBe(5);
+    await isEqual();
+  });
+
+  test('pages of two calculations are never mixed: the read starts again', async () => {
+    await start({}, paged);
+    await sync();
+    worker.time.now += 15 * MINUTE_MS;
+    worker.sandbox.hooks.beforeAnswer = ({ params }, store) => {
+      if (params['page'] !== 3) return;
+      worker.sandbox.hooks.beforeAnswer = undefined;
+      const [first, last] = [[...store.employees.keys()][0] ?? '', [...store.employees.keys()][29] ?? ''];
+      for (const key of [first, last]) store.employees.update(key, { status: 'changed' });
+      store.employees.put(SPECIMENS[STREAM].build('hired'));
+      store.recalculateTraining(worker.serviceNow() + 1);
+    };
+    const result = await sync();
+    expect(result.counts).toMatchObject({ read: 31, inserted: 1, updated: 2, unchanged: 28, rejected: 0 });
+    const rows = await worker.query<{ at: number }>(
+      `select distinct (extract(epoch from calculated_at) * 1000)::float8 as at from safety.training_employee_status order by 1`,
+    );
+    expect(rows.map((row) => row.at)).toEqual([NOON, worker.serviceNow() + 1]);
+    await isEqual();
+  });
+
+  test('a calculation that changes between pages for ever fails the run and writes nothing', async () => {
+    await start({}, paged);
+    await sync();
+    const [before, state] = [await rowVersions(worker), await stateOf(worker, STREAM)];
+    worker.time.now += 15 * MINUTE_MS;
+    let calculation = worker.serviceNow();
+    worker.sandbox.hooks.beforeAnswer = (_entry, store) => {
+      store.employees.update([...store.employees.keys()][0] ?? '', { percent_complete: calculation % 100 });
+      store.recalculateTraining((calculation += 1));
+    };
+    const result = await worker.run(STREAM);
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'calculation_unsettled' } });
+    expect(await rowVersions(worker)).toEqual(before);
+    expect(await stateOf(worker, STREAM)).toEqual(state);
+  });
+
+  test.each(['refused', 'empty'] as const)(
+    'without paging, exactly 1000, 1001 and 2000 employees are all read (beyond the end: %s)',
+    async (pastLastPage) => {
+      await start(
+        {},
+        { size: { ...SIZE, employees: 1000 }, readings: { trainingPaging: 'absent', pastLastPage } },
+      );
+      for (const total of [1000, 1001, 2000]) {
+        for (let number = employees().size; number < total; number += 1) {
+          employees().put(SPECIMENS[STREAM].build(`extra-${number}`));
+        }
+        worker.time.now += 15 * MINUTE_MS;
+        const { counts } = await sync();
+        expect(counts).toMatchObject({ read: total, deleted: 0 });
+      }
+      const [row] = await worker.query<{ live: number }>(
+        'select count(*)::int as live from safety.training_employee_status where _deleted_at is null',
+      );
+      expect(row).toEqual({ live: 2000 });
+    },
+  );
+
+  const lies: Record<string, (page: number, answer: Record<string, unknown>) => Record<string, unknown>> = {
+    'a page that is cut short': (page, answer) =>
+      page === 2 ? { ...answer, employees: (answer['employees'] as unknown[]).slice(1) } : answer,
+    'a page that is announced without a total and empty': (page, answer) => ({
+      ...answer,
+      paging: { last_page: 5 },
+      ...(page === 5 ? { employees: [] } : {}),
+    }),
+  };
+  test.each(Object.entries(lies))('%s deletes nobody and fails the run', async (_name, lie) => {
+    await start({}, paged);
+    await sync();
+    const before = await rowVersions(worker);
+    worker.time.now += 15 * MINUTE_MS;
+    worker.sandbox.hooks.rewriteAnswer = (entry, answer) => lie(Number(entry.params['page'] ?? 1), answer);
+    const result = await worker.run(STREAM);
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    expect(await rowVersions(worker)).toEqual(before);
+    worker.sandbox.hooks.rewriteAnswer = undefined;
+    await sync(true);
+    await isEqual();
+  });
+});
