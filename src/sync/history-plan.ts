@@ -39,7 +39,7 @@ export async function makePlan(
   context: ExtractContext,
   { scope, range, reader }: PlanOptions,
 ): Promise<MadePlan> {
-  const { session, clock, loader, checkpoint } = context;
+  const { session, clock, loader } = context;
   const first = await reader.ask({ from: range.fromMs, to: range.toMs });
   const plan: BackfillPlan = {
     ...range,
@@ -51,7 +51,7 @@ export async function makePlan(
   if (total !== undefined && first.records.length >= total) {
     const slices = planSlices({ ...range, total, oldestMs: newestMs, newestMs });
     await loader.add(first.records, {});
-    await checkpoint(async (tx) => {
+    await context.checkpoint(async (tx) => {
       await writePlan(tx, scope, { plan, slices });
       for (const slice of slices) {
         const done = { ...toLedgerSlice(slice), status: 'done' as const, readToMs: slice.fromMs };

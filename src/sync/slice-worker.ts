@@ -8,7 +8,7 @@ import {
   replaceSlice,
 } from '../warehouse/backfill-ledger.ts';
 import { cutEvenly, SLICE_RECORDS, type TimeSlice } from './backfill-plan.ts';
-import type { CreationSlice } from './creation-slice.ts';
+import { type CreationSlice, timeOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { ExtractContext } from './extract.ts';
 import type { SerialStore } from './serial-store.ts';
@@ -60,7 +60,8 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
   const outcome = { isCut: false };
   const note = (records: readonly unknown[], change: Partial<LedgerSlice>) => {
     state = { ...state, ...change, records: state.records + records.length };
-    const snapshot = state;
+    // Who goes on from here is shown the border again, and counts it then.
+    const snapshot = { ...state, records: state.records - countAtBorder(records, change.readToMs) };
     stored = history.store.store({ records, alsoStore: (tx) => noteSlice(tx, scope, snapshot) });
     // Awaited before the next answer is stored; until then a failure must not count as unhandled.
     stored.catch(() => undefined);
@@ -74,7 +75,6 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
     },
     pass: async ({ records, remainingTo }) => {
       await stored;
-      history.context.signal.throwIfAborted();
       const rest = state.expected === null ? 0 : state.expected - state.records - records.length;
       if (typeof remainingTo === 'number' && remainingTo > state.fromMs && rest > 2 * SLICE_RECORDS) {
         outcome.isCut = true;
@@ -97,6 +97,12 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
   } else {
     await giveUpOrHalve(history, { slice: state, halvings, complaint });
   }
+}
+
+/** Records in the last millisecond before a border: the next answer below it shows them once more. */
+function countAtBorder(records: readonly unknown[], borderMs: number | undefined): number {
+  if (borderMs === undefined) return 0;
+  return records.filter((record) => timeOf(record, 'created_on') === borderMs - 1).length;
 }
 
 /** Fewer distinct records than were announced when the slice was begun: deletions explain it, or nothing does. */
@@ -125,7 +131,7 @@ async function cutRemainder(
 ): Promise<void> {
   const { state, records, remainingTo } = cut;
   const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(cut.rest / SLICE_RECORDS));
-  const seen = state.records + records.length;
+  const seen = state.records + records.length - countAtBorder(records, remainingTo);
   const done: LedgerSlice = {
     fromMs: remainingTo,
     toMs: state.toMs,

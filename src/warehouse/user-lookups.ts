@@ -41,14 +41,9 @@ export async function writeLookupResults(
   accountId: string,
   results: readonly LookupResult[],
 ): Promise<void> {
-  for (const { userId, isKnown, againInMs } of results) {
-    await db
-      .update(userLookups)
-      .set({
-        asked_at: sql`now()`,
-        is_known: isKnown,
-        due_at: sql`now() + make_interval(secs => ${againInMs / 1000}::float8)`,
-      })
-      .where(and(eq(userLookups.account_id, accountId), eq(userLookups.user_id, userId)));
-  }
+  if (results.length === 0) return;
+  await db.execute(sql`update ${userLookups} l
+    set asked_at = now(), is_known = r."isKnown", due_at = now() + make_interval(secs => r."againInMs" / 1000)
+    from json_to_recordset(${JSON.stringify(results)}::json) as r ("userId" text, "isKnown" boolean, "againInMs" float8)
+    where l.account_id = ${accountId} and l.user_id = r."userId"`);
 }
