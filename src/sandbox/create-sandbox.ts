@@ -3,18 +3,13 @@ import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-import type { FaultController } from './faults/fault.ts';
+import type { FaultController } from './faults/fault-controller.ts';
 import { FaultPlan } from './faults/fault-plan.ts';
+import { defaultSize } from './generate/sandbox-size.ts';
 import { STREAM, buildWorld } from './generate/world.ts';
 import { LiveSource } from './live/live-source.ts';
 import type { Live } from './live/live-source.ts';
-import {
-  DEFAULT_CACHE_MS,
-  DEFAULT_REQUEST_LOG_SIZE,
-  DEFAULT_SEED,
-  DEFAULT_TOKEN,
-  defaultSize,
-} from './options.ts';
+import { DEFAULT_CACHE_MS, DEFAULT_REQUEST_LOG_SIZE, DEFAULT_SEED, DEFAULT_TOKEN } from './options.ts';
 import type { SandboxOptions, TlsOptions } from './options.ts';
 import { Random } from './random.ts';
 import { RequestLog } from './request-log.ts';

@@ -1,15 +1,10 @@
 export { createSandbox } from './create-sandbox.ts';
 export type { Sandbox } from './create-sandbox.ts';
-export { defaultSize } from './options.ts';
-export type { SandboxOptions, SandboxSize, TlsOptions } from './options.ts';
-export type {
-  Fault,
-  FaultController,
-  FaultKind,
-  FaultOptions,
-  FaultPredicate,
-  FaultRates,
-} from './faults/fault.ts';
+export { defaultSize } from './generate/sandbox-size.ts';
+export type { SandboxSize } from './generate/sandbox-size.ts';
+export type { SandboxOptions, TlsOptions } from './options.ts';
+export type { Fault, FaultKind, FaultOptions, FaultRates } from './faults/fault.ts';
+export type { FaultController, FaultPredicate } from './faults/fault-controller.ts';
 export type { Live, LiveOptions } from './live/live-source.ts';
 export type * from './records.ts';
 export type { RequestLogEntry } from './request-log.ts';

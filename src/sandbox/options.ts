@@ -1,25 +1,9 @@
 import type { FaultOptions } from './faults/fault.ts';
+import type { SandboxSize } from './generate/sandbox-size.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
 import type { Hooks } from './service/hooks.ts';
 import type { Readings } from './service/readings.ts';
-
-export interface SandboxSize {
-  followups: number;
-  employees: number;
-  equipment: number;
-  resources: number;
-  /** Accounts that observe, assign and complete. `users.info` knows the other employees too. */
-  users: number;
-}
-
-export const defaultSize: SandboxSize = {
-  followups: 2000,
-  employees: 300,
-  equipment: 400,
-  resources: 150,
-  users: 120,
-};
 
 export interface SandboxOptions {
   /** Same seed, size and clock: same data, same faults, same life. Default 20240229. */

@@ -1,6 +1,7 @@
 import type { Random } from '../random.ts';
 import type { RequestLogEntry } from '../request-log.ts';
-import type { Fault, FaultController, FaultKind, FaultOptions, FaultPredicate } from './fault.ts';
+import type { FaultController, FaultPredicate } from './fault-controller.ts';
+import type { Fault, FaultKind, FaultOptions } from './fault.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [

@@ -1,4 +1,3 @@
-import type { RequestLogEntry } from '../request-log.ts';
 import type { ErrorId } from '../service/service-error.ts';
 
 /** What can go wrong with one request. */
@@ -28,21 +27,4 @@ export interface FaultOptions extends FaultRates {
   limiter?: { requests: number; windowMs: number };
   /** Length of a `slow` answer drawn by rate, real ms. Default 1000. */
   slowMs?: number;
-}
-
-export type FaultPredicate = (entry: RequestLogEntry) => boolean;
-
-export interface FaultController {
-  /** Replaces the given rates and the limiter; others stay. */
-  set(options: FaultOptions): void;
-  /** Ends all faults: rates, limiter, script and what `next` waits for. Counters stay. */
-  clear(): void;
-  /** One entry a request, in order, before any rate; null is a request without a fault. */
-  script(faults: readonly (Fault | null)[]): void;
-  /** The next `times` (default 1) requests that match get this fault. */
-  next(predicate: FaultPredicate, fault: Fault, times?: number): void;
-  /** How many of each kind were injected. */
-  readonly counts: Readonly<Record<FaultKind, number>>;
-  /** Refusals by the limiter; not part of `counts`. */
-  readonly limited: number;
 }

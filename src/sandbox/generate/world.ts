@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
-import type { SandboxSize } from '../options.ts';
+import type { SandboxSize } from './sandbox-size.ts';
 import { fieldOffices, lineOfBusinesses } from './vocabulary.ts';
 
 /** What every generator needs: one seed, one moment, one set of people and places. */

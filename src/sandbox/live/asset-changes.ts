@@ -3,7 +3,7 @@ import { equipmentTypes } from '../generate/equipment-types.ts';
 import { buildResource, buildVersion } from '../generate/resources.ts';
 import type { Equipment, Schedule } from '../records.ts';
 import { isListOfObjects } from '../store/status-rules.ts';
-import type { LiveContext } from './live-source.ts';
+import type { LiveContext } from './live-context.ts';
 
 export function changeEquipment(context: LiveContext): void {
   const { store, random, now } = context;

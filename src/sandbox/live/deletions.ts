@@ -1,4 +1,4 @@
-import type { LiveContext } from './live-source.ts';
+import type { LiveContext } from './live-context.ts';
 
 export function deleteSomething({ store, random }: LiveContext): void {
   const table = random.pick([

@@ -6,6 +6,7 @@ import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
 import { deleteSomething } from './deletions.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
+import type { LiveContext } from './live-context.ts';
 import { changeEmployee } from './people-changes.ts';
 
 export interface LiveOptions {
@@ -21,14 +22,6 @@ export interface Live {
   /** Goes on changing until `stop`, at the rate of the options. */
   start(): void;
   stop(): void;
-}
-
-/** What a change may use. `now` is the service's time in ms. */
-export interface LiveContext {
-  world: World;
-  store: SandboxStore;
-  random: Random;
-  now: number;
 }
 
 type Change = (context: LiveContext) => void;

@@ -3,7 +3,7 @@ import { buildEmployee, completionOf, trainings } from '../generate/employees.ts
 import { personName } from '../generate/person-names.ts';
 import type { Employee } from '../records.ts';
 import { employeeAt, isListOfObjects } from '../store/status-rules.ts';
-import type { LiveContext } from './live-source.ts';
+import type { LiveContext } from './live-context.ts';
 
 export function changeEmployee(context: LiveContext): void {
   const { store, random } = context;

@@ -1,0 +1,11 @@
+import type { World } from '../generate/world.ts';
+import type { Random } from '../random.ts';
+import type { SandboxStore } from '../store/sandbox-store.ts';
+
+/** What a change may use. `now` is the service's time in ms. */
+export interface LiveContext {
+  world: World;
+  store: SandboxStore;
+  random: Random;
+  now: number;
+}
