@@ -1,0 +1,209 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+import { createSandbox } from '../src/sandbox/index.ts';
+import { STREAMS } from '../src/streams/index.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SRC = join(ROOT, 'src');
+
+interface SourceFile {
+  /** From `src`, e.g. `api/client.ts`. */
+  readonly path: string;
+  readonly text: string;
+  /** Files of ours that it imports, from `src`. */
+  readonly imports: readonly string[];
+  /** Packages and Node modules that it imports. */
+  readonly packages: readonly string[];
+}
+
+function readSources(folder: string): SourceFile[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => {
+      const file = join(folder, name);
+      const text = readFileSync(file, 'utf8');
+      const specifiers = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+      return {
+        path: name.replaceAll('\\', '/'),
+        text,
+        imports: specifiers
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => relative(SRC, join(dirname(file), specifier)).replaceAll('\\', '/')),
+        packages: specifiers.filter((specifier) => !specifier.startsWith('.')),
+      };
+    });
+}
+
+const sources = readSources(SRC);
+/** `app.ts` for the files that lie in `src` itself. */
+const folderOf = (path: string): string => path.split('/')[0] ?? path;
+
+/** The table of docs/design.md. A folder may also import itself. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  shared: [],
+  config: ['shared', 'streams'],
+  api: ['shared'],
+  streams: ['shared'],
+  warehouse: ['shared', 'streams'],
+  sync: ['shared', 'api', 'streams', 'warehouse'],
+  scheduler: ['shared', 'streams', 'sync'],
+  ops: ['shared', 'config', 'api', 'streams', 'warehouse', 'sync'],
+  sandbox: ['shared'],
+  'version.ts': [],
+  'app.ts': ['version.ts', 'shared', 'config', 'api', 'streams', 'warehouse', 'sync', 'scheduler', 'ops'],
+  cli: [
+    'app.ts',
+    'version.ts',
+    'shared',
+    'config',
+    'api',
+    'streams',
+    'warehouse',
+    'sync',
+    'scheduler',
+    'ops',
+    'sandbox',
+  ],
+  'main.ts': ['cli'],
+};
+
+/** A way from a file back to itself; null when there is none. */
+function findCycle(files: readonly SourceFile[]): string[] | null {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const visit = (path: string, way: readonly string[]): string[] | null => {
+    const at = way.indexOf(path);
+    if (at >= 0) return [...way.slice(at), path];
+    if (done.has(path)) return null;
+    for (const next of byPath.get(path)?.imports ?? []) {
+      const cycle = visit(next, [...way, path]);
+      if (cycle !== null) return cycle;
+    }
+    done.add(path);
+    return null;
+  };
+  for (const { path } of files) {
+    const cycle = visit(path, []);
+    if (cycle !== null) return cycle;
+  }
+  return null;
+}
+
+describe('imports', () => {
+  it('every folder is in the table of directions', () => {
+    expect([...new Set(sources.map(({ path }) => folderOf(path)))].sort()).toEqual(
+      Object.keys(MAY_IMPORT).sort(),
+    );
+  });
+
+  it.each(Object.entries(MAY_IMPORT))('%s imports nothing from above', (folder, allowed) => {
+    const wrong = sources
+      .filter(({ path }) => folderOf(path) === folder)
+      .flatMap(({ path, imports }) => imports.map((imported) => [path, imported] as const))
+      .filter(([, imported]) => ![folder, ...allowed].includes(folderOf(imported)));
+    expect(wrong).toEqual([]);
+  });
+
+  it('lead to files that are there, by their full name', () => {
+    const paths = new Set(sources.map(({ path }) => path));
+    const missing = sources.flatMap(({ path, imports }) =>
+      imports.filter((imported) => !paths.has(imported)).map((imported) => [path, imported]),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('never go in a circle', () => {
+    expect(findCycle(sources)).toBeNull();
+  });
+
+  it('a circle would be found', () => {
+    const file = (path: string, ...imports: string[]) => ({ path, imports, text: '', packages: [] });
+    expect(findCycle([file('a', 'b'), file('b', 'c', 'd'), file('c'), file('d', 'b')])).toEqual([
+      'b',
+      'd',
+      'b',
+    ]);
+  });
+
+  it('the sandbox knows nothing of ours but the names of durations', () => {
+    const imported = sources
+      .filter(({ path }) => folderOf(path) === 'sandbox')
+      .flatMap(({ imports }) => imports.filter((path) => folderOf(path) !== 'sandbox'));
+    expect([...new Set(imported)].filter((path) => path !== 'shared/time.ts')).toEqual([]);
+  });
+
+  it('one file knows postgres.js', () => {
+    const users = sources.filter(({ packages }) => packages.includes('postgres')).map(({ path }) => path);
+    expect(users).toEqual(['warehouse/connection.ts']);
+  });
+
+  it('HTTP to the service is in api alone', () => {
+    const users = sources
+      .filter(({ packages }) => packages.includes('undici'))
+      .map(({ path }) => folderOf(path));
+    expect([...new Set(users)]).toEqual(['api']);
+  });
+});
+
+describe('files', () => {
+  it('read the environment of the process at its entry only', () => {
+    expect(sources.filter(({ text }) => /process\.env\b/.test(text)).map(({ path }) => path)).toEqual([
+      'main.ts',
+    ]);
+  });
+
+  it('stay below 300 lines', () => {
+    const long = sources.filter(({ text }) => text.split('\n').length > 300).map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+
+  it('have names in kebab-case', () => {
+    const odd = sources.filter(
+      ({ path }) => !/^([a-z0-9]+(-[a-z0-9]+)*\/)*[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(path),
+    );
+    expect(odd.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('export by name', () => {
+    expect(sources.filter(({ text }) => /^export default\b/m.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('print through the terminal or the log', () => {
+    expect(sources.filter(({ text }) => /\bconsole\./.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('decide by an error’s recovery or code, never by its text', () => {
+    const wrong = sources.filter(({ text }) => /\.message\.(includes|startsWith|match)\(/.test(text));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('every stream', () => {
+  it.each(STREAMS)('$name is offered by the sandbox', async ({ method }) => {
+    const sandbox = await createSandbox({
+      size: { followups: 1, employees: 1, equipment: 1, resources: 1, users: 1 },
+    });
+    try {
+      const response = await fetch(`${sandbox.url}/v1/${method}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token: sandbox.token }),
+      });
+      const answer = (await response.json()) as { ok: boolean; error?: string };
+      expect(answer.error).not.toBe('api_method_not_found');
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it('is put through the battery', () => {
+    const battery = readFileSync(join(ROOT, 'test/contract/streams-battery.test.ts'), 'utf8');
+    const specimens = readFileSync(join(ROOT, 'test/support/specimens.ts'), 'utf8');
+    const goesByRegistry = /\bSTREAMS\b|\bSTREAM_NAMES\b/.test(battery);
+    const unnamed = STREAMS.filter(({ name }) => !`${battery}${specimens}`.includes(name));
+    expect(goesByRegistry ? [] : unnamed.map(({ name }) => name)).toEqual([]);
+  });
+});
