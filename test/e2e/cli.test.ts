@@ -1,0 +1,370 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/cli/program.ts';
+import { createTerminal } from '../../src/cli/terminal.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { parseLog } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+
+const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
+const VERBS = buildProgram(CONTEXT, () => undefined).commands.map((command) => command.name());
+
+let stage: CliStage;
+
+beforeAll(async () => {
+  stage = await createCliStage();
+});
+
+afterAll(async () => {
+  await stage.close();
+});
+
+beforeEach(() => {
+  stage.sandbox.requests.length = 0;
+});
+
+interface JsonRuns {
+  runs: { stream: string; outcome: string; records_read: number; inserted: number; unchanged: number }[];
+}
+
+describe('usage', () => {
+  it.each(VERBS)('%s --help says what it does and how to call it', async (verb) => {
+    const { code, stdout, stderr } = await stage.cli.run([verb, '--help']);
+    expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
+    expect(stdout).toContain('-h, --help');
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+
+  it('lists every verb, the exit codes and the demo in --help', async () => {
+    const { code, stdout } = await stage.cli.run(['--help']);
+    for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
+    expect(stdout).toContain('Exit codes:');
+    expect(stdout).toContain('safety-sync demo');
+    expect(code).toBe(0);
+  });
+
+  it('answers --version with the version of package.json', async () => {
+    const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
+    expect(await stage.cli.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  it.each([
+    { why: 'an unknown verb', args: ['synk'], says: 'Did you mean sync?' },
+    { why: 'an unknown option', args: ['sync', '--nope'], says: "unknown option '--nope'" },
+    {
+      why: 'an unknown stream',
+      args: ['sync', 'people'],
+      says: 'no stream is named people; the streams are',
+    },
+    {
+      why: 'an unknown stream of runs',
+      args: ['runs', '--stream', 'people'],
+      says: 'no stream is named people',
+    },
+    { why: 'a limit that is no number', args: ['runs', '--limit', 'ten'], says: '--limit: expected a whole' },
+    {
+      why: 'a rate without its window',
+      args: ['sandbox', '--rate-limit', '5'],
+      says: 'such as 100/60, got 5',
+    },
+    { why: 'nothing at all', args: [], says: 'Usage: safety-sync' },
+  ])('refuses $why with exit code 2 and asks nothing', async ({ args, says }) => {
+    const { code, stdout, stderr } = await stage.cli.run(args, stage.env);
+    expect(stderr).toContain(says);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+});
+
+describe('configuration', () => {
+  it('names all bad values at once and tries nothing', async () => {
+    const { code, stdout, stderr } = await stage.cli.run(['sync'], {
+      ...stage.env,
+      SAFETY_TOKEN: 'two words',
+      API_CONCURRENCY: '0',
+      SYNC_CRON_USERS: 'sometimes',
+      MAX_DELETE_RATIO: '2',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'mysql://root:hidden-password@host/db',
+      SAFETY_ACCOUNT: '',
+    });
+    expect(stderr).toBe(`configuration_invalid: the configuration is not usable:
+  - SAFETY_TOKEN: expected an API token: one line, no spaces, got something else (not shown)
+  - DATABASE_URL: expected postgres://user:password@host:port/database, got something else (not shown)
+  - SYNC_CRON_USERS: expected a cron expression of 5 or 6 fields, or off, got "sometimes"
+  - API_CONCURRENCY: expected a whole number from 1 to 100, got "0"
+  - MAX_DELETE_RATIO: expected a number from 0 to 1, got "2"
+  - LOG_LEVEL: expected trace, debug, info, warn, error, fatal or silent, got "loud"
+Correct the named variables; nothing was tried.
+`);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+
+  it('says what is missing when nothing is set', async () => {
+    const { code, stderr } = await stage.cli.run(['start']);
+    expect(stderr).toContain('SAFETY_BASE_URL is not set');
+    expect(stderr).toContain('SAFETY_TOKEN is not set');
+    expect(code).toBe(2);
+  });
+
+  it('does not send a token over plain http:// to another machine', async () => {
+    const { code, stderr } = await stage.cli.run(['sync'], {
+      ...stage.env,
+      SAFETY_BASE_URL: 'http://service.example.com',
+    });
+    expect(stderr).toContain('would send the token in the clear');
+    expect(code).toBe(2);
+  });
+
+  it('needs a database of its own in the container image', async () => {
+    const { code, stderr } = await stage.cli.run(['status'], { SAFETY_SYNC_CONTAINER: '1' });
+    expect(stderr).toContain('DATABASE_URL is not set: in the container image');
+    expect(code).toBe(2);
+  });
+
+  it('reads values from files, also with a line break at their end', async () => {
+    const tokenFile = join(stage.cli.directory, 'token');
+    const databaseFile = join(stage.cli.directory, 'database');
+    await writeFile(tokenFile, `${stage.sandbox.token}\n`);
+    await writeFile(databaseFile, `${stage.databaseUrl}\n`);
+    const env = {
+      ...stage.env,
+      SAFETY_TOKEN: undefined,
+      SAFETY_TOKEN_FILE: tokenFile,
+      DATABASE_URL: undefined,
+      DATABASE_URL_FILE: databaseFile,
+    };
+    const { code, stdout } = await stage.cli.run(['check', '--json'], env);
+    const { checks } = JSON.parse(stdout) as { checks: { what: string; result: string }[] };
+    expect(checks.filter(({ result }) => result !== 'ok')).toEqual([]);
+    expect(checks.map(({ what }) => what)).toContain('service: followups.list');
+    expect(code).toBe(0);
+  });
+
+  it('names a file that cannot be read, and a variable that is set twice', async () => {
+    const { code, stderr } = await stage.cli.run(['sync'], {
+      ...stage.env,
+      SAFETY_TOKEN_FILE: '/nowhere/token',
+      SAFETY_BASE_URL: undefined,
+      SAFETY_BASE_URL_FILE: '/nowhere/url',
+    });
+    expect(stderr).toContain('SAFETY_TOKEN and SAFETY_TOKEN_FILE are both set: keep one of them');
+    expect(stderr).toContain('SAFETY_BASE_URL_FILE: cannot read /nowhere/url (ENOENT)');
+    expect(code).toBe(2);
+  });
+});
+
+describe('an empty warehouse', () => {
+  it('has a status for every stream: never synced', async () => {
+    const { code, stdout } = await stage.cli.run(['status'], stage.env);
+    for (const stream of STREAM_NAMES)
+      expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
+    expect(code).toBe(0);
+  });
+
+  it('has the same as JSON', async () => {
+    const { code, stdout } = await stage.cli.run(['status', '--json'], stage.env);
+    const { streams } = JSON.parse(stdout) as { streams: Record<string, unknown>[] };
+    expect(streams.map(({ stream }) => stream)).toEqual(STREAM_NAMES);
+    expect(streams[1]).toEqual({
+      stream: 'followups',
+      freshness: 'never',
+      last_success_at: null,
+      watermark: null,
+      calculated_at: null,
+      live_rows: 0,
+      deleted_rows: 0,
+      open_data_issues: 0,
+      last_run: null,
+    });
+    expect(code).toBe(0);
+  });
+
+  it('has no runs and no data issues, and says how to start', async () => {
+    expect(await stage.cli.run(['runs'], stage.env)).toMatchObject({
+      code: 0,
+      stdout: 'No run yet. Start one with: safety-sync sync\n',
+    });
+    expect(await stage.cli.run(['runs', '--json'], stage.env)).toMatchObject({
+      code: 0,
+      stdout: '{"runs":[]}\n',
+    });
+    expect(await stage.cli.run(['data-issues'], stage.env)).toMatchObject({
+      code: 0,
+      stdout: 'No open data issues.\n',
+    });
+    expect(await stage.cli.run(['data-issues', '--json'], stage.env)).toMatchObject({
+      code: 0,
+      stdout: '{"data_issues":[]}\n',
+    });
+  });
+});
+
+describe('a sync', () => {
+  it('fills the warehouse; stdout is JSON alone, the log is on stderr', async () => {
+    stage.sandbox.store.followups.put({ id: 'bad-time', created_on: 'yesterday', updated_on: 5 });
+    const { code, stdout, stderr } = await stage.cli.run(['sync', '--json'], stage.env);
+    const { runs } = JSON.parse(stdout) as JsonRuns;
+    expect(runs.map(({ stream, outcome }) => [stream, outcome])).toEqual(
+      STREAM_NAMES.map((stream) => [stream, 'succeeded']),
+    );
+    expect(runs[1]).toMatchObject({ records_read: 131, inserted: 131 });
+    expect(parseLog(stderr).map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining([expect.stringContaining('followups: succeeded, 131 read, 131 inserted')]),
+    );
+    expect(code).toBe(0);
+  });
+
+  it('a second one changes nothing, and a table says so', async () => {
+    const { code, stdout } = await stage.cli.run(['sync', 'resources', 'equipments'], stage.env);
+    expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
+    expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
+    expect(stdout).not.toContain('followups');
+    expect(code).toBe(0);
+  });
+
+  it('has nothing to do while the training calculation is young, which is success; --force asks', async () => {
+    const lazy = await stage.cli.run(['sync', 'training-employee-status'], stage.env);
+    expect(lazy.stdout).toContain(
+      'training-employee-status: the service recalculates at most every 15 minutes',
+    );
+    expect(lazy.code).toBe(0);
+    expect(stage.sandbox.requests).toEqual([]);
+    const forced = await stage.cli.run(['sync', 'training-employee-status', '--force'], stage.env);
+    expect(forced.stdout).toContain('training-employee-status: the calculation has not changed');
+    expect(forced.code).toBe(0);
+  });
+
+  it('one stream that fails is exit code 1; the others are done', async () => {
+    const isResources = (entry: { method: string }) => entry.method === 'resources.list';
+    stage.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
+    const { code, stdout } = await stage.cli.run(['sync', 'resources', 'equipments'], stage.env);
+    expect(stdout).toMatch(/^resources +failed/m);
+    expect(stdout).toMatch(/^equipments +succeeded/m);
+    expect(stdout).toMatch(
+      /^parameter_unexpected: The service refuses a parameter .*\n {2}resources: .*\[request \w+\]$/m,
+    );
+    expect(code).toBe(1);
+  });
+
+  it('refused credentials are exit code 3 after one request a stream', async () => {
+    const { code, stdout } = await stage.cli.run(['sync'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    expect(
+      stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
+    ).toHaveLength(1);
+    expect(code).toBe(3);
+    const asked = stage.sandbox.requests.map(({ method }) => method).sort();
+    expect(asked).toEqual(['equipments.list', 'followups.list', 'resources.list']);
+  });
+
+  it('a warehouse that is down is exit code 1, in words', async () => {
+    const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:secret-password@127.0.0.1:1/nothing' };
+    const { code, stdout, stderr } = await stage.cli.run(['sync'], env);
+    expect(stderr).toMatch(
+      /^database_unreachable: .*ECONNREFUSED.*\nCheck DATABASE_URL and that PostgreSQL is up/,
+    );
+    expect(stderr).not.toContain('secret-password');
+    expect(stdout).toBe('');
+    expect(code).toBe(1);
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+
+  it('a service that is down is exit code 1 when its attempts are used up', async () => {
+    const env = { ...stage.env, SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
+    const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources', '--json'], env);
+    expect(JSON.parse(stdout)).toMatchObject({
+      runs: [
+        { stream: 'resources', outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 },
+      ],
+    });
+    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('asking again in'))).toHaveLength(2);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a filled warehouse', () => {
+  it('tells per stream what it holds and what failed last', async () => {
+    const { code, stdout } = await stage.cli.run(['status'], stage.env);
+    expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
+    expect(stdout).toContain('token_invalid: The service does not know this token');
+    expect(code).toBe(0);
+  });
+
+  it('tells its runs, newest first, as many as asked for', async () => {
+    const { code, stdout } = await stage.cli.run(
+      ['runs', '--json', '--limit', '3', '--stream', 'resources'],
+      stage.env,
+    );
+    const { runs } = JSON.parse(stdout) as {
+      runs: { run_id: number; stream: string; error_code: string | null }[];
+    };
+    expect(runs.map(({ stream, error_code: error }) => [stream, error])).toEqual([
+      ['resources', 'network_error'],
+      ['resources', 'token_invalid'],
+      ['resources', 'parameter_unexpected'],
+    ]);
+    expect(code).toBe(0);
+    const table = await stage.cli.run(['runs', '--limit', '2'], stage.env);
+    expect(table.stdout.trimEnd().split('\n')).toHaveLength(3);
+    expect(table.code).toBe(0);
+  });
+
+  it('tells what could not be taken as it came, and that it has come right', async () => {
+    const open = await stage.cli.run(['data-issues'], stage.env);
+    expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
+    expect(open.stdout).toContain('They close by themselves when the records come right.');
+    const { data_issues: issues } = JSON.parse(
+      (await stage.cli.run(['data-issues', '--json'], stage.env)).stdout,
+    ) as { data_issues: { record_id: string; value: unknown }[] };
+    expect(issues.find(({ record_id: id }) => id === 'bad-time')).toMatchObject({ value: 'yesterday' });
+
+    stage.sandbox.store.followups.update('bad-time', {
+      created_on: Date.now() - 1000,
+      updated_on: Date.now(),
+    });
+    await stage.cli.run(['sync', 'followups'], stage.env);
+    expect((await stage.cli.run(['data-issues'], stage.env)).stdout).toBe('No open data issues.\n');
+    const all = await stage.cli.run(['data-issues', '--all'], stage.env);
+    expect(all.stdout).toMatch(/^followups +field_nulled \(resolved\) +created_on/m);
+    expect(all.code).toBe(0);
+  });
+
+  it('colours nothing that is not a terminal', async () => {
+    const { stdout, stderr } = await stage.cli.run(['status'], { ...stage.env, FORCE_COLOR: undefined });
+    expect(`${stdout}${stderr}`).not.toContain('\u001b');
+  });
+});
+
+describe('check', () => {
+  it('finds a refused token and says what to do', async () => {
+    const { code, stdout } = await stage.cli.run(['check'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
+    expect(stdout).toContain('replace SAFETY_TOKEN');
+    expect(stage.sandbox.requests).toHaveLength(1);
+    expect(code).toBe(3);
+  });
+
+  it('looks at the service also when the warehouse is down', async () => {
+    const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
+    const { code, stdout } = await stage.cli.run(['check'], env);
+    expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
+    expect(stdout).toMatch(/^ok {4}service: followups\.list: answers, 131 records$/m);
+    expect(stdout).toMatch(/^1 of \d+ checks failed\.$/m);
+    expect(code).toBe(1);
+  });
+
+  it('says once that the service cannot be reached', async () => {
+    const { code, stdout } = await stage.cli.run(['check'], {
+      ...stage.env,
+      SAFETY_BASE_URL: 'http://127.0.0.1:1',
+    });
+    expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
+    expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no answer from http:\/\/127\.0\.0\.1:1 /m);
+    expect(code).toBe(1);
+  });
+});

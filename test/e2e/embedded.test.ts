@@ -1,0 +1,85 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CliEnvironment } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createGate } from '../support/gate.ts';
+
+let stage: CliStage;
+let env: CliEnvironment;
+
+beforeAll(async () => {
+  stage = await createCliStage();
+  env = { ...stage.env, DATABASE_URL: undefined };
+});
+
+afterAll(async () => {
+  await stage.close();
+});
+
+const isServing = () =>
+  existsSync(join(stage.cli.directory, '.data', 'postgres', 'cluster', 'data', 'postmaster.pid'));
+
+it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, and stops it afterwards', async () => {
+  const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources'], { ...env, LOG_LEVEL: 'warn' });
+  const dataDir = join(realpathSync(stage.cli.directory), '.data', 'postgres');
+  expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
+  expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
+  expect(code).toBe(0);
+  expect(isServing()).toBe(false);
+});
+
+it('two verbs share the server; the last one stops it; what was stored is there the next time', async () => {
+  const held = createGate();
+  const released = createGate();
+  stage.sandbox.hooks.beforeAnswer = async () => {
+    held.open();
+    await released.opened;
+  };
+  const sync = stage.cli.start(['sync', 'resources'], env);
+  await held.opened;
+  const status = await stage.cli.run(['status'], env);
+  expect(status.stderr).toContain('(already running)');
+  expect(status.stdout).toMatch(/^resources +fresh .* 25 +0 +0$/m);
+  expect(isServing()).toBe(true);
+  released.open();
+  expect((await sync.finished).code).toBe(0);
+  expect(isServing()).toBe(false);
+});
+
+it('the demo needs nothing at all, shows two syncs and a few answers, and leaves nothing running', async () => {
+  const { code, stdout, stderr } = await stage.cli.run(['demo']);
+  expect(stdout).toMatch(/^ {2}followups +succeeded +2,000 +2,000 /m);
+  expect(stdout.match(/^ {2}training-employee-status +succeeded /gm)).toHaveLength(2);
+  expect(stdout).toContain('Who has the most overdue follow-ups?');
+  expect(stdout).toContain('How is the workforce trained?');
+  expect(stdout).toMatch(/^Done in /m);
+  expect(stdout).not.toMatch(/[ \t]$/m);
+  expect(stderr).toBe('');
+  expect(code).toBe(0);
+  expect(isServing()).toBe(false);
+});
+
+it('Ctrl-C ends the demo where it is', async () => {
+  const demo = stage.cli.start(['demo']);
+  await demo.untilStdout(/^safety-sync demo/);
+  demo.kill('SIGINT');
+  const { code, stdout, stderr } = await demo.finished;
+  expect(stderr).toBe(
+    'interrupted: the demo was stopped\nThe run was stopped by a signal; run again when it suits.\n',
+  );
+  expect(stdout).not.toContain('What the warehouse can tell');
+  expect(code).toBe(1);
+  expect(isServing()).toBe(false);
+});
+
+it('demo --serve keeps worker, sandbox and database running until a signal', async () => {
+  const demo = stage.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
+  const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
+  expect((await fetch(url)).status).toBe(200);
+  expect(demo.stdout).toMatch(/psql 'postgres:\/\/safety_sync:[0-9a-f]+@127\.0\.0\.1:\d+\/safety_sync_demo'/);
+  expect(isServing()).toBe(true);
+  demo.kill('SIGTERM');
+  expect((await demo.finished).code).toBe(0);
+  expect(isServing()).toBe(false);
+});

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+
+let stage: CliStage;
+
+beforeAll(async () => {
+  stage = await createCliStage({ isEmpty: true });
+});
+
+afterAll(async () => {
+  await stage.close();
+});
+
+it('a verb that only reads says what a new database lacks', async () => {
+  const { code, stdout, stderr } = await stage.cli.run(['status'], stage.env);
+  expect(stderr).toMatch(/^database_not_migrated: .*\nRun: safety-sync migrate\n$/);
+  expect(stdout).toBe('');
+  expect(code).toBe(1);
+});
+
+it('check finds a new database in order, because a sync migrates it', async () => {
+  const { code, stdout } = await stage.cli.run(['check'], stage.env);
+  expect(stdout).toMatch(/^ok {4}migrations: \d+ of \d+ are missing; sync and start apply them$/m);
+  expect(code).toBe(0);
+});
+
+it('three processes that migrate at once all succeed, and one of them has done it', async () => {
+  const outcomes = await Promise.all([1, 2, 3].map(() => stage.cli.run(['migrate'], stage.env)));
+  expect(outcomes.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+    [0, ''],
+  ]);
+  const applied = outcomes.filter(({ stdout }) => /^Applied \d+ migrations?; /.test(stdout));
+  expect(applied).toHaveLength(1);
+});
+
+it('a second time there is nothing to do', async () => {
+  const { code, stdout } = await stage.cli.run(['migrate'], stage.env);
+  expect(stdout).toMatch(/^The warehouse is up to date \(\d+ migrations?\)\.\n$/);
+  expect(code).toBe(0);
+});

@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+
+/** With what changes its looks in JSON and in URLs. */
+const CANARY = 'canary/7f3a+b"c\\9d&e=token';
+const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
+
+let stage: CliStage;
+let said = '';
+
+beforeAll(async () => {
+  stage = await createCliStage({ sandbox: { token: CANARY } });
+});
+
+afterAll(async () => {
+  await stage.close();
+});
+
+function hear(outcome: { stdout: string; stderr: string }): void {
+  said += `${outcome.stdout}\n${outcome.stderr}\n`;
+}
+
+/** Every column of every table, as text. */
+async function dumpWarehouse(): Promise<string> {
+  const tables = await stage.query<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_schema in ('safety', 'safety_sync')`,
+  );
+  const texts: string[] = [];
+  for (const { name } of tables) {
+    const [row] = await stage.query<{ text: string | null }>(
+      `select string_agg(t::text, ' ') as text from ${name} t`,
+    );
+    texts.push(row?.text ?? '');
+  }
+  return texts.join('\n');
+}
+
+it('the token is in no output and in no table, also when the service and a gateway say it back', async () => {
+  const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
+  hear(await stage.cli.run(['sync'], loud));
+  hear(await stage.cli.run(['check'], loud));
+
+  stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+    ...answer,
+    ok: false,
+    error: 'parameter_invalid',
+    description: `what does ${CANARY} or ${encodeURIComponent(CANARY)} mean`,
+  });
+  const refused = await stage.cli.run(['sync', '--force'], loud);
+  hear(refused);
+  expect(refused.code).toBe(1);
+  hear(await stage.cli.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
+  hear(await stage.cli.run(['check', '--json'], loud));
+
+  stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, ok: false, error: CANARY });
+  const unknown = await stage.cli.run(['sync', '--force'], loud);
+  hear(unknown);
+  expect(unknown.stdout).toContain('service_error_unknown');
+
+  stage.sandbox.hooks.rewriteAnswer = undefined;
+  stage.sandbox.faults.next(
+    () => true,
+    {
+      kind: 'nonJson',
+      httpStatus: 302,
+      headers: { location: `https://login.example.com/?t=${encodeURIComponent(CANARY)}` },
+      body: `<html>you sent ${JSON.stringify(CANARY)}</html>`,
+    },
+    100,
+  );
+  const gateway = await stage.cli.run(['sync', '--force'], loud);
+  hear(gateway);
+  expect(gateway.stdout).toContain('response_not_json');
+  stage.sandbox.faults.clear();
+
+  stage.sandbox.access.set('without-permission');
+  const forbidden = await stage.cli.run(['sync', '--force'], loud);
+  hear(forbidden);
+  expect(forbidden.code).toBe(3);
+  stage.sandbox.access.set('active');
+  for (const verb of ['status', 'runs', 'data-issues']) {
+    hear(await stage.cli.run([verb], loud));
+    hear(await stage.cli.run([verb, '--json'], loud));
+  }
+
+  expect(said.length).toBeGreaterThan(10_000);
+  for (const spelling of SPELLINGS) expect(said).not.toContain(spelling);
+  const dump = await dumpWarehouse();
+  expect(dump).toContain('parameter_invalid');
+  for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);
+});
+
+it('a token in the wrong variable, or of the wrong form, is not shown', async () => {
+  const { code, stderr } = await stage.cli.run(['sync'], { ...stage.env, SAFETY_ACCOUNT: CANARY });
+  expect(stderr).toContain('SAFETY_ACCOUNT: expected');
+  for (const spelling of SPELLINGS) expect(stderr).not.toContain(spelling);
+  expect(code).toBe(2);
+});
+
+it('neither token nor password is in the arguments, the title or the database session of a running process', async () => {
+  stage.sandbox.faults.next(() => true, { kind: 'hang' });
+  const running = stage.cli.start(['sync', 'resources'], stage.env);
+  await expect
+    .poll(() => stage.sandbox.requests.some(({ fault }) => fault === 'hang'), { timeout: 15_000 })
+    .toBe(true);
+  const password = new URL(stage.databaseUrl).password;
+  if (existsSync(`/proc/${running.pid}/cmdline`)) {
+    const title = await readFile(`/proc/${running.pid}/cmdline`, 'utf8');
+    expect(title).toContain('main.js');
+    expect(title).not.toContain('canary');
+    if (password !== '') expect(title).not.toContain(password);
+  }
+  const sessions = await stage.query<{ name: string; query: string }>(
+    `select application_name as name, query from pg_stat_activity where datname = current_database()`,
+  );
+  expect(sessions.map(({ name }) => name)).toContain('safety-sync resources');
+  expect(JSON.stringify(sessions)).not.toContain('canary');
+  running.kill('SIGINT');
+  await running.finished;
+});

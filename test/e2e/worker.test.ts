@@ -1,0 +1,199 @@
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openConnection } from '../../src/warehouse/connection.ts';
+import type { RunRow } from '../../src/warehouse/runs.ts';
+import { parseLog, type RunningCli } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createGate } from '../support/gate.ts';
+
+const EVERY_SECOND = '* * * * * *';
+
+let stage: CliStage;
+
+beforeEach(async () => {
+  stage = await createCliStage();
+});
+
+afterEach(async () => {
+  await stage.close();
+});
+
+async function readRuns(): Promise<Pick<RunRow, 'stream' | 'status' | 'trigger' | 'error_code' | 'note'>[]> {
+  return await stage.query(
+    'select stream, status, trigger, error_code, note from safety_sync.runs order by run_id',
+  );
+}
+
+/** Resolves when the service has taken a request that it does not answer before `release`. */
+function holdFirstAnswer(): { held: Promise<void>; release: () => void } {
+  const held = createGate();
+  const released = createGate();
+  stage.sandbox.hooks.beforeAnswer = async () => {
+    stage.sandbox.hooks.beforeAnswer = undefined;
+    held.open();
+    await released.opened;
+  };
+  return { held: held.opened, release: () => released.open() };
+}
+
+async function healthUrl(worker: RunningCli): Promise<string> {
+  const [, url = ''] = await worker.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
+  return url;
+}
+
+describe('start', () => {
+  it('syncs on schedule, is healthy, and a SIGTERM ends it with exit code 0 and no run left open', async () => {
+    const worker = stage.cli.start(['start'], { ...stage.env, SYNC_CRON: EVERY_SECOND });
+    const answer = await fetch(await healthUrl(worker));
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ status: 'ok' });
+    await worker.untilStderr(/users: succeeded/);
+    // A second firing has found what the first one stored.
+    await worker.untilStderr(/resources: succeeded, 25 read in/);
+    worker.kill('SIGTERM');
+    const { code, stdout, stderr } = await worker.finished;
+    expect(code).toBe(0);
+    expect(stdout).toBe('');
+    expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
+    const runs = await readRuns();
+    expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+    expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
+  });
+
+  it('a SIGINT in the middle of a request closes its run as interrupted', async () => {
+    stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' }, 10);
+    const worker = stage.cli.start(['start'], {
+      ...stage.env,
+      SYNC_CRON: 'off',
+      SYNC_CRON_RESOURCES: EVERY_SECOND,
+    });
+    await worker.untilStderr(/resources: still running, this firing of the schedule is skipped/);
+    worker.kill('SIGINT');
+    expect(await worker.finished).toMatchObject({ code: 0, signal: null });
+    expect(await readRuns()).toEqual([
+      { stream: 'resources', status: 'failed', trigger: 'schedule', error_code: 'interrupted', note: null },
+    ]);
+  });
+
+  it('skips a stream that somebody else is syncing', async () => {
+    const { held, release } = holdFirstAnswer();
+    const manual = stage.cli.start(['sync', 'resources'], stage.env);
+    await held;
+    const worker = stage.cli.start(['start'], {
+      ...stage.env,
+      SYNC_CRON: 'off',
+      SYNC_CRON_RESOURCES: EVERY_SECOND,
+    });
+    await worker.untilStderr(/resources: skipped, another run of this stream is under way/);
+    release();
+    expect((await manual.finished).code).toBe(0);
+    worker.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+  });
+
+  it('says which variables to set when its port is taken', async () => {
+    const { port } = new URL(stage.sandbox.url);
+    const { code, stderr } = await stage.cli.run(['start'], { ...stage.env, HTTP_PORT: port });
+    expect(stderr).toMatch(
+      /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
+    );
+    expect(code).toBe(2);
+  });
+});
+
+describe('sync', () => {
+  it('a SIGINT while the service hangs closes the run as interrupted; the next sync does it all', async () => {
+    stage.sandbox.faults.next(() => true, { kind: 'hang' });
+    const running = stage.cli.start(['sync', 'followups'], stage.env);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 15_000 }).toBe(1);
+    running.kill('SIGINT');
+    const { code, stdout } = await running.finished;
+    expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
+    expect(code).toBe(1);
+    expect(await readRuns()).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+    const next = await stage.cli.run(['sync', 'followups'], stage.env);
+    expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
+  });
+
+  it('a second one waits for the first, says for which run, and then finds nothing to do', async () => {
+    const { held, release } = holdFirstAnswer();
+    const first = stage.cli.start(['sync', 'resources'], stage.env);
+    await held;
+    const second = stage.cli.start(['sync', 'resources'], stage.env);
+    await second.untilStderr(
+      /resources: waiting for run \d+ \(sync, .* pid \d+\) to finish with this stream/,
+    );
+    release();
+    expect((await first.finished).stdout).toMatch(/^resources +succeeded +25 +25 /m);
+    const { code, stdout } = await second.finished;
+    expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 /m);
+    expect(code).toBe(0);
+  });
+
+  it('a second signal ends it at once; the next sync closes the run that was left open', async () => {
+    const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
+    const locked = createGate();
+    const unlock = createGate();
+    const { held, release } = holdFirstAnswer();
+    const running = stage.cli.start(['sync', 'resources'], stage.env);
+    await held;
+    // Nobody can write to the ledger of runs: so the first signal cannot be obeyed.
+    const holding = connection.db.transaction(async (tx) => {
+      await tx.execute(sql`lock table safety_sync.runs in access exclusive mode`);
+      locked.open();
+      await unlock.opened;
+    });
+    try {
+      await locked.opened;
+      running.kill('SIGINT');
+      await expect
+        .poll(
+          () =>
+            stage.query(`select from pg_locks where not granted and relation = 'safety_sync.runs'::regclass`),
+          { timeout: 15_000 },
+        )
+        .toHaveLength(1);
+      running.kill('SIGINT');
+      expect(await running.finished).toMatchObject({ code: 130 });
+    } finally {
+      release();
+      unlock.open();
+      await holding;
+      await connection.close();
+    }
+    expect(await readRuns()).toMatchObject([{ status: 'running' }]);
+    const next = await stage.cli.run(['sync', 'resources'], stage.env);
+    expect(next.stderr).toContain('resources: closed 1 run(s) of workers that had died');
+    expect(next.code).toBe(0);
+    expect(await readRuns()).toMatchObject([
+      { status: 'failed', error_code: 'worker_died' },
+      { status: 'succeeded', error_code: null },
+    ]);
+  });
+});
+
+describe('sandbox', () => {
+  it('prints the environment to use it and nothing else on stdout, serves, and ends on SIGINT', async () => {
+    const sandbox = stage.cli.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
+    await sandbox.untilStdout(/SAFETY_EQUIPMENT_TYPES=.*\n/);
+    const lines = sandbox.stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split('=')[0])).toEqual([
+      'SAFETY_BASE_URL',
+      'SAFETY_TOKEN',
+      'SAFETY_EQUIPMENT_TYPES',
+    ]);
+    const printed = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
+    const synced = await stage.cli.run(['sync', 'resources'], { ...stage.env, ...printed });
+    expect(synced.stdout).toMatch(/^resources +succeeded +7 +7 /m);
+    await sandbox.untilStderr(/POST resources\.list \{\} ok/);
+
+    const { port } = new URL(printed['SAFETY_BASE_URL'] ?? '');
+    const second = await stage.cli.run(['sandbox', '--port', port]);
+    expect(second.stderr).toMatch(/^usage_invalid: the sandbox cannot listen there: .*EADDRINUSE/);
+    expect(second.code).toBe(2);
+
+    sandbox.kill('SIGINT');
+    expect(await sandbox.finished).toMatchObject({ code: 0, signal: null });
+    expect(sandbox.stdout.trimEnd().split('\n')).toHaveLength(3);
+  });
+});

@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BINARY } from './built-cli.ts';
+
+export interface Finished {
+  /** null: ended by a signal. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCli {
+  readonly pid: number;
+  /** Everything printed so far. */
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves as soon as the output matches; rejects when the process ends or the deadline passes without. */
+  untilStdout(pattern: RegExp): Promise<RegExpExecArray>;
+  untilStderr(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  readonly finished: Promise<Finished>;
+}
+
+export type CliEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** The built program as processes of their own: an empty home, a working directory of its own, no inherited settings. */
+export interface Cli {
+  readonly directory: string;
+  start(args: readonly string[], env?: CliEnvironment): RunningCli;
+  /** Runs a command to its end. */
+  run(args: readonly string[], env?: CliEnvironment): Promise<Finished>;
+  /** Kills what still runs. */
+  close(): Promise<void>;
+}
+
+const DEADLINE_MS = 20_000;
+
+export async function createCli(): Promise<Cli> {
+  const directory = await mkdtemp(join(tmpdir(), 'safety-sync-e2e-'));
+  const running = new Set<ChildProcess>();
+  const start = (args: readonly string[], env: CliEnvironment = {}): RunningCli => {
+    const child = spawn(process.execPath, [BINARY, ...args], {
+      cwd: directory,
+      env: { PATH: process.env['PATH'], HOME: directory, LANG: 'C.UTF-8', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    return watch(child, args);
+  };
+  return {
+    directory,
+    start,
+    run: (args, env) => start(args, env).finished,
+    async close() {
+      await Promise.all(
+        [...running].map(async (child) => {
+          const closed = new Promise((resolve) => child.once('close', resolve));
+          child.kill('SIGKILL');
+          await closed;
+        }),
+      );
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function watch(child: ChildProcess, args: readonly string[]): RunningCli {
+  const output = { stdout: '', stderr: '' };
+  let hasEnded = false;
+  const listeners = new Set<() => void>();
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  const name = `safety-sync ${args.join(' ')}`;
+  const describe = () => `${name}\nstdout: ${output.stdout}\nstderr: ${output.stderr}`;
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream]?.setEncoding('utf8').on('data', (text: string) => {
+      output[stream] += text;
+      tell();
+    });
+  }
+  const closed = new Promise<Finished>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      hasEnded = true;
+      resolve({ code, signal, ...output });
+      tell();
+    });
+  });
+
+  /** A process that hangs fails its test with what it said, not with a bare time-out. */
+  async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`${what} did not happen in time: ${describe()}`)),
+        DEADLINE_MS,
+      );
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  const until = (stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> => {
+    let listener: (() => void) | undefined;
+    const matched = new Promise<RegExpExecArray>((resolve, reject) => {
+      listener = () => {
+        const match = pattern.exec(output[stream]);
+        if (match !== null) resolve(match);
+        else if (hasEnded) reject(new Error(`ended without ${String(pattern)} on ${stream}: ${describe()}`));
+      };
+      listeners.add(listener);
+      listener();
+    });
+    return withDeadline(matched, `${String(pattern)} on ${stream}`).finally(() => {
+      if (listener !== undefined) listeners.delete(listener);
+    });
+  };
+
+  let finished: Promise<Finished> | undefined;
+  return {
+    pid: child.pid ?? -1,
+    get stdout() {
+      return output.stdout;
+    },
+    get stderr() {
+      return output.stderr;
+    },
+    untilStdout: (pattern) => until('stdout', pattern),
+    untilStderr: (pattern) => until('stderr', pattern),
+    kill: (signal) => void child.kill(signal),
+    // The deadline runs from the first time that somebody waits for the end.
+    get finished() {
+      return (finished ??= withDeadline(closed, 'the end'));
+    },
+  };
+}
+
+/** Every line of a JSON log. */
+export function parseLog(stderr: string): Record<string, unknown>[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
