@@ -294,11 +294,12 @@ async function ask(sandbox: Sandbox, method: string, parameters: object): Promis
   return (await response.json()) as WireObject;
 }
 
-/** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing. */
+/** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing new. */
 async function askAll(
   sandbox: Sandbox,
   { method, list, parameters }: { method: string; list: string; parameters: object },
 ): Promise<WireObject[]> {
+  const pages = new Set<string>();
   const records: WireObject[] = [];
   for (let page = 1; ; page += 1) {
     const answer = await ask(sandbox, method, page === 1 ? parameters : { ...parameters, page });
@@ -307,9 +308,12 @@ async function askAll(
       throw new Error(`${method} answered ${JSON.stringify(answer)}`);
     }
     const found = (storable(answer[list]) as unknown[]).filter(isObject);
+    const text = JSON.stringify(found);
+    if (found.length === 0 || pages.has(text)) return records;
+    pages.add(text);
     records.push(...found);
     const lastPage = isObject(answer['paging']) ? Number(answer['paging']['last_page']) : undefined;
-    if (found.length === 0 || (lastPage !== undefined && page >= lastPage)) return records;
+    if (lastPage !== undefined && page >= lastPage) return records;
   }
 }
 

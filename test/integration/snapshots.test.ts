@@ -1,0 +1,277 @@
+/** Lists without paging: only a complete, successful answer deletes, and only what it covers (contract, 5.4 and 5.7). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/timed-worker.ts';
+import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 0, employees: 4, equipment: 120, resources: 60, users: 8 };
+const SNAPSHOTS = ['resources', 'equipments'] as const;
+type Snapshot = (typeof SNAPSHOTS)[number];
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(options: TimedWorkerOptions = {}, sandbox: SandboxOptions = {}): Promise<void> {
+  worker = await createTimedWorker({ ...options, sandbox: { size: SIZE, ...sandbox } });
+}
+const sync = async (stream: Snapshot, allowMassDelete = false) => {
+  const result = await worker.run(stream, { allowMassDelete });
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = (stream: Snapshot) =>
+  expectWarehouseEqualsSource(worker, {
+    tables:
+      stream === 'resources'
+        ? ['resources', 'resource_versions']
+        : ['equipment', 'equipment_schedules', 'equipment_metavalues'],
+  });
+const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
+function removeFirst(stream: Snapshot, count: number, type?: string): void {
+  const keys = [...records(stream)]
+    .filter(
+      ([, one]) => type === undefined || (one as { equipmentType_id?: string }).equipmentType_id === type,
+    )
+    .map(([key]) => key);
+  for (const key of keys.slice(0, count)) records(stream).delete(key);
+}
+async function expectRefused(stream: Snapshot, code: string): Promise<void> {
+  const before = await rowVersions(worker);
+  expect(await worker.run(stream)).toMatchObject({ outcome: 'failed', error: { code } });
+  expect(await rowVersions(worker)).toEqual(before);
+  expect((await runsOf(worker, stream))[0]).toMatchObject({ status: 'failed', error_code: code, deleted: 0 });
+}
+
+describe.each(SNAPSHOTS)('%s', (stream) => {
+  test('what is gone is marked deleted, its children stay with it, and it is undeleted when it comes back', async () => {
+    await start();
+    await sync(stream);
+    const [key, record] = [...records(stream)][5] ?? ['', {}];
+    records(stream).delete(key);
+    expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 1 });
+    await isEqual(stream);
+    expect((await sync(stream)).counts).toMatchObject({ updated: 0, deleted: 0 });
+    records(stream).put(record, key);
+    expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
+    await isEqual(stream);
+  });
+
+  test('exactly half may vanish, more is refused, and accepted when that is asked for', async () => {
+    await start();
+    await sync(stream);
+    removeFirst(stream, records(stream).size / 2);
+    expect((await sync(stream)).counts.deleted).toBe(stream === 'resources' ? 30 : 60);
+    removeFirst(stream, records(stream).size / 2 + 1);
+    await expectRefused(stream, 'delete_guard');
+    expect((await sync(stream, true)).counts.deleted).toBe(stream === 'resources' ? 16 : 31);
+    await isEqual(stream);
+  });
+
+  test('an empty answer is refused where 20 rows and more would go', async () => {
+    await start();
+    await sync(stream);
+    removeFirst(stream, 1000);
+    await expectRefused(stream, 'delete_guard');
+  });
+
+  test('an empty answer is taken where fewer than 20 rows go', async () => {
+    await start({}, { size: { ...SIZE, equipment: 19, resources: 19 } });
+    await sync(stream);
+    removeFirst(stream, 1000);
+    expect((await sync(stream)).counts).toMatchObject({ read: 0, deleted: 19 });
+    await isEqual(stream);
+  });
+
+  const paging = (reading: 'pages' | 'unreadable' | 'one-page') => ({
+    readings:
+      stream === 'resources'
+        ? { resourcesPaging: reading, unaskedPageSize: 13 }
+        : { equipmentsPaging: reading, unaskedPageSize: 13 },
+  });
+
+  test.each(['one-page', 'pages'] as const)(
+    'paging that nobody asked for (%s) is followed',
+    async (reading) => {
+      await start({}, paging(reading));
+      await sync(stream);
+      await isEqual(stream);
+      const before = await rowVersions(worker);
+      const { counts } = await sync(stream);
+      expect(await rowVersions(worker)).toEqual(before);
+      expect(counts).toMatchObject({ read: records(stream).size, unchanged: records(stream).size });
+      removeFirst(stream, 3);
+      expect((await sync(stream)).counts.deleted).toBe(3);
+      await isEqual(stream);
+    },
+  );
+
+  const unreadable: Record<string, () => void> = {
+    'of which further pages are refused': () => undefined,
+    'of which further pages are refused, without a total': () => {
+      worker.sandbox.hooks.rewriteAnswer = (_entry, answer) =>
+        answer['ok'] === true ? { ...answer, paging: { last_page: 5 } } : answer;
+    },
+    'of which every page is the first one': () => {
+      worker.sandbox.readings.unknownParameters = 'ignored';
+    },
+    'of which every page is the first one, without a total': () => {
+      worker.sandbox.readings.unknownParameters = 'ignored';
+      worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, paging: { last_page: 5 } });
+    },
+  };
+  test.each(Object.entries(unreadable))(
+    'paging %s: what came is stored, nothing is deleted, the run fails',
+    async (_name, spoil) => {
+      await start();
+      await sync(stream);
+      const [first] = records(stream).keys();
+      records(stream).update(first ?? '', { [SPECIMENS[stream].text.field]: 'changed' });
+      Object.assign(worker.sandbox.readings, paging('unreadable').readings);
+      spoil();
+      const result = await worker.run(stream);
+      expect(result).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'read_incomplete' },
+        counts: { updated: 1, deleted: 0 },
+      });
+      worker.sandbox.hooks.rewriteAnswer = undefined;
+      Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
+      expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+      await isEqual(stream);
+    },
+  );
+
+  test.each([
+    ['shrinks', (keys: string[]) => removeFirst(stream, keys.length >= 60 ? 9 : 0)],
+    ['grows', () => records(stream).put(SPECIMENS[stream].build('pushed'))],
+  ] as const)('a list that %s while its pages are read is read right', async (_name, change) => {
+    await start({}, paging('pages'));
+    await sync(stream);
+    let isDone = false;
+    worker.sandbox.hooks.beforeAnswer = ({ params }) => {
+      if (params['page'] !== 2 || isDone) return;
+      isDone = true;
+      change([...records(stream).keys()]);
+    };
+    await sync(stream);
+    expect(isDone).toBe(true);
+    await isEqual(stream);
+  });
+
+  test('an answer that is cut in the middle again and again deletes nothing', async () => {
+    await start({ retryAttempts: 2 });
+    await sync(stream);
+    for (const share of [0.2, 0.9, 0.999]) {
+      worker.sandbox.faults.next(() => true, { kind: 'cut', framing: 'chunked', share }, 12);
+      await expectRefused(stream, 'response_cut');
+      worker.sandbox.faults.clear();
+    }
+  });
+});
+
+describe('equipment types', () => {
+  const types = async () =>
+    await worker.query<{ type: string; live: number }>(
+      `select equipment_type_id as type, count(*) filter (where _deleted_at is null)::int as live
+       from safety.equipment group by 1 order by 1`,
+    );
+
+  test('one type that fails keeps its rows; the others are stored, their deletions too', async () => {
+    await start();
+    await sync('equipments');
+    removeFirst('equipments', 2, '21');
+    removeFirst('equipments', 3, '22');
+    removeFirst('equipments', 4, '24');
+    const [changed] = [...worker.sandbox.store.equipment].find(
+      ([, one]) => one.equipmentType_id === '24',
+    ) ?? [''];
+    worker.sandbox.store.equipment.update(changed, { notes: 'changed' });
+    worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
+      kind: 'error',
+      error: 'content_not_found',
+    });
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'content_not_found' },
+      counts: { inserted: 0, updated: 1, deleted: 6 },
+    });
+    expect((await runsOf(worker, 'equipments'))[0]).toMatchObject({
+      status: 'failed',
+      updated: 1,
+      deleted: 6,
+    });
+    expect(await types()).toEqual([
+      { type: '21', live: 28 },
+      { type: '22', live: 30 },
+      { type: '24', live: 26 },
+      { type: 'ext-23', live: 30 },
+    ]);
+    expect((await sync('equipments')).counts).toMatchObject({ deleted: 3 });
+    await isEqual('equipments');
+  });
+
+  test('a type of which more than half vanished is refused, although it is little of the whole', async () => {
+    await start();
+    await sync('equipments');
+    removeFirst('equipments', 16, '22');
+    await expectRefused('equipments', 'delete_guard');
+    expect((await sync('equipments', true)).counts.deleted).toBe(16);
+    await isEqual('equipments');
+  });
+
+  test('a type that is no longer asked for keeps its rows', async () => {
+    await start();
+    await sync('equipments');
+    const before = await types();
+    const fewer = { ...worker.settings, equipmentTypes: ['21', '24'] };
+    Object.assign(worker.settings, fewer);
+    removeFirst('equipments', 5, '22');
+    expect((await sync('equipments')).counts).toMatchObject({ read: 60, deleted: 0 });
+    expect(await types()).toEqual(before);
+  });
+
+  test('equipment that moves to another type moves its row', async () => {
+    await start();
+    await sync('equipments');
+    for (const [from, to] of [
+      ['21', '24'],
+      ['24', '22'],
+      ['ext-23', '21'],
+    ]) {
+      const [key] = [...worker.sandbox.store.equipment].find(([, one]) => one.equipmentType_id === from) ?? [
+        '',
+      ];
+      worker.sandbox.store.equipment.update(key, { equipmentType_id: to });
+      expect((await sync('equipments')).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
+      await isEqual('equipments');
+    }
+  });
+
+  test('without any configured type the run is skipped and asks nothing', async () => {
+    await start({ settings: { equipmentTypes: [] } });
+    worker.sandbox.requests.length = 0;
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({ outcome: 'skipped', requests: 0 });
+    expect(worker.sandbox.requests).toEqual([]);
+  });
+
+  test('equipment in service and out of service are both asked for, with empty metavalues', async () => {
+    await start();
+    await sync('equipments');
+    expect(worker.sandbox.requests.map(({ params }) => params)).toEqual(
+      worker.sandbox.equipmentTypes.map((equipmentType_id) => ({
+        equipmentType_id,
+        service_type: 'all',
+        include_null_metavalues: true,
+      })),
+    );
+  });
+});
