@@ -13,6 +13,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stop.abort(new Error(signal));
   });
 }
+// npx keeps signals for itself: when it is ended we would go on alone, unseen. Then its end is our signal.
+if (process.env['npm_command'] === 'exec') {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop.abort(new Error('npx ended'));
+  }, 1000).unref();
+}
 // `safety-sync runs | head` closes our stdout: no reason to complain.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);

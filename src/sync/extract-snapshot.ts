@@ -2,6 +2,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import type { Extract, ExtractContext, Extraction } from './extract.ts';
+import { identify } from './identify.ts';
 import { createPageTally, fetchPage, isRefusedPage } from './page-reader.ts';
 
 /** Reads of a list with unasked pages before it counts as not settling. */
@@ -71,13 +72,25 @@ async function readScope(context: ExtractContext, scope: Scope): Promise<string 
   return await readAnnouncedPages(context, scope);
 }
 
-async function readScopes(context: ExtractContext, scopes: readonly Scope[]) {
+/** The same context, but records with other keys are left out. */
+function takingOnly(context: ExtractContext, keys: ReadonlySet<string>): ExtractContext {
+  const { loader, stream } = context;
+  const isWanted = (record: unknown) => keys.has(identify(stream, record).key ?? '');
+  return {
+    ...context,
+    api: context.api,
+    loader: { ...loader, add: (records, about) => loader.add(records.filter(isWanted), about) },
+  };
+}
+
+/** `only`: take these records and leave the others, which were taken before. */
+async function readScopes(context: ExtractContext, scopes: readonly Scope[], only?: ReadonlySet<string>) {
   const covered: Scope[] = [];
   const failures: SafetySyncError[] = [];
   for (const scope of scopes) {
     const mark = await context.loader.mark();
     try {
-      const missing = await readScope(context, scope);
+      const missing = await readScope(only === undefined ? context : takingOnly(context, only), scope);
       if (missing === null) covered.push(scope);
       else failures.push(new SafetySyncError('read_incomplete', `${scope.label}: ${missing}`));
     } catch (error) {
@@ -140,6 +153,15 @@ export const extractEquipmentTypes: Extract = async (context): Promise<Extractio
   }));
   const { covered, failures } = await readScopes(context, scopes);
   const values = covered.map((scope) => scope.part);
+  if (
+    values.length > 1 &&
+    (await context.loader.countVanished({ column: 'equipment_type_id', values })) > 0
+  ) {
+    // What changed its type between two answers was in neither. It is in one of them now; what is gone is in none.
+    const again = await readScopes(context, covered);
+    failures.push(...again.failures);
+    values.splice(0, values.length, ...again.covered.map((scope) => scope.part));
+  }
   return {
     outcome: 'read',
     covered: values.length === 0 ? null : { column: 'equipment_type_id', values },

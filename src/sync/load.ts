@@ -39,6 +39,8 @@ export interface Loader {
   mark(): Promise<Mark>;
   /** Forgets everything that was added after the mark. */
   rewind(mark: Mark): Promise<void>;
+  /** Keys of the live rows of the scope that were not among what was added. */
+  findVanished(scope: SnapshotScope): Promise<Set<string>>;
   /** Merges everything that was added, in one transaction. */
   commit(options: CommitOptions): Promise<RecordCounts>;
 }
@@ -175,6 +177,10 @@ export function createLoader(options: LoaderOptions): Loader {
       await working;
       if (nextOrd !== mark.ord) await staging.discardFrom(mark.ord);
       Object.assign(counts, mark.counts);
+    },
+    async findVanished(scope) {
+      await settle();
+      return await staging.findVanished(scope);
     },
     async commit({ covered, finish }) {
       await settle();

@@ -150,6 +150,12 @@ export function countVanished(parent: TableShape, scope: SnapshotScope, accountI
     where ${inScope(scope, accountId)} group by 1 order by 1`;
 }
 
+/** The keys of the covered live rows that the snapshot did not show. */
+export function readVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
+  return sql`select t.${name(parent.key[0] ?? '')} as key from ${target(parent)} t
+    where ${inScope(scope, accountId)} and ${notSeen(parent)}`;
+}
+
 /** Marks what a complete snapshot did not show. Returns the keys. */
 export function markVanished(
   parent: TableShape,

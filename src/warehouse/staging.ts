@@ -6,7 +6,14 @@ import { type RawJson, toArrayLiteral, toChunks } from './copy-text.ts';
 import { isDataError } from './database-error.ts';
 import type { StagedIssue } from './issue-sql.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import { CHILD_STAGE_COLUMNS, createStage, PARENT_STAGE_COLUMNS, stage } from './merge-sql.ts';
+import {
+  CHILD_STAGE_COLUMNS,
+  createStage,
+  PARENT_STAGE_COLUMNS,
+  readVanished,
+  type SnapshotScope,
+  stage,
+} from './merge-sql.ts';
 import type { StreamSession } from './stream-session.ts';
 import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts';
 
@@ -52,6 +59,8 @@ export interface Staging {
   discardFrom(ord: number): Promise<void>;
   /** Empties the tables, as part of the transaction that merged them. */
   clear(tx: Transaction): Promise<void>;
+  /** Keys of the live rows of the scope that were not noted as seen. */
+  findVanished(scope: SnapshotScope): Promise<Set<string>>;
   /** Staged records that the source had changed up to this time, ms. */
   countUpTo(tx: Transaction, ms: number): Promise<number>;
 }
@@ -155,6 +164,13 @@ export function createStaging(session: StreamSession, options: StagingOptions): 
       copyRows('stage_issues', ISSUE_STAGE_COLUMNS, issues as readonly (StagedIssue & Row)[]),
     async discardFrom(ord) {
       await forget(ord, Number.MAX_SAFE_INTEGER, [...rowTables, 'stage_seen', 'stage_issues']);
+    },
+    async countVanished(scope) {
+      await connection.db.execute(sql`analyze pg_temp.stage_seen`);
+      const parts = await connection.db.execute<{ vanished: number }>(
+        countVanished(parent, scope, accountId),
+      );
+      return parts.reduce((sum, { vanished }) => sum + vanished, 0);
     },
     async countUpTo(tx, ms) {
       const version = shape.stream.versionColumn;
