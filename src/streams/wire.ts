@@ -95,7 +95,8 @@ export const bigint: Field<string> = scalar(
   'a whole number',
   z
     .union([z.int().transform(String), z.string().regex(DIGITS)])
-    .refine((value) => BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
+    // zod goes on to this check where the pattern before it has failed: BigInt would throw.
+    .refine((value) => DIGITS.test(value) && BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
     .transform((value) => BigInt(value).toString()),
 );
 
