@@ -5,7 +5,7 @@ export interface TimeSlice {
   readonly toMs: number;
 }
 
-/** Records of a slice that is worth planning: a handful of pages. */
+/** Records of a slice, where the settings do not say otherwise: a handful of pages. */
 export const SLICE_RECORDS = 2500;
 /** The slice of a plan without a lower bound begins here; it is asked for without that bound. */
 export const EARLIEST_MS = 0;
@@ -30,14 +30,17 @@ export interface PlanRequest {
   /** Of what was seen of the range. */
   readonly oldestMs: number;
   readonly newestMs: number;
+  /** Records of a slice that is worth planning. */
+  readonly sliceRecords: number;
 }
 
-/** Slices of about `SLICE_RECORDS`, were the records spread evenly; those that turn out too large are cut again. */
-export function planSlices({ fromMs, toMs, total, oldestMs, newestMs }: PlanRequest): TimeSlice[] {
+/** Slices of about `sliceRecords`, were the records spread evenly; those that turn out too large are cut again. */
+export function planSlices(request: PlanRequest): TimeSlice[] {
+  const { fromMs, toMs, total, oldestMs, newestMs, sliceRecords } = request;
   const bottom = fromMs ?? EARLIEST_MS;
   const top = toMs ?? Math.floor(newestMs) + 1;
   const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
-  const slices = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil(total / SLICE_RECORDS));
+  const slices = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil(total / sliceRecords));
   const oldest = slices.at(-1);
   return oldest === undefined
     ? []

@@ -153,14 +153,14 @@ export const extractEquipmentTypes: Extract = async (context): Promise<Extractio
   }));
   const { covered, failures } = await readScopes(context, scopes);
   const values = covered.map((scope) => scope.part);
-  if (
-    values.length > 1 &&
-    (await context.loader.countVanished({ column: 'equipment_type_id', values })) > 0
-  ) {
+  if (values.length > 1) {
     // What changed its type between two answers was in neither. It is in one of them now; what is gone is in none.
-    const again = await readScopes(context, covered);
-    failures.push(...again.failures);
-    values.splice(0, values.length, ...again.covered.map((scope) => scope.part));
+    const vanished = await context.loader.findVanished({ column: 'equipment_type_id', values });
+    const again = vanished.size === 0 ? null : await readScopes(context, covered, vanished);
+    if (again !== null) {
+      failures.push(...again.failures);
+      values.splice(0, values.length, ...again.covered.map((scope) => scope.part));
+    }
   }
   return {
     outcome: 'read',

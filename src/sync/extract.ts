@@ -19,6 +19,8 @@ export interface SyncSettings {
   readonly maxDeleteRatio: number;
   /** Slices of history that are read side by side. */
   readonly readers: number;
+  /** Records of a slice that is worth planning; default `SLICE_RECORDS`. */
+  readonly sliceRecords?: number;
 }
 
 /** Creation time that a backfill covers, ms; null: open. */

@@ -55,7 +55,8 @@ export async function forecastBackfill(
     ledger.some((slice) => slice.status !== 'done');
   const stored = isResumed ? ledger.reduce((sum, slice) => sum + slice.records, 0) : 0;
   const left = total === null ? null : Math.max(0, total - stored);
-  const slices = isResumed ? ledger.length : Math.max(1, Math.ceil((total ?? 0) / SLICE_RECORDS));
+  const { sliceRecords = SLICE_RECORDS } = context.settings;
+  const slices = isResumed ? ledger.length : Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
   return {
     stream,
     records: left,

@@ -1,6 +1,6 @@
 /** Asks how much history there is, and cuts it into slices. */
 import { type BackfillPlan, type LedgerScope, noteSlice, writePlan } from '../warehouse/backfill-ledger.ts';
-import { EARLIEST_MS, planSlices, SLICE_RECORDS } from './backfill-plan.ts';
+import { EARLIEST_MS, planSlices } from './backfill-plan.ts';
 import { readCreationOrder, toCreationFilters, watermarkOf } from './creation-slice.ts';
 import type { BackfillRange, ExtractContext } from './extract.ts';
 import { fetchPage, isRefusedPage, type Page } from './page-reader.ts';
@@ -8,9 +8,10 @@ import type { SliceReader } from './slice-reader.ts';
 import { toLedgerSlice } from './slice-worker.ts';
 
 /** The last page of a newest-first list tells where creation time begins. */
-async function findOldest(context: ExtractContext, first: Page, range: BackfillRange, pageSize: number) {
+async function findOldest(context: ExtractContext, first: Page, { range, sliceRecords }: PlanOptions) {
+  const pageSize = first.records.length;
   const page = first.answer.paging?.lastPage;
-  const isOneSlice = (first.answer.paging?.total ?? 0) <= SLICE_RECORDS;
+  const isOneSlice = (first.answer.paging?.total ?? 0) <= sliceRecords;
   if (page === undefined || page < 2 || isOneSlice) return undefined;
   const filters = toCreationFilters({ from: range.fromMs, to: range.toMs });
   try {
@@ -32,13 +33,13 @@ export interface PlanOptions {
   readonly scope: LedgerScope;
   readonly range: BackfillRange;
   readonly reader: SliceReader;
+  /** Records of a slice that is worth planning. */
+  readonly sliceRecords: number;
 }
 
 /** Asks how much there is and writes the plan. A range that one answer holds is stored at once. */
-export async function makePlan(
-  context: ExtractContext,
-  { scope, range, reader }: PlanOptions,
-): Promise<MadePlan> {
+export async function makePlan(context: ExtractContext, options: PlanOptions): Promise<MadePlan> {
+  const { scope, range, reader, sliceRecords } = options;
   const { session, clock, loader } = context;
   const first = await reader.ask({ from: range.fromMs, to: range.toMs });
   const plan: BackfillPlan = {
@@ -49,7 +50,7 @@ export async function makePlan(
   const total = first.answer.paging?.total;
   const newestMs = order?.newestMs ?? first.answer.serviceTimeMs ?? clock.now();
   if (total !== undefined && first.records.length >= total) {
-    const slices = planSlices({ ...range, total, oldestMs: newestMs, newestMs });
+    const slices = planSlices({ ...range, total, oldestMs: newestMs, newestMs, sliceRecords });
     await loader.add(first.records, {});
     await context.checkpoint(async (tx) => {
       await writePlan(tx, scope, { plan, slices });
@@ -60,9 +61,8 @@ export async function makePlan(
     });
     return { plan, total };
   }
-  const oldestMs =
-    (await findOldest(context, first, range, first.records.length)) ?? range.fromMs ?? EARLIEST_MS;
-  const slices = planSlices({ ...range, total: total ?? 0, oldestMs, newestMs });
+  const oldestMs = (await findOldest(context, first, options)) ?? range.fromMs ?? EARLIEST_MS;
+  const slices = planSlices({ ...range, total: total ?? 0, oldestMs, newestMs, sliceRecords });
   await session.transaction((tx) => writePlan(tx, scope, { plan, slices }));
   return { plan, total };
 }

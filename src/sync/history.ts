@@ -10,6 +10,7 @@ import {
   readBackfillPlan,
   readSlices,
 } from '../warehouse/backfill-ledger.ts';
+import { SLICE_RECORDS } from './backfill-plan.ts';
 import type { BackfillRange, ExtractContext } from './extract.ts';
 import { makePlan } from './history-plan.ts';
 import { createSerialStore } from './serial-store.ts';
@@ -66,13 +67,14 @@ export async function readHistory(
   if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} has no history to slice`);
   const scope: LedgerScope = { accountId: settings.accountId, stream: stream.name };
   const reader = createSliceReader(context, { pageSize: stream.reading.pageSize, filters: {} });
+  const { sliceRecords = SLICE_RECORDS } = settings;
   const { db } = session.connection;
   const before = await readBackfillPlan(db, scope);
   const isResumed =
     !restart && before !== null && isSameRange(before, range) && (await readSlices(db, scope)).some(isOpen);
   const { plan, total } = isResumed
     ? { plan: before, total: await reader.askTotal({ from: range.fromMs, to: range.toMs }) }
-    : await makePlan(context, { scope, range, reader });
+    : await makePlan(context, { scope, range, reader, sliceRecords });
   const slices = await readSlices(db, scope);
   const progress = {
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
@@ -85,6 +87,7 @@ export async function readHistory(
     plan,
     reader,
     store: createSerialStore(context),
+    sliceRecords,
     queue: slices.filter(isOpen).map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
     failures: [],
     topMs: Math.max(...slices.map((slice) => slice.toMs)),

@@ -125,7 +125,9 @@ export function createLoader(options: LoaderOptions): Loader {
         parent: { ...normalized.parent, _hash: identified.hash, _raw: new RawJson(identified.text) },
         children: normalized.children,
       });
-      const identity = options.openIdentities.size > 0 ? identityOf(shape.stream, identified.record) : null;
+      // A record that was stored before is another one: follow-ups of one form response share their identity.
+      const mayBeRepaired = standing === 'new' && options.openIdentities.size > 0;
+      const identity = mayBeRepaired ? identityOf(shape.stream, identified.record) : null;
       if (identity !== null && options.openIdentities.has(identity)) repaired.add(identity);
     }
     const refused = new Map<number, unknown>();

@@ -7,7 +7,7 @@ import {
   noteSlice,
   replaceSlice,
 } from '../warehouse/backfill-ledger.ts';
-import { cutEvenly, SLICE_RECORDS, type TimeSlice } from './backfill-plan.ts';
+import { cutEvenly, type TimeSlice } from './backfill-plan.ts';
 import { type CreationSlice, timeOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { ExtractContext } from './extract.ts';
@@ -28,6 +28,8 @@ export interface History {
   readonly plan: BackfillPlan;
   readonly reader: SliceReader;
   readonly store: SerialStore;
+  /** Records of a slice that is worth planning. */
+  readonly sliceRecords: number;
   readonly queue: Work[];
   readonly failures: SafetySyncError[];
   /** The upper end of the newest slice. */
@@ -76,7 +78,7 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
     pass: async ({ records, remainingTo }) => {
       await stored;
       const rest = state.expected === null ? 0 : state.expected - state.records - records.length;
-      if (typeof remainingTo === 'number' && remainingTo > state.fromMs && rest > 2 * SLICE_RECORDS) {
+      if (typeof remainingTo === 'number' && remainingTo > state.fromMs && rest > 2 * history.sliceRecords) {
         outcome.isCut = true;
         await cutRemainder(history, { state, records, remainingTo, rest, halvings });
         return 'stop';
@@ -130,7 +132,10 @@ async function cutRemainder(
   },
 ): Promise<void> {
   const { state, records, remainingTo } = cut;
-  const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(cut.rest / SLICE_RECORDS));
+  const parts = cutEvenly(
+    { fromMs: state.fromMs, toMs: remainingTo },
+    Math.ceil(cut.rest / history.sliceRecords),
+  );
   const seen = state.records + records.length - countAtBorder(records, remainingTo);
   const done: LedgerSlice = {
     fromMs: remainingTo,

@@ -165,12 +165,10 @@ export function createStaging(session: StreamSession, options: StagingOptions): 
     async discardFrom(ord) {
       await forget(ord, Number.MAX_SAFE_INTEGER, [...rowTables, 'stage_seen', 'stage_issues']);
     },
-    async countVanished(scope) {
+    async findVanished(scope) {
       await connection.db.execute(sql`analyze pg_temp.stage_seen`);
-      const parts = await connection.db.execute<{ vanished: number }>(
-        countVanished(parent, scope, accountId),
-      );
-      return parts.reduce((sum, { vanished }) => sum + vanished, 0);
+      const rows = await connection.db.execute<{ key: string }>(readVanished(parent, scope, accountId));
+      return new Set(rows.map((row) => row.key));
     },
     async countUpTo(tx, ms) {
       const version = shape.stream.versionColumn;
