@@ -29,6 +29,10 @@ const isOpen = (slice: LedgerSlice) => slice.status !== 'done';
 const isSameRange = (plan: BackfillPlan, range: BackfillRange) =>
   plan.fromMs === range.fromMs && plan.toMs === range.toMs;
 
+/** Every slice is stored, but the run ended before it could say so: a plan of everything leaves its watermark behind. */
+const isUnclosed = ({ fromMs, toMs, watermarkMs }: BackfillPlan, stateMs: number | null) =>
+  fromMs === null && toMs === null && watermarkMs !== null && (stateMs === null || stateMs < watermarkMs);
+
 /** Side by side, as many as there may be requests in flight; the first failure that is not of one slice ends them all. */
 async function readAll(history: History): Promise<void> {
   const state = { hasFailed: false };
@@ -71,7 +75,10 @@ export async function readHistory(
   const { db } = session.connection;
   const before = await readBackfillPlan(db, scope);
   const isResumed =
-    !restart && before !== null && isSameRange(before, range) && (await readSlices(db, scope)).some(isOpen);
+    !restart &&
+    before !== null &&
+    isSameRange(before, range) &&
+    (isUnclosed(before, context.state.watermarkMs) || (await readSlices(db, scope)).some(isOpen));
   const { plan, total } = isResumed
     ? { plan: before, total: await reader.askTotal({ from: range.fromMs, to: range.toMs }) }
     : await makePlan(context, { scope, range, reader, sliceRecords });
