@@ -1,0 +1,243 @@
+/** What cannot be taken as it comes is told, held, and closes by itself when it comes right (contract, 5.5). */
+import { afterEach, describe, expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
+
+const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(followupsOverlapMs = EVERYTHING_MS): Promise<void> {
+  worker = await createTimedWorker({
+    settings: { followupsOverlapMs },
+    sandbox: { size: { followups: 20, employees: 12, equipment: 12, resources: 10, users: 6 } },
+  });
+}
+const sync = async (stream: 'resources' | 'followups' | 'equipments' | 'training-employee-status') => {
+  const result = await worker.run(stream, { force: true });
+  expectSucceeded(result);
+  return result;
+};
+const openIssues = async (stream: string) =>
+  (await issuesOf(worker, stream)).filter((issue) => issue.is_open);
+
+test('each kind of problem in one follow-up is told with its place, and all of them close together', async () => {
+  await start();
+  const whole = SPECIMENS.followups.build('odd');
+  worker.sandbox.store.followups.put({
+    ...whole,
+    due: 20_260_230,
+    form_id: '17.5',
+    colour: 'red',
+    messages: [
+      { id: 'm1', date: 'noon', m_user_id: '10001', note: 'kept', mood: 'bad' },
+      { date: 1, note: 'no id' },
+      'no message at all',
+      { id: 'm2', date: 2, m_user_id: ['x'], note: 'kept', attachments: [{ key: 7, caption: {} }, null] },
+    ],
+  });
+  await sync('followups');
+  const told = await issuesOf(worker, 'followups');
+  expect(told.map(({ kind, field, record_id }) => [kind, field, record_id])).toEqual([
+    ['field_nulled', 'due', 'odd'],
+    ['field_nulled', 'form_id', 'odd'],
+    ['field_nulled', 'messages[0].date', 'odd'],
+    ['field_nulled', 'messages[3].attachments[0].caption', 'odd'],
+    ['field_nulled', 'messages[3].m_user_id', 'odd'],
+    ['record_rejected', 'messages[1]', 'odd'],
+    ['record_rejected', 'messages[2]', 'odd'],
+    ['record_rejected', 'messages[3].attachments[1]', 'odd'],
+    ['unknown_field', 'colour', 'odd'],
+    ['unknown_field', 'messages[].mood', 'odd'],
+  ]);
+  expect(told.find(({ field }) => field === 'messages[1]')?.value).toEqual({ date: 1, note: 'no id' });
+  expect(told.every(({ occurrences, is_open }) => occurrences === 1 && is_open)).toBe(true);
+  await expectWarehouseEqualsSource(worker, {
+    tables: ['followups', 'followup_messages', 'followup_attachments'],
+  });
+
+  const before = await rowVersions(worker);
+  await sync('followups');
+  expect(await rowVersions(worker)).toEqual(before);
+  expect(await openIssues('followups')).toHaveLength(10);
+
+  worker.sandbox.store.followups.put(whole);
+  await sync('followups');
+  expect(await openIssues('followups')).toEqual([]);
+});
+
+test('a problem that comes back is the same issue, open again and counted on', async () => {
+  await start();
+  worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
+  for (const [created, is_open, occurrences] of [
+    ['never', true, 1],
+    [1_700_000_000_000, false, 1],
+    ['yesterday', true, 2],
+    ['today', true, 3],
+  ] as const) {
+    worker.sandbox.store.resources.update('r', { created });
+    await sync('resources');
+    const issues = await issuesOf(worker, 'resources');
+    expect(issues).toMatchObject([{ field: 'created', is_open, occurrences }]);
+    if (is_open) expect(issues[0]?.value).toBe(created);
+  }
+});
+
+test('an issue of a record that the source no longer has is closed', async () => {
+  await start();
+  worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('e'), created: 'never' });
+  worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('x'), id: null }, 'keyless');
+  await sync('equipments');
+  expect(await openIssues('equipments')).toHaveLength(2);
+  worker.sandbox.store.equipment.delete('e');
+  worker.sandbox.store.equipment.delete('keyless');
+  await sync('equipments');
+  expect(await openIssues('equipments')).toEqual([]);
+});
+
+test.each([null, '', ['7'], { id: 7 }, 7.5, true, 'k'.repeat(601)])(
+  'a record with the key %j is rejected and held as a whole',
+  async (id) => {
+    await start();
+    const record = { ...SPECIMENS.resources.build('x'), id };
+    worker.sandbox.store.resources.put(record, 'unusable');
+    const { counts } = await sync('resources');
+    expect(counts).toMatchObject({ read: 11, inserted: 10, rejected: 1 });
+    const issues = await issuesOf(worker, 'resources');
+    expect(issues).toMatchObject([
+      { kind: 'record_rejected', record_id: null, value: record, is_open: true },
+    ]);
+  },
+);
+
+test.each([7, 'text', null, [[]], 'x\u0000'])(
+  'a record that is %j instead of an object is held',
+  async (odd) => {
+    await start();
+    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+      entry.method === 'resources.list'
+        ? { ...answer, resources: [odd, ...(answer['resources'] as unknown[])] }
+        : answer;
+    const { counts } = await sync('resources');
+    expect(counts).toMatchObject({ read: 11, inserted: 10, rejected: 1 });
+    expect(await issuesOf(worker, 'resources')).toMatchObject([{ kind: 'record_rejected', is_open: true }]);
+    worker.sandbox.hooks.rewriteAnswer = undefined;
+    await sync('resources');
+    expect(await openIssues('resources')).toEqual([]);
+  },
+);
+
+test('a follow-up without a key stays told when only another one of its form response changes', async () => {
+  await start(0);
+  const sibling = SPECIMENS.followups.build('sibling');
+  worker.sandbox.store.followups.put(
+    { ...sibling, id: null, due: 20_260_401, updated_on: worker.serviceNow() - 9 * MINUTE_MS },
+    'keyless',
+  );
+  worker.sandbox.store.followups.put(sibling);
+  await sync('followups');
+  expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.store.followups.update('sibling', { updated_on: worker.serviceNow(), due: 20_260_402 });
+  await sync('followups');
+  expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.store.followups.update('keyless', { updated_on: worker.serviceNow(), id: 'found' });
+  await sync('followups');
+  expect(await openIssues('followups')).toEqual([]);
+});
+
+test('extreme but valid values are stored as they are', async () => {
+  await start();
+  worker.sandbox.store.resources.put({
+    ...SPECIMENS.resources.build('extreme'),
+    title: `\\N\t\\.\n\r${'"{},\\'.repeat(3000)}`,
+    created: 8.64e15,
+    sequence: Number.MAX_SAFE_INTEGER,
+    tags: ['', 'NULL', 'null', 'a,b', '{"', '\\', ' x ', '😀'],
+    versions: [
+      { created: -62_135_596_800_000, approvedOn: 253_402_300_800_000, version: '', description: '\\' },
+      {
+        created: 0,
+        approvedOn: -1,
+        version: 'NULL',
+        description: '\u2028',
+        type: 'link',
+        file: '',
+        link: '\b',
+      },
+    ],
+  });
+  worker.sandbox.store.equipment.put({
+    ...SPECIMENS.equipments.build('extreme'),
+    metavalues: { '': 1, a: 1e21, b: 1e-7, c: -0, d: '', e: 'null', f: { item_ids: [] }, '"{': 0.1 },
+  });
+  await sync('resources');
+  await sync('equipments');
+  await expectWarehouseEqualsSource(worker, { tables: ['resources', 'resource_versions', 'equipment'] });
+  const values = await worker.query(
+    `select metafield_id, number_value::text, text_value, item_ids::text from safety.equipment_metavalues
+     where equipment_id = 'extreme' and metafield_id not like '32%' order by metafield_id collate "C"`,
+  );
+  expect(values).toEqual([
+    { metafield_id: '"{', number_value: '0.1', text_value: null, item_ids: null },
+    { metafield_id: 'a', number_value: '1000000000000000000000', text_value: null, item_ids: null },
+    { metafield_id: 'b', number_value: '0.0000001', text_value: null, item_ids: null },
+    { metafield_id: 'c', number_value: '0', text_value: null, item_ids: null },
+    { metafield_id: 'd', number_value: null, text_value: '', item_ids: null },
+    { metafield_id: 'e', number_value: null, text_value: 'null', item_ids: null },
+    { metafield_id: 'f', number_value: null, text_value: null, item_ids: '{}' },
+  ]);
+});
+
+test('a part of a record that cannot be a row is held, the rest of the record is stored', async () => {
+  await start();
+  // A training id that is no longer a whole number once it was read.
+  worker.sandbox.store.employees.put({
+    ...SPECIMENS['training-employee-status'].build('much'),
+    percent_complete: '9'.repeat(100),
+    last_completed: [{ id: 9.2e18, date_number: 20_260_101 }],
+  });
+  const { counts } = await sync('training-employee-status');
+  expect(counts).toMatchObject({ read: 13, inserted: 13, rejected: 0 });
+  expect(await openIssues('training-employee-status')).toMatchObject([
+    { kind: 'record_rejected', record_id: 'much', field: 'last_completed[0]' },
+  ]);
+});
+
+describe('putting stored records through again', () => {
+  test('asks the service nothing, closes what comes right, and keeps what does not', async () => {
+    await start();
+    worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('bad-due'), due: 20_260_230 });
+    worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('x'), id: null }, 'keyless');
+    await sync('followups');
+    // As a version of the program would have left it that did not know better.
+    await worker.query(
+      `update safety.followups set _raw = jsonb_set(_raw, '{due}', '20260228'), _hash = null where id = 'bad-due'`,
+    );
+    worker.sandbox.requests.length = 0;
+    const result = await worker.run('followups', { retryIssues: true });
+    expectSucceeded(result);
+    expect(worker.sandbox.requests).toEqual([]);
+    expect(result).toMatchObject({ requests: 0, counts: { updated: 1, rejected: 1, deleted: 0 } });
+    expect(await openIssues('followups')).toMatchObject([{ kind: 'record_rejected', record_id: null }]);
+    const rows = await worker.query(`select due_on::text from safety.followups where id = 'bad-due'`);
+    expect(rows).toEqual([{ due_on: '2026-02-28' }]);
+  });
+
+  test('a rejected record whose key can be read now becomes a row', async () => {
+    await start();
+    worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');
+    await sync('resources');
+    await worker.query(`update safety_sync.data_issues set value = jsonb_set(value, '{id}', '"late"')`);
+    const result = await worker.run('resources', { retryIssues: true });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ inserted: 1, rejected: 0, deleted: 0 });
+    expect(await openIssues('resources')).toEqual([]);
+    expect(await worker.query(`select id from safety.resources where id = 'late'`)).toEqual([{ id: 'late' }]);
+  });
+});

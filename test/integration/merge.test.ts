@@ -1,0 +1,186 @@
+/** What one transaction does with a record, its children and its older versions. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Followup } from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { NOON } from '../support/test-clock.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { rowVersions } from '../support/warehouse-marks.ts';
+
+const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(largestPage: number | null = null): Promise<void> {
+  worker = await createTimedWorker({
+    settings: { followupsOverlapMs: EVERYTHING_MS },
+    sandbox: {
+      size: { followups: 30, employees: 4, equipment: 4, resources: 4, users: 6 },
+      readings: { largestPage },
+    },
+  });
+}
+const sync = async () => {
+  const result = await worker.run('followups');
+  expectSucceeded(result);
+  return result;
+};
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+
+const message = (id: string, minute: number, more: object = {}) => ({
+  id,
+  date: NOON + minute * MINUTE_MS,
+  m_user_id: '10001',
+  note: `note ${id}`,
+  ...more,
+});
+const attachments = (...keys: string[]) => ({ attachments: keys.map((key) => ({ key, caption: '' })) });
+
+test('messages and attachments that come, go, change and change places leave exactly what the source has', async () => {
+  await start();
+  const { followups } = worker.sandbox.store;
+  const history: object[][] = [
+    [message('a', 1), message('b', 2, attachments('1', '2', '3')), message('c', 3)],
+    [message('a', 1), message('b', 2, attachments('3', '1')), message('c', 3)],
+    [message('c', 1), message('a', 2), message('b', 3, attachments('1'))],
+    [message('b', 3, { ...attachments('1'), note: 'edited' })],
+    [],
+    [message('z', 1, attachments('1', '1')), message('a', 1), message('b', 1)],
+    [message('a', 2), message('z', 2, { attachments: [] })],
+  ];
+  for (const [step, messages] of history.entries()) {
+    followups.put({ ...SPECIMENS.followups.build('parent'), updated_on: NOON + step, messages });
+    const { counts } = await sync();
+    expect(counts).toMatchObject(step === 0 ? { inserted: 31 } : { inserted: 0, updated: 1, unchanged: 30 });
+    await isEqual();
+  }
+});
+
+test('a change of a message alone counts its follow-up as updated and writes only the rows that differ', async () => {
+  await start();
+  const { followups } = worker.sandbox.store;
+  const messages = [message('a', 1), message('b', 2), message('c', 3)];
+  followups.put({ ...SPECIMENS.followups.build('parent'), messages });
+  await sync();
+  const marks = () =>
+    worker.query<{ id: string; mark: string }>(
+      `select id, concat_ws(' ', ctid, xmin) as mark from safety.followup_messages where followup_id = 'parent' order by id`,
+    );
+  const before = await marks();
+  followups.put({
+    ...SPECIMENS.followups.build('parent'),
+    messages: [message('a', 1), message('b', 2, { note: 'edited' }), message('c', 3)],
+  });
+  expect((await sync()).counts).toMatchObject({ updated: 1 });
+  const after = await marks();
+  expect(after.filter((row, index) => row.mark !== before[index]?.mark).map((row) => row.id)).toEqual(['b']);
+});
+
+test('_raw holds the record as it came, _run_id and _synced_at tell the run that changed it last', async () => {
+  await start();
+  await sync();
+  const [key] = worker.sandbox.store.followups.keys();
+  const updated = worker.sandbox.store.followups.update(key ?? '', { form_id: 99 });
+  await sync();
+  const rows = await worker.query<{ id: string; raw: string; run: string; is_synced: boolean }>(
+    `select f.id, f._raw::text as raw, f._run_id::text as run, f._synced_at between r.started_at and r.finished_at as is_synced
+     from safety.followups f join safety_sync.runs r on r.run_id = f._run_id`,
+  );
+  expect(rows).toHaveLength(30);
+  expect(rows.every((row) => row.is_synced)).toBe(true);
+  expect(rows.filter((row) => row.run === '2').map((row) => row.id)).toEqual([key]);
+  expect(JSON.parse(rows.find((row) => row.id === key)?.raw ?? '')).toEqual(updated);
+});
+
+describe('several versions of one follow-up in one run', () => {
+  const version = (updated_on: number, m_assignee_id: string): Followup => ({
+    ...(SPECIMENS.followups.build('twice') as unknown as Followup),
+    updated_on,
+    m_assignee_id,
+  });
+  const stored = async () =>
+    await worker.query(`select assignee_id from safety.followups where id = 'twice' and _deleted_at is null`);
+
+  test.each(['older first', 'newer first'] as const)('the newest one stays, %s', async (order) => {
+    await start();
+    const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
+    const shown = order === 'older first' ? both : both.toReversed();
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+      ...answer,
+      paging: { total: 32, last_page: 1 },
+      followups: [...shown, ...(answer['followups'] as unknown[])],
+    });
+    expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
+    expect(await stored()).toEqual([{ assignee_id: 'newer' }]);
+    const before = await rowVersions(worker);
+    for (let again = 0; again < 2; again += 1) {
+      expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 0, unchanged: 32 });
+      expect(await rowVersions(worker)).toEqual(before);
+    }
+  });
+
+  test('an older one on a later page never replaces the newer one of an earlier page', async () => {
+    await start(10);
+    worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
+    await sync();
+    let answers = 0;
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+      answers += 1;
+      const followups = answer['followups'] as unknown[];
+      return answers === 3 ? { ...answer, followups: [...followups, version(NOON + 1, 'older')] } : answer;
+    };
+    worker.sandbox.store.followups.put(version(NOON + 3, 'newest'));
+    await sync();
+    expect(answers).toBeGreaterThan(3);
+    expect(await stored()).toEqual([{ assignee_id: 'newest' }]);
+  });
+});
+
+test('a failure while storing leaves nothing of the run behind', async () => {
+  await start();
+  await sync();
+  const before = await rowVersions(worker);
+  await worker.query(
+    `create function safety.refuse() returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$`,
+  );
+  await worker.query(
+    `create trigger refuse before insert or update on safety.followup_messages execute function safety.refuse()`,
+  );
+  worker.sandbox.store.followups.put(SPECIMENS.followups.build('new'));
+  const result = await worker.run('followups');
+  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'database_error' } });
+  expect(await rowVersions(worker)).toEqual(before);
+  await worker.query('drop trigger refuse on safety.followup_messages');
+  expect((await sync()).counts).toMatchObject({ inserted: 1, updated: 0 });
+  await isEqual();
+});
+
+test('after a long life with deletions and faults, syncs and a reconcile make every table equal to the source', async () => {
+  worker = await createTimedWorker({
+    requestTimeoutMs: 300,
+    sandbox: {
+      size: { followups: 60, employees: 25, equipment: 40, resources: 24, users: 12 },
+      live: { deletions: true },
+      faults: {
+        rateLimit: 0.04,
+        serverError: 0.04,
+        reset: 0.04,
+        hang: 0.01,
+        cut: 0.04,
+        nonJson: 0.03,
+      },
+    },
+  });
+  for (let round = 0; round < 5; round += 1) {
+    worker.time.now += 16 * MINUTE_MS;
+    worker.sandbox.live.step(40);
+    for (const result of await worker.runAll()) expectSucceeded(result);
+  }
+  worker.sandbox.faults.clear();
+  await expectWarehouseEqualsSource(worker, { exceptDeletedFollowups: true });
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  await expectWarehouseEqualsSource(worker);
+});
