@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { VARIABLES } from '../../../src/config/variables.ts';
+
+const load = (env: Record<string, string | undefined>, needsService = true) =>
+  loadConfig(env, { needsService, isTerminal: false });
+const good = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 'secret-token-value' };
+
+function problemsOf(env: Record<string, string | undefined>): string {
+  try {
+    load(env);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'configuration_invalid', recovery: 'fix_usage' });
+    return (error as Error).message;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'load-config-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+test('address and token are enough; everything else has the documented default', () => {
+  expect(load(good)).toMatchObject({
+    accountId: 'default',
+    service: { baseUrl: 'https://service.example', token: 'secret-token-value' },
+    equipmentTypes: [],
+    api: {
+      concurrency: 4,
+      requestTimeoutMs: 60_000,
+      retryAttempts: 8,
+      retryMinDelayMs: 1000,
+      retryMaxDelayMs: 60_000,
+    },
+    followupsOverlapMs: 600_000,
+    maxDeleteRatio: 0.5,
+    schedule: {
+      timezone: 'UTC',
+      reconcile: '30 2 * * 0',
+      streams: { followups: '*/15 * * * *', users: '*/15 * * * *' },
+    },
+    http: { host: '127.0.0.1', port: 8080 },
+    freshnessBudgetMinutes: 60,
+  });
+});
+
+test('all bad values are told at once, each by its name', () => {
+  const message = problemsOf({
+    SAFETY_BASE_URL: 'ftp://service.example',
+    API_CONCURRENCY: '0',
+    SYNC_CRON: 'every day',
+    SYNC_TIMEZONE: 'Mars/Olympus',
+    MAX_DELETE_RATIO: '1.5',
+    HTTP_PORT: '99999',
+    LOG_LEVEL: 'loud',
+    RETRY_MIN_DELAY_MS: '5000',
+    RETRY_MAX_DELAY_MS: '10',
+  });
+  for (const name of [
+    'SAFETY_BASE_URL',
+    'SAFETY_TOKEN',
+    'API_CONCURRENCY',
+    'SYNC_CRON',
+    'SYNC_TIMEZONE',
+    'MAX_DELETE_RATIO',
+    'HTTP_PORT',
+    'LOG_LEVEL',
+    'RETRY_MIN_DELAY_MS',
+  ]) {
+    expect(message).toContain(name);
+  }
+});
+
+test('a bad secret is named and never shown', () => {
+  const message = problemsOf({ ...good, SAFETY_TOKEN: 'two words', DATABASE_URL: 'mysql://u:hunter2@h/d' });
+  expect(message).toContain('SAFETY_TOKEN');
+  expect(message).toContain('DATABASE_URL');
+  expect(message).not.toContain('two words');
+  expect(message).not.toContain('hunter2');
+});
+
+describe('the address of the service', () => {
+  test.each([
+    'https://service.example/v1',
+    'https://service.example/v1/',
+    'https://user:password@service.example',
+    'https://service.example/?token=1',
+    'http://service.example',
+    'service.example',
+    'http://127.0.0.1.evil.example',
+  ])('%s is refused', (SAFETY_BASE_URL) => {
+    expect(problemsOf({ ...good, SAFETY_BASE_URL })).toContain('SAFETY_BASE_URL');
+  });
+
+  test.each([
+    ['https://service.example/', 'https://service.example'],
+    ['https://service.example/tenant/', 'https://service.example/tenant'],
+    ['http://127.0.0.1:9', 'http://127.0.0.1:9'],
+    ['http://[::1]:9', 'http://[::1]:9'],
+    ['http://localhost:9', 'http://localhost:9'],
+  ])('%s is taken', (SAFETY_BASE_URL, baseUrl) => {
+    expect(load({ ...good, SAFETY_BASE_URL }).service).toEqual({ baseUrl, token: good.SAFETY_TOKEN });
+  });
+
+  test('plain http to another machine is taken when that is asked for', () => {
+    const env = { ...good, SAFETY_BASE_URL: 'http://service.example', SAFETY_ALLOW_INSECURE_HTTP: 'true' };
+    expect(load(env).service?.baseUrl).toBe('http://service.example');
+  });
+});
+
+describe('NAME_FILE', () => {
+  test.each(Object.keys(VARIABLES))('%s is read from the file that its _FILE names', async (name) => {
+    const path = join(folder, 'value');
+    await writeFile(path, 'not what is expected \u0000\n');
+    const message = (() => {
+      try {
+        load({ ...good, [name]: undefined, [`${name}_FILE`]: path });
+        return `${name}_FILE taken`;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    })();
+    expect(message).toContain(`${name}_FILE`);
+  });
+
+  test('the line break at the end of a secret file does not belong to the secret', async () => {
+    const path = join(folder, 'token');
+    await writeFile(path, 'from-a-file\r\n');
+    const env = { SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: path };
+    expect(load(env).service?.token).toBe('from-a-file');
+  });
+
+  test('an absent file, an empty file and both forms at once are told', async () => {
+    const empty = join(folder, 'empty');
+    await writeFile(empty, '\n');
+    const url = { SAFETY_BASE_URL: good.SAFETY_BASE_URL };
+    expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: join(folder, 'absent') })).toContain('SAFETY_TOKEN_FILE');
+    expect(problemsOf({ ...url, SAFETY_TOKEN_FILE: empty })).toContain('SAFETY_TOKEN_FILE');
+    expect(problemsOf({ ...good, SAFETY_TOKEN_FILE: empty })).toContain('both set');
+  });
+});
+
+test('a verb that only reads the warehouse needs no service', () => {
+  expect(load({}, false).service).toBeUndefined();
+});
+
+test('lists and switches are read', () => {
+  const config = load({
+    ...good,
+    SAFETY_EQUIPMENT_TYPES: ' 21, ext-23 ,,',
+    SYNC_CRON: 'off',
+    SYNC_CRON_FOLLOWUPS: '*/5 * * * *',
+    RECONCILE_CRON: 'off',
+    API_REQUESTS_PER_MINUTE: '120',
+  });
+  expect(config.equipmentTypes).toEqual(['21', 'ext-23']);
+  expect(config.schedule).toMatchObject({
+    reconcile: null,
+    streams: { followups: '*/5 * * * *', users: null, resources: null },
+  });
+  expect(config.api.requestsPerMinute).toBe(120);
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { RecordIssue } from '../../../src/streams/stream.ts';
+import * as wire from '../../../src/streams/wire.ts';
+import { createRandom } from '../../support/seeded-random.ts';
+import * as specified from '../../support/source-wire.ts';
+
+/** What a field makes of a value, and whether it says that it could not take it. */
+function read<T>(field: wire.Field<T>, value: unknown): { taken: T | null; problems: number } {
+  let problems = 0;
+  const taken = field.read(value, () => {
+    problems += 1;
+  });
+  return { taken, problems };
+}
+
+const taken = <T>(value: T) => ({ taken: value, problems: 0 });
+const refused = { taken: null, problems: 1 };
+
+describe('each field takes every form that the specification allows and refuses what cannot be kept', () => {
+  test.each([
+    ['text', wire.text, 'a', taken('a')],
+    ['text', wire.text, '', taken('')],
+    ['text', wire.text, 7.5, taken('7.5')],
+    ['text', wire.text, { a: 1 }, refused],
+    ['identifier', wire.identifier, 7, taken('7')],
+    ['identifier', wire.identifier, '007', taken('007')],
+    ['identifier', wire.identifier, 7.5, refused],
+    ['identifier', wire.identifier, 2 ** 53, refused],
+    ['identifier', wire.identifier, 'é'.repeat(300), taken('é'.repeat(300))],
+    ['identifier', wire.identifier, 'é'.repeat(301), refused],
+    ['key', wire.key, '', refused],
+    ['key', wire.key, 0, taken('0')],
+    ['bigint', wire.bigint, '9223372036854775807', taken('9223372036854775807')],
+    ['bigint', wire.bigint, '9223372036854775808', refused],
+    ['bigint', wire.bigint, '-9223372036854775808', taken('-9223372036854775808')],
+    ['bigint', wire.bigint, '-0', taken('0')],
+    ['bigint', wire.bigint, '007', taken('7')],
+    ['bigint', wire.bigint, '17.5', refused],
+    ['bigint', wire.bigint, '', refused],
+    ['bigint', wire.bigint, ' 7', refused],
+    ['bigint', wire.bigint, '0x10', refused],
+    ['bigint', wire.bigint, 'seven', refused],
+    ['numeric', wire.numeric, 62.5, taken('62.5')],
+    ['numeric', wire.numeric, '62.50', taken('62.50')],
+    ['numeric', wire.numeric, '1e5', refused],
+    ['instant', wire.instant, 0, taken('1970-01-01T00:00:00.000Z')],
+    ['instant', wire.instant, '1700000000000', taken('2023-11-14T22:13:20.000Z')],
+    ['instant', wire.instant, 1.5, taken('1970-01-01T00:00:00.001500Z')],
+    ['instant', wire.instant, -1, taken('1969-12-31T23:59:59.999Z')],
+    ['instant', wire.instant, 253_402_300_800_000, taken('10000-01-01T00:00:00.000Z')],
+    ['instant', wire.instant, 8.64e15 + 1, refused],
+    ['instant', wire.instant, '2023-11-14', refused],
+    ['date', wire.date, 20_240_229, taken('2024-02-29')],
+    ['date', wire.date, '20240229', taken('2024-02-29')],
+    ['date', wire.date, 20_230_229, refused],
+    ['date', wire.date, 20_240_431, refused],
+    ['date', wire.date, 0, refused],
+    ['date', wire.date, 20_240_229.5, refused],
+    ['date', wire.date, '2024-02-29', refused],
+    ['boolean', wire.boolean, 'false', taken(false)],
+    ['boolean', wire.boolean, 1, refused],
+    ['object', wire.object, {}, taken({})],
+    ['object', wire.object, [], refused],
+  ] as const)('%s: %#', (_name, field: wire.Field<unknown>, value, expected) => {
+    expect(read(field, value)).toEqual(expected);
+  });
+
+  test.each(Object.entries(wire).filter(([, field]) => typeof field === 'object'))(
+    '%s takes absent and null as null, without a word',
+    (_name, field) => {
+      for (const value of [null, undefined]) {
+        expect(read(field as wire.Field<unknown>, value)).toEqual({ taken: null, problems: 0 });
+      }
+    },
+  );
+
+  test('no value of any kind makes a field throw', () => {
+    const random = createRandom(1);
+    const atoms: unknown[] = [
+      0,
+      -1,
+      1.5,
+      2 ** 60,
+      '',
+      '17.5',
+      '-',
+      'x',
+      true,
+      [],
+      [null],
+      {},
+      { a: [1] },
+      '٣',
+    ];
+    for (let round = 0; round < 2000; round += 1) {
+      const atom = random.pick(atoms);
+      const value = random.below(3) === 0 ? [atom, random.pick(atoms)] : atom;
+      for (const field of Object.values(wire)) {
+        if (typeof field === 'object') expect(() => read(field as wire.Field<unknown>, value)).not.toThrow();
+      }
+    }
+  });
+});
+
+test('every eight-digit number is a day exactly where the calendar has it', () => {
+  const random = createRandom(2);
+  for (let round = 0; round < 3000; round += 1) {
+    const number = random.below(3) === 0 ? random.below(1e8) : 19_000_000 + random.below(2_000_000);
+    const day = specified.day(number)?.replace(/(....)(..)(..)/, '$1-$2-$3') ?? null;
+    expect(read(wire.date, number).taken).toBe(day);
+  }
+});
+
+test('a list keeps what it can take and tells the place of the rest', () => {
+  const told: unknown[] = [];
+  const list = wire
+    .list(wire.bigint)
+    .read([1, '2', 'three', null, 4.5, 5], (_problem, detail) => told.push(detail?.suffix));
+  expect(list).toEqual(['1', '2', '5']);
+  expect(told).toEqual(['[2]', '[3]', '[4]']);
+});
+
+test('a value outside of its list is kept and told as unknown', () => {
+  const told: unknown[] = [];
+  const field = wire.oneOf(['open', 'closed']);
+  expect(field.read('ajar', (_problem, detail) => told.push(detail?.kind))).toBe('ajar');
+  expect(field.read('open', () => told.push('never'))).toBe('open');
+  expect(told).toEqual(['unknown_value']);
+});
+
+test('fields of one record are read one by one; unknown ones are told without positions', () => {
+  const issues: RecordIssue[] = [];
+  const values = wire.readFields(
+    { id: wire.key, due: wire.date },
+    { id: 7, due: 'soon', colour: 'red', constructor: 1 },
+    { at: 'messages[2]', report: (issue) => issues.push(issue) },
+  );
+  expect(values).toEqual({ id: '7', due: null });
+  expect(issues.map(({ kind, field, value }) => [kind, field, value])).toEqual([
+    ['field_nulled', 'messages[2].due', 'soon'],
+    ['unknown_field', 'messages[].colour', 'red'],
+    ['unknown_field', 'messages[].constructor', 1],
+  ]);
+});

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { resourcesStream } from '../../../src/streams/resources.ts';
+import { identify, identityOf, toCanonicalJson, toStorable } from '../../../src/sync/identify.ts';
+
+describe('canonical JSON', () => {
+  test('the order of keys does not matter, the order of lists does', () => {
+    expect(toCanonicalJson({ b: [2, 1], a: { d: null, c: 'x' } })).toBe('{"a":{"c":"x","d":null},"b":[2,1]}');
+    expect(toCanonicalJson([1, 2])).not.toBe(toCanonicalJson([2, 1]));
+  });
+
+  test('a key that is called like a property of every object is a key', () => {
+    const value: unknown = JSON.parse('{"__proto__":1,"constructor":2}');
+    expect(toCanonicalJson(value)).toBe('{"__proto__":1,"constructor":2}');
+    expect(toCanonicalJson(toStorable(value))).toBe('{"__proto__":1,"constructor":2}');
+  });
+});
+
+describe('text that PostgreSQL refuses', () => {
+  test.each([
+    ['a\u0000b', 'a\ufffdb'],
+    ['\ud800', '\ufffd'],
+    ['\udc00\ud800', '\ufffd\ufffd'],
+    ['😀\ud83d', '😀\ufffd'],
+    ['\\u0000', '\\u0000'],
+  ])('%j becomes %j', (received, stored) => {
+    expect(toStorable(received)).toBe(stored);
+    expect(toStorable({ [received]: [received] })).toEqual({ [stored]: [stored] });
+    expect(identify(resourcesStream, { id: 'x', title: received }).record).toEqual({
+      id: 'x',
+      title: stored,
+    });
+  });
+});
+
+describe('what a record is known by', () => {
+  test('equal records have equal hashes, whatever the order of their fields', () => {
+    const one = identify(resourcesStream, { id: '1', title: 'a' });
+    expect(identify(resourcesStream, { title: 'a', id: '1' }).hash).toBe(one.hash);
+    expect(identify(resourcesStream, { title: 'b', id: '1' }).hash).not.toBe(one.hash);
+    expect(identify({ ...resourcesStream, version: 2 }, { id: '1', title: 'a' }).hash).not.toBe(one.hash);
+  });
+
+  test.each([
+    [{ id: 7 }, '7'],
+    [{ id: 'x' }, 'x'],
+    [{ id: '' }, null],
+    [{}, null],
+    [[], null],
+    ['text', null],
+    [null, null],
+  ])('the key of %j is %j', (received, key) => {
+    const identified = identify(resourcesStream, received);
+    expect(identified.key).toBe(key);
+    expect(identified.problem === null).toBe(key !== null);
+  });
+
+  test('a record nested without end has no key, and no end of our own', () => {
+    let nested: unknown = 1;
+    for (let depth = 0; depth < 20_000; depth += 1) nested = [nested];
+    expect(identify(resourcesStream, { id: 'deep', nested })).toMatchObject({ key: null });
+  });
+
+  test('identity needs at least one of its fields', () => {
+    expect(identityOf(resourcesStream, { id: '1' })).toBeNull();
+    expect(identityOf(resourcesStream, null)).toBeNull();
+    expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
+      identityOf(resourcesStream, { created: 5, title: 'x' }),
+    );
+  });
+});
