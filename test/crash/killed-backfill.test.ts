@@ -1,0 +1,73 @@
+/** A backfill that is killed again and again loses nothing and repeats little (contract, 5.1). */
+import { afterEach, expect, test } from 'vitest';
+import { createCliStage, type CliStage } from '../support/cli-stage.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { backfillWithKills } from './killed-backfill.ts';
+
+const FOLLOWUPS = 7_000;
+const KILLS = 6;
+const SLICE_RECORDS = 2_500;
+const SIZE = { followups: FOLLOWUPS, employees: 4, equipment: 4, resources: 2, users: 40 };
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let stage: CliStage | undefined;
+let calm: TestDatabase | undefined;
+afterEach(async () => {
+  await stage?.close();
+  await calm?.drop();
+});
+
+interface LedgerRow {
+  readonly status: string;
+  readonly expected: number;
+  readonly records: number;
+  readonly isAdjoining: boolean;
+}
+
+async function readLedger(from: CliStage): Promise<LedgerRow[]> {
+  return await from.query<LedgerRow>(
+    `select status, expected::int, records::int,
+       created_from = lag(created_to, 1, created_from) over (order by created_from) as "isAdjoining"
+     from safety_sync.backfill_slices order by created_from`,
+  );
+}
+
+test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends equal to the source and reads at most a slice again per kill`, async () => {
+  stage = await createCliStage({ sandbox: { size: SIZE, latencyMs: 5 } });
+  calm = await createTestDatabase();
+  const { cli, sandbox } = stage;
+  // A page is lost while it is stored and another one while it waits, for each of the two readers.
+  const env = { ...stage.env, API_CONCURRENCY: '2' };
+  const query = stage.query.bind(stage);
+  const undisturbed = await backfillWithKills({
+    cli,
+    sandbox,
+    env: { ...env, DATABASE_URL: calm.url },
+    kills: 0,
+    seed: 1,
+    longestLifeRequests: 1,
+  });
+  const killed = await backfillWithKills({
+    cli,
+    sandbox,
+    env,
+    kills: KILLS,
+    seed: 77,
+    longestLifeRequests: 8,
+  });
+  expect(killed.kills).toBe(KILLS);
+  expect(killed.pageRecords - undisturbed.pageRecords).toBeLessThanOrEqual(KILLS * SLICE_RECORDS);
+  const ledger = await readLedger(stage);
+  expect(ledger.length).toBeGreaterThan(2);
+  expect(ledger.filter((row) => row.status !== 'done' || row.records !== row.expected)).toEqual([]);
+  expect(ledger.every((row) => row.isAdjoining)).toBe(true);
+  expect(ledger.reduce((sum, row) => sum + row.records, 0)).toBe(FOLLOWUPS);
+  await expectWarehouseEqualsSource({ sandbox, settings: { equipmentTypes: [] }, query }, { tables });
+  const runs = await stage.query<{ status: string; error_code: string | null; count: number }>(
+    'select status, error_code, count(*)::int as count from safety_sync.runs group by 1, 2 order by 1',
+  );
+  expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+  expect(runs.find(({ status }) => status === 'succeeded')?.count).toBe(1);
+  expect(runs.every(({ error_code }) => error_code === null || error_code === 'worker_died')).toBe(true);
+});

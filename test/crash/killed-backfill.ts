@@ -1,0 +1,61 @@
+/** Backfills by the built program, each ended by a real `kill -9` at a seeded moment until one gets through. */
+import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
+import type { Cli, CliEnvironment, Finished } from '../support/cli.ts';
+import { createRandom } from '../support/seeded-random.ts';
+
+export interface KilledBackfillOptions {
+  readonly cli: Cli;
+  readonly sandbox: Sandbox;
+  readonly env: CliEnvironment;
+  readonly kills: number;
+  readonly seed: number;
+  /** A life ends after 1 to this many of its questions have been answered. */
+  readonly longestLifeRequests: number;
+  /** Told after each kill. */
+  readonly onKill?: (kill: number) => void;
+}
+
+export interface KilledBackfill {
+  /** Lives that were ended by the kill, not by their own end. */
+  readonly kills: number;
+  readonly last: Finished;
+  /** Records in all answers, without those that only tell how many there are. */
+  readonly pageRecords: number;
+}
+
+/** A longer delay than an answer takes to be stored: kills fall on every part of the work. */
+const MOST_DELAY_MS = 40;
+
+/** A question for one record only asks how many there are. */
+const isPage = ({ params, method }: RequestLogEntry) => method === 'followups.list' && params['limit'] !== 1;
+
+export function countPageRecords(requests: readonly RequestLogEntry[]): number {
+  return requests.filter(isPage).reduce((sum, { records }) => sum + records, 0);
+}
+
+export async function backfillWithKills(options: KilledBackfillOptions): Promise<KilledBackfill> {
+  const { cli, sandbox, env } = options;
+  const random = createRandom(options.seed);
+  sandbox.requests.length = 0;
+  let kills = 0;
+  for (;;) {
+    const running = cli.start(['backfill', 'followups'], env);
+    if (kills < options.kills) {
+      let left = 1 + random.below(options.longestLifeRequests);
+      const delayMs = random.below(MOST_DELAY_MS);
+      sandbox.hooks.beforeAnswer = () => {
+        left -= 1;
+        if (left === 0) setTimeout(() => running.kill('SIGKILL'), delayMs);
+      };
+    }
+    const finished = await running.finished;
+    sandbox.hooks.beforeAnswer = undefined;
+    if (finished.signal === 'SIGKILL') {
+      kills += 1;
+      options.onKill?.(kills);
+      continue;
+    }
+    if (finished.code !== 0) throw new Error(`backfill ended with ${finished.code}: ${finished.stderr}`);
+    return { kills, last: finished, pageRecords: countPageRecords(sandbox.requests) };
+  }
+}
