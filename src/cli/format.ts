@@ -12,13 +12,26 @@ export function formatNumber(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** The larger unit and the next one: `1 min 5 s`. Rounded once, so that there is never a `60 s`. */
+function inUnits(ms: number, [large, largeMs]: Unit, [small, smallMs]: Unit): string {
+  const total = Math.round(ms / smallMs);
+  const perLarge = largeMs / smallMs;
+  return `${Math.floor(total / perLarge)} ${large} ${total % perLarge} ${small}`;
+}
+
+type Unit = readonly [name: string, ms: number];
+const SECONDS: Unit = ['s', SECOND_MS];
+const MINUTES: Unit = ['min', MINUTE_MS];
+const HOURS: Unit = ['h', HOUR_MS];
+const DAYS: Unit = ['d', DAY_MS];
+
 export function formatDuration(ms: number): string {
-  if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
-  if (ms < 10 * SECOND_MS) return `${(ms / SECOND_MS).toFixed(1)} s`;
-  if (ms < MINUTE_MS) return `${Math.round(ms / SECOND_MS)} s`;
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ${Math.round((ms % MINUTE_MS) / SECOND_MS)} s`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ${Math.round((ms % HOUR_MS) / MINUTE_MS)} min`;
-  return `${Math.floor(ms / DAY_MS)} d ${Math.round((ms % DAY_MS) / HOUR_MS)} h`;
+  if (ms < SECOND_MS - 0.5) return `${Math.round(ms)} ms`;
+  if (ms < 9.95 * SECOND_MS) return `${(ms / SECOND_MS).toFixed(1)} s`;
+  if (ms < MINUTE_MS - SECOND_MS / 2) return `${Math.round(ms / SECOND_MS)} s`;
+  if (ms < HOUR_MS - SECOND_MS / 2) return inUnits(ms, MINUTES, SECONDS);
+  if (ms < DAY_MS - MINUTE_MS / 2) return inUnits(ms, HOURS, MINUTES);
+  return inUnits(ms, DAYS, HOURS);
 }
 
 /** `2026-03-01 12:30:05Z`; a dash for what never was. */

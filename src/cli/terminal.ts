@@ -21,16 +21,19 @@ export interface Terminal {
   readonly width: number | undefined;
 }
 
+/** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it answers itself. */
+const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
+
 export function createTerminal(env: Environment): Terminal {
   const plain = (env['NO_COLOR'] ?? '') !== '';
   return {
     print: (text) => void process.stdout.write(`${text}\n`),
     note: (text) => void process.stderr.write(`${text}\n`),
-    colors: pc.createColors(process.stdout.isTTY && !plain),
-    noteColors: pc.createColors(process.stderr.isTTY && !plain),
-    isInteractive: process.stderr.isTTY,
+    colors: pc.createColors(isTerminal(process.stdout) && !plain),
+    noteColors: pc.createColors(isTerminal(process.stderr) && !plain),
+    isInteractive: isTerminal(process.stderr),
     get width() {
-      return process.stdout.isTTY ? process.stdout.columns : undefined;
+      return isTerminal(process.stdout) ? process.stdout.columns : undefined;
     },
   };
 }

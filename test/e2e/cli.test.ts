@@ -335,7 +335,7 @@ describe('a filled warehouse', () => {
   });
 
   it('colours nothing that is not a terminal', async () => {
-    const { stdout, stderr } = await stage.cli.run(['status'], { ...stage.env, FORCE_COLOR: undefined });
+    const { stdout, stderr } = await stage.cli.run(['status'], { ...stage.env, CI: 'true' });
     expect(`${stdout}${stderr}`).not.toContain('\u001b');
   });
 });

@@ -1,0 +1,97 @@
+import pc from 'picocolors';
+import { describe, expect, it } from 'vitest';
+import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/cli/format.ts';
+import { renderFailures } from '../../../src/cli/run-results.ts';
+import { type Column, renderTable } from '../../../src/cli/terminal.ts';
+import { ERROR_KINDS } from '../../../src/shared/errors.ts';
+
+const colors = pc.createColors(false);
+
+describe('a duration', () => {
+  it.each([
+    [0, '0 ms'],
+    [999.4, '999 ms'],
+    [999.6, '1.0 s'],
+    [9_949, '9.9 s'],
+    [9_960, '10 s'],
+    [59_499, '59 s'],
+    [59_600, '1 min 0 s'],
+    [3_599_400, '59 min 59 s'],
+    [3_599_700, '1 h 0 min'],
+    [86_380_000, '1 d 0 h'],
+    [5 * 86_400_000 + 23.6 * 3_600_000, '6 d 0 h'],
+  ])('of %d ms reads %s', (ms, text) => {
+    expect(formatDuration(ms)).toBe(text);
+  });
+});
+
+describe('other figures', () => {
+  it('an age is never in the future, and what never was is never', () => {
+    const now = Date.UTC(2026, 2, 2, 12);
+    expect(formatAge('2026-03-02T11:00:00Z', now)).toBe('1 h 0 min ago');
+    expect(formatAge('2026-03-02T13:00:00Z', now)).toBe('just now');
+    expect(formatAge(null, now)).toBe('never');
+  });
+
+  it('a time is in UTC and says so', () => {
+    expect(formatTime('2026-03-02T13:00:00.123+02:00')).toBe('2026-03-02 11:00:00Z');
+    expect(formatTime(null)).toBe('–');
+  });
+
+  it('one record, two records', () => {
+    expect([formatNumber(1, 'record'), formatNumber(2000, 'record')]).toEqual(['1 record', '2,000 records']);
+  });
+});
+
+describe('a table', () => {
+  const columns: Column[] = [
+    { title: 'stream' },
+    { title: 'read', align: 'right', spare: 1 },
+    { title: 'remark', spare: 2 },
+  ];
+  const rows = [
+    ['resources', '5', 'as ever'],
+    ['users', '1,234', ''],
+  ];
+
+  it('is aligned, without blanks at the ends of lines', () => {
+    expect(renderTable(columns, rows, { colors })).toBe(
+      ['stream      read  remark', 'resources      5  as ever', 'users      1,234'].join('\n'),
+    );
+  });
+
+  it('leaves out what it has no room for, the least important first, and says so', () => {
+    expect(renderTable(columns, rows, { colors, width: 24 })).toBe(
+      ['stream      read', 'resources      5', 'users      1,234', '(no room for: remark)'].join('\n'),
+    );
+    expect(renderTable(columns, rows, { colors, width: 10 })).toBe(
+      ['stream', 'resources', 'users', '(no room for: read, remark)'].join('\n'),
+    );
+  });
+
+  it('has the same room in colours', () => {
+    const red = pc.createColors(true).red;
+    const coloured = rows.map((row) => row.map((cell) => red(cell)));
+    expect(renderTable(columns, coloured, { colors, width: 25 }).split('\n')[0]).toContain('remark');
+  });
+});
+
+it('of streams that failed for one reason, what to do is said once', () => {
+  const failure = { code: 'token_invalid', message: 'refused' } as const;
+  expect(
+    renderFailures(
+      [
+        { stream: 'resources', ...failure, requestId: 'abc' },
+        { stream: 'users', code: 'network_error', message: 'no answer' },
+        { stream: 'equipments', ...failure },
+      ],
+      colors,
+    ),
+  ).toEqual([
+    `token_invalid: ${ERROR_KINDS.token_invalid.advice}`,
+    '  resources: refused [request abc]',
+    '  equipments: refused',
+    `network_error: ${ERROR_KINDS.network_error.advice}`,
+    '  users: no answer',
+  ]);
+});
