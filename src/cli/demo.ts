@@ -9,6 +9,7 @@ import { MINUTE_MS, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
+import { type Connection, openConnection } from '../warehouse/connection.ts';
 import type { CommandContext } from './command-context.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from './format.ts';
@@ -20,6 +21,20 @@ export const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training calculation. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 150;
+
+/** A demo empties its database: two of them in one directory would pull it from under each other. */
+async function claimDemo({ warehouse }: App): Promise<Connection> {
+  const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo', max: 1 });
+  const [answer] = await claim.query<{ locked: boolean }>(
+    `select pg_try_advisory_lock(hashtextextended('safety-sync:demo', 0)) as locked`,
+  );
+  if (answer?.locked === true) return claim;
+  await claim.close();
+  throw new SafetySyncError(
+    'usage_invalid',
+    `another demo runs in ${resolve(EMBEDDED_DATA_DIR)}: stop it first, or start this one in another directory`,
+  );
+}
 
 /** The demo starts anew every time; its database is its own. */
 async function emptyDatabase({ warehouse }: App): Promise<void> {
@@ -73,6 +88,7 @@ export async function runDemo(
   terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
   const sandbox = await createSandbox({ clock: now, live: { changesPerMinute: 120, deletions: true } });
   let app: App | undefined;
+  let claim: Connection | undefined;
   try {
     app = await createApp({
       config: demoConfig(sandbox, context, serves),
@@ -81,6 +97,7 @@ export async function runDemo(
       embeddedDatabase: DEMO_DATABASE,
       clock: { ...systemClock, now },
     });
+    claim = await claimDemo(app);
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data answers on ${sandbox.url}`);
     await emptyDatabase(app);
@@ -116,6 +133,7 @@ export async function runDemo(
     }
     return code;
   } finally {
+    await claim?.close();
     await app?.close();
     await sandbox.close();
   }
