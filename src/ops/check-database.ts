@@ -43,7 +43,7 @@ export async function checkDatabase(connection: Connection, accountId: string): 
       {
         what: 'migrations',
         result: may?.create === true ? 'ok' : 'failed',
-        finding: `${pending} of ${known} are missing; sync and start apply them`,
+        finding: `${pending} of ${known} are missing${may?.create === true ? '; sync and start apply them' : ''}`,
         advice:
           may?.create === true
             ? null
