@@ -74,20 +74,31 @@ export function halve(
       ];
 }
 
+/** What time it was when an answer was made, ms. */
+export interface AnswerClock {
+  /** By its Date header; undefined where it has none. */
+  readonly answerMs: number | undefined;
+  readonly ourMs: number;
+}
+
 /**
  * The watermark that a run may leave behind: the latest `updated_on` of its first answer. The service sent it, so it
  * had made every change up to there, and this run reads them all. Values beyond the clock are errors of the data and
- * left out. Where all of them lie beyond, nothing is known: the clock itself may be anybody's, and hours ahead of the
- * service's. undefined: no record tells.
+ * left out. Where all of them lie beyond the answer's own clock (its Date header), that clock is the earlier of the two
+ * and safe; beyond a clock of ours nothing is known, since ours may be hours ahead of the service's. undefined: no
+ * record tells.
  */
-export function watermarkOf(records: readonly unknown[], clockMs: number): number | undefined {
+export function watermarkOf(records: readonly unknown[], clock: AnswerClock): number | undefined {
+  const clockMs = clock.answerMs ?? clock.ourMs;
   let latest: number | undefined;
+  let isAnyBeyond = false;
   for (const record of records) {
     const updated = timeOf(record, 'updated_on');
-    if (updated === undefined || updated > clockMs) continue;
-    if (latest === undefined || updated > latest) latest = updated;
+    if (updated === undefined) continue;
+    if (updated > clockMs) isAnyBeyond = true;
+    else if (latest === undefined || updated > latest) latest = updated;
   }
-  return latest;
+  return latest ?? (isAnyBeyond ? clock.answerMs : undefined);
 }
 
 /** For messages. */

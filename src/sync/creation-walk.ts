@@ -89,6 +89,14 @@ function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefine
   return [{ from: task.from, to, depth: task.depth, ...shown, ...after }];
 }
 
+/** The answer holds records from outside of the slice: the service does not heed its bounds. */
+function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
+  if (order === undefined) return false;
+  // A service whose bounds are inclusive shows one millisecond more on either side.
+  const isTooOld = slice.from !== null && order.oldestMs < slice.from - 1;
+  return isTooOld || (slice.to !== null && order.newestMs > slice.to);
+}
+
 function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
   /** Newest first: the last one is the next. */
   const tasks: Task[] = [];
@@ -131,6 +139,11 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
       return;
     }
     isDoubtful = true;
+    if (isBeside(task, order) || page.answer.paging?.total === undefined) {
+      // The filter does nothing, or nothing would tell when a half is whole: halving would lead nowhere.
+      tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
+      return;
+    }
     const halves = order === undefined || task.depth >= DEEPEST ? undefined : halve(task, order);
     if (halves === undefined) tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
     else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });

@@ -36,7 +36,7 @@ async function readChanges(context: ExtractContext, watermarkMs: number, pageSiz
       return undefined;
     },
     onFirstPage: ({ records, answer }) => {
-      seenMs = watermarkOf(records, answer.serviceTimeMs ?? context.clock.now());
+      seenMs = watermarkOf(records, { answerMs: answer.serviceTimeMs, ourMs: context.clock.now() });
     },
   });
   return { failure, watermarkMs: later(watermarkMs, seenMs) };
@@ -92,7 +92,7 @@ async function readSweep(context: ExtractContext, pageSize: number): Promise<Ext
       return undefined;
     },
     onFirstPage: ({ records, answer }) => {
-      seenMs = watermarkOf(records, answer.serviceTimeMs ?? context.clock.now());
+      seenMs = watermarkOf(records, { answerMs: answer.serviceTimeMs, ourMs: context.clock.now() });
     },
   });
   const watermarkMs = later(changes?.watermarkMs ?? null, seenMs);

@@ -44,7 +44,8 @@ export async function makePlan(context: ExtractContext, options: PlanOptions): P
   const first = await reader.ask({ from: range.fromMs, to: range.toMs });
   const plan: BackfillPlan = {
     ...range,
-    watermarkMs: watermarkOf(first.records, first.answer.serviceTimeMs ?? clock.now()) ?? null,
+    watermarkMs:
+      watermarkOf(first.records, { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() }) ?? null,
   };
   const order = readCreationOrder(first.records);
   const total = first.answer.paging?.total;
