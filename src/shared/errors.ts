@@ -131,6 +131,11 @@ const WAREHOUSE_ERRORS = {
   },
   database_not_migrated: { recovery: 'fail_stream', advice: 'Run: safety-sync migrate' },
   database_too_old: { recovery: 'fail_stream', advice: 'PostgreSQL 14 or later is needed.' },
+  database_permission: {
+    recovery: 'fail_stream',
+    advice:
+      'Grant this user the rights on schemas safety and safety_sync, or migrate as their owner; check tells what lacks.',
+  },
   database_error: {
     recovery: 'fail_stream',
     advice: 'PostgreSQL refused a statement; see the message, its log and disk space.',

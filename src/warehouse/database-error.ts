@@ -48,13 +48,15 @@ export function isDataError(error: unknown): boolean {
 export function toDatabaseError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
   const code = databaseCode(error);
-  const message = `PostgreSQL: ${databaseMessage(error)}${code === undefined ? '' : ` (${code})`}`;
+  const said = databaseMessage(error);
+  const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
   if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'))) {
     return new SafetySyncError('database_unreachable', message, { cause: error });
   }
   if (code === '28P01' || code === '28000' || code === '3D000') {
     return new SafetySyncError('database_unreachable', message, { cause: error });
   }
+  if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });
   if (code === '42P01' || code === '3F000' || code === '42703') {
     return new SafetySyncError('database_not_migrated', message, { cause: error });
   }
