@@ -206,7 +206,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     });
     return { result: ending, counts: stored, repaired };
   } catch (caught) {
-    const error = toError(caught);
+    const error = await session.explain(toError(caught));
     // Over the session if it lives, else over the pool: a lost connection must not leave the run open.
     await failRun(db, runId, error, requestsOf(meter)).catch(() =>
       failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),

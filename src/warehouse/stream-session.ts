@@ -13,6 +13,8 @@ export interface StreamSession {
   readonly backendPid: number;
   /** Runs `work` in a transaction, after making sure that this is still the session that holds the lock. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** What a failure means here: after a silent reconnect lock and staging tables are gone, whatever the statement complains of. */
+  explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
   close(): Promise<void>;
 }
@@ -86,6 +88,10 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
 }
 
 function buildSession(connection: Connection, stream: StreamName, backendPid: number): StreamSession {
+  const lockLost = (cause?: unknown) =>
+    new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
+      cause,
+    });
   return {
     connection,
     backendPid,
@@ -94,15 +100,21 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
         return await connection.db.transaction(async (tx) => {
           const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
           if (row?.pid !== backendPid) {
-            throw new SafetySyncError(
-              'lock_lost',
-              `${stream}: the database connection that held the lock broke`,
-            );
+            throw lockLost();
           }
           return await work(tx);
         });
       } catch (error) {
         throw toDatabaseError(error);
+      }
+    },
+    async explain(error) {
+      if (!error.code.startsWith('database_')) return error;
+      try {
+        const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
+        return row?.pid === backendPid ? error : lockLost(error);
+      } catch {
+        return error;
       }
     },
     close: () => connection.close(),
