@@ -193,6 +193,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
           inHand = task;
           await deliver(records, task.shown);
         });
+        inHand = undefined;
         if (isFirst) {
           newestMs = readCreationOrder(page.records)?.newestMs;
           onFirstPage?.(page);
