@@ -159,6 +159,7 @@ export const equipmentsStream: StreamDefinition = {
   parent: equipment,
   children: [equipmentSchedules, equipmentMetavalues],
   versionColumn: null,
+  contextColumns: [],
   identityFields: ['serialNumber', 'created'],
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,

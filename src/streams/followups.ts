@@ -126,6 +126,7 @@ export const followupsStream: StreamDefinition = {
   parent: followups,
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
+  contextColumns: [],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   userIdColumns: [
     { table: followups, column: 'observer_id' },

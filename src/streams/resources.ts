@@ -94,6 +94,7 @@ export const resourcesStream: StreamDefinition = {
   parent: resources,
   children: [resourceVersions],
   versionColumn: null,
+  contextColumns: [],
   identityFields: ['created', 'sequence'],
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,

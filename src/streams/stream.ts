@@ -69,6 +69,8 @@ export interface StreamDefinition {
   readonly children: readonly PgTable[];
   /** The parent's column that tells which of two versions of a record is newer; null where the source tells none. */
   readonly versionColumn: string | null;
+  /** Columns that tell of the answer, not of the record: the same record may come with other values in them. */
+  readonly contextColumns: readonly string[];
   /** Wire fields that stay the same for the life of a record: they recognize one that comes back with its key repaired. */
   readonly identityFields: readonly string[];
   /** Columns that hold user ids (text or text[]), per table: what the `users` stream has to look up. */

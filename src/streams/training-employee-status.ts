@@ -77,6 +77,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   parent: trainingEmployeeStatus,
   children: [trainingCompletions],
   versionColumn: null,
+  contextColumns: ['calculated_at'],
   identityFields: [],
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
   version: 1,

@@ -26,6 +26,7 @@ export const usersStream: StreamDefinition = {
   parent: users,
   children: [],
   versionColumn: null,
+  contextColumns: [],
   identityFields: [],
   userIdColumns: [],
   version: 1,

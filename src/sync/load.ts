@@ -21,6 +21,8 @@ export interface LoaderOptions {
   readonly accountId: string;
   readonly runId: number;
   readonly guard: DeleteGuard;
+  /** Send unchanged records too, since what is stored of them may have been changed behind our back. */
+  readonly distrustsHashes: boolean;
   /** Identities of open issues about records without a key. */
   readonly openIdentities: ReadonlySet<string>;
 }
@@ -113,7 +115,7 @@ export function createLoader(options: LoaderOptions): Loader {
     const staged: StagedRecord[] = [];
     for (const [index, { identified, context, ord }] of distinct.entries()) {
       const standing = standings[index] ?? 'changed';
-      if (standing === 'unchanged') {
+      if (standing === 'unchanged' && !options.distrustsHashes) {
         counts.unchanged += 1;
         continue;
       }
@@ -192,6 +194,7 @@ export function createLoader(options: LoaderOptions): Loader {
           runId: options.runId,
           covered,
           guard: options.guard,
+          distrustsHashes: options.distrustsHashes,
           hasCommitted,
           repaired: [...repaired],
         });

@@ -142,6 +142,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       accountId,
       runId,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
+      distrustsHashes: request.kind === 'reconcile',
       openIdentities: await readOpenIdentities(db, { accountId, stream: stream.name }),
     });
     const extractContext: ExtractContext = {

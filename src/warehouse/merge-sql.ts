@@ -92,7 +92,7 @@ export function upsertParents(parent: TableShape, { accountId, runId }: MergeSco
       )}, _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
     where t._hash is distinct from excluded._hash or t._deleted_at is not null
     returning (xmax = 0) as is_insert)
-  select count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
+  select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
   from merged`;
 }
 

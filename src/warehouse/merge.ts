@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Transaction } from './connection.ts';
+import * as damage from './damage-sql.ts';
 import * as issues from './issue-sql.ts';
 import * as merge from './merge-sql.ts';
 import { noCounts, type RecordCounts } from './record-counts.ts';
@@ -22,6 +23,8 @@ export interface MergeRequest {
   /** What a complete snapshot covered; null when nothing may be deleted. */
   readonly covered: merge.SnapshotScope | null;
   readonly guard: DeleteGuard;
+  /** Stored rows may have been changed behind our back: everything is staged, and compared column by column. */
+  readonly distrustsHashes: boolean;
   /** The run has committed before: what it stored then may be newer. */
   readonly hasCommitted: boolean;
   /** Identities of records that came with a key and had none before. */
@@ -54,6 +57,16 @@ async function guardDeletions(tx: Transaction, shape: StreamShape, request: Merg
   return all.vanished;
 }
 
+async function forgetDamaged(tx: Transaction, shape: StreamShape, accountId: string): Promise<void> {
+  const { parent, children, stream } = shape;
+  for (const child of children) {
+    await tx.execute(damage.indexStage(child));
+    await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
+  }
+  await tx.execute(damage.forgetDamagedParents(parent, stream.contextColumns, accountId));
+  for (const child of children) await tx.execute(damage.forgetDamagedChildren(parent, child, accountId));
+}
+
 async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
@@ -65,12 +78,13 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
     for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
     await tx.execute(issues.dropOrphanIssues(parent));
   }
-  const [written] = await tx.execute<{ inserted: number; updated: number }>(
+  if (request.distrustsHashes) await forgetDamaged(tx, shape, request.accountId);
+  const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     merge.upsertParents(parent, request),
   );
   counts.inserted = written?.inserted ?? 0;
   counts.updated = written?.updated ?? 0;
-  counts.unchanged = dropped;
+  counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
   for (const child of children) {
     if (counts.updated > 0) await tx.execute(merge.deleteStaleChildren(parent, child, request));
     await tx.execute(merge.upsertChildren(child, request));

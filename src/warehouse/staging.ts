@@ -13,6 +13,7 @@ import {
   readVanished,
   type SnapshotScope,
   stage,
+  target,
 } from './merge-sql.ts';
 import type { StreamSession } from './stream-session.ts';
 import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts';
@@ -61,7 +62,7 @@ export interface Staging {
   clear(tx: Transaction): Promise<void>;
   /** Keys of the live rows of the scope that were not noted as seen. */
   findVanished(scope: SnapshotScope): Promise<Set<string>>;
-  /** Staged records that the source had changed up to this time, ms. */
+  /** Of what this transaction wrote: records that the source had changed up to this time, ms. */
   countUpTo(tx: Transaction, ms: number): Promise<number>;
 }
 
@@ -173,9 +174,12 @@ export function createStaging(session: StreamSession, options: StagingOptions): 
     async countUpTo(tx, ms) {
       const version = shape.stream.versionColumn;
       if (version === null) return 0;
+      const column = sql.identifier(version);
+      // What this transaction wrote carries its time.
       const [row] = await tx.execute<{ count: number }>(
-        sql`select count(*)::int as count from ${stage(parent)}
-          where ${sql.identifier(version)} <= ${new Date(ms).toISOString()}::timestamptz`,
+        sql`select count(*)::int as count from ${stage(parent)} s join ${target(parent)} t
+          on t.account_id = ${accountId} and t.${sql.identifier(key)} = s.${sql.identifier(key)}
+          where t._synced_at = now() and t.${column} <= ${new Date(ms).toISOString()}::timestamptz`,
       );
       return row?.count ?? 0;
     },

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+let worker: TestWorker;
+
+beforeEach(async () => {
+  worker = await createTestWorker();
+  await worker.runAll();
+});
+
+afterEach(() => worker.close());
+
+const DAMAGE = [
+  [
+    'a changed column',
+    `update safety.followups set is_open = not is_open where id = (select min(id) from safety.followups)`,
+  ],
+  [
+    'a changed child',
+    `update safety.followup_messages set note = 'forged' where ctid = (select min(ctid) from safety.followup_messages)`,
+  ],
+  [
+    'a child that is gone',
+    `delete from safety.equipment_schedules where ctid = (select min(ctid) from safety.equipment_schedules)`,
+  ],
+  [
+    'a child too many',
+    `insert into safety.resource_versions (account_id, resource_id, ordinal, is_current)
+      select account_id, id, 99, false from safety.resources order by id limit 1`,
+  ],
+  [
+    'a row that is gone',
+    `delete from safety.training_employee_status where user_id = (select min(user_id) from safety.training_employee_status)`,
+  ],
+] as const;
+
+test.each(DAMAGE)(
+  'reconcile puts right %s in the warehouse, and writes nothing else',
+  async (_what, damage) => {
+    await worker.query(damage);
+    const results = await worker.runAll({ kind: 'reconcile' });
+    expect(results.map(({ outcome }) => outcome)).toEqual(results.map(() => 'succeeded'));
+    await expectWarehouseEqualsSource(worker);
+    const written = results.map(({ counts }) => counts.inserted + counts.updated);
+    expect(written.reduce((sum, count) => sum + count, 0)).toBe(1);
+    for (const { counts } of results) {
+      expect(counts.inserted + counts.updated + counts.unchanged + counts.rejected).toBe(counts.read);
+    }
+  },
+);
+
+test('reconcile of a warehouse in step writes no row', async () => {
+  const before = await worker.query(`select id, xmin::text as version from safety.followups order by id`);
+  const results = await worker.runAll({ kind: 'reconcile' });
+  expect(results.map(({ counts }) => [counts.inserted, counts.updated, counts.deleted])).toEqual(
+    results.map(() => [0, 0, 0]),
+  );
+  expect(results.find(({ stream }) => stream === 'followups')?.repaired).toBe(0);
+  expect(await worker.query(`select id, xmin::text as version from safety.followups order by id`)).toEqual(
+    before,
+  );
+});
