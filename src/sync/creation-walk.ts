@@ -31,12 +31,18 @@ export interface WalkOptions {
   readonly onFirstPage?: (page: Page) => void;
 }
 
+/** What two answers share: the records created in one millisecond, as text. */
+interface Border {
+  readonly createdMs: number;
+  readonly texts: ReadonlySet<string>;
+}
+
 interface Task extends CreationSlice {
   readonly depth: number;
   /** What the answer before left for this task, and what it delivered itself. */
   readonly after?: { readonly remaining: number; readonly newer: CreationSlice; readonly delivered: number };
   /** What the answer before has already shown: its records at the border, as text. */
-  readonly shown?: ReadonlySet<string>;
+  readonly shown?: Border;
   /** How many records the answer before held: it may have ended there only because answers end there. */
   readonly shownIn?: number;
   /** Read it by page numbers at once. */
@@ -58,11 +64,16 @@ export async function walkCreation(
 }
 
 /** The records at the border between two answers, to recognize them when they come again. */
-function atBorder(records: readonly unknown[], borderMs: number): Set<string> {
-  return new Set(
-    records
-      .filter((record) => timeOf(record, 'created_on') === borderMs)
-      .map((record) => JSON.stringify(record)),
+function atBorder(records: readonly unknown[], createdMs: number): Border {
+  const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
+  return { createdMs, texts: new Set(shared.map((record) => JSON.stringify(record))) };
+}
+
+function isShown(record: unknown, border: Border | undefined): boolean {
+  return (
+    border !== undefined &&
+    timeOf(record, 'created_on') === border.createdMs &&
+    border.texts.has(JSON.stringify(record))
   );
 }
 
@@ -123,9 +134,8 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     await deliver([]);
   }
 
-  async function deliver(records: readonly unknown[], shown?: ReadonlySet<string>): Promise<void> {
-    const news =
-      shown === undefined ? records : records.filter((record) => !shown.has(JSON.stringify(record)));
+  async function deliver(records: readonly unknown[], shown?: Border): Promise<void> {
+    const news = shown === undefined ? records : records.filter((record) => !isShown(record, shown));
     passed += news.length;
     if ((await pass({ records: news, remainingTo: remainingTo() })) === 'stop') isStopped = true;
   }
@@ -154,7 +164,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     const total = answer.paging?.total;
     if (total !== undefined) return records.length >= total;
     if (records.length > 0 && records.length === task.shownIn) return false;
-    return records.every((record) => task.shown?.has(JSON.stringify(record)) === true);
+    return records.every((record) => isShown(record, task.shown));
   }
 
   /** Records that the slice has now, without those that were created since its first answer: growth is no shortfall. */
