@@ -4,7 +4,6 @@ import net from 'node:net';
 import { finished } from 'node:stream/promises';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
 
 export type Database = PostgresJsDatabase;
@@ -22,6 +21,11 @@ export interface ConnectionOptions {
   readonly applicationName: string;
   /** Connections at most. */
   readonly max: number;
+  /**
+   * One connection that is never replaced: whoever holds locks and temporary tables has lost them with it, and must
+   * not go on with another one unawares. Nothing else may use it while a transaction is open. Needs `max` 1.
+   */
+  readonly isSession?: true;
 }
 
 export interface Connection {
@@ -30,14 +34,19 @@ export interface Connection {
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
   /** `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. */
   copy(statement: string, chunks: Iterable<string>): Promise<void>;
+  /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
+  readonly isLost: boolean;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-/** postgres.js leaves Nagle's algorithm on: small COPYs then wait some 40 ms each for an acknowledgement. */
-async function connectSocket(options: postgres.ParsedOptions): Promise<net.Socket> {
+/**
+ * postgres.js leaves Nagle's algorithm on: small COPYs then wait some 40 ms each for an acknowledgement. It is given the
+ * socket before that is connected, since it never gives up a connection that it did not see closing.
+ */
+function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const path = (options as { path?: string | false }).path;
   const host = options.host[0] ?? 'localhost';
   const port = options.port[0] ?? 5432;
@@ -45,19 +54,79 @@ async function connectSocket(options: postgres.ParsedOptions): Promise<net.Socke
     typeof path === 'string'
       ? net.connect({ path })
       : net.connect({ host, port, noDelay: true, keepAlive: true });
-  const timer = setTimeout(() => {
-    socket.destroy(Object.assign(new Error(`no connection to ${host}:${port}`), { code: 'CONNECT_TIMEOUT' }));
-  }, CONNECT_TIMEOUT_SECONDS * SECOND_MS);
-  try {
-    await once(socket, 'connect');
-  } finally {
-    clearTimeout(timer);
-  }
+  tellErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
   return Object.assign(socket, { host, port });
 }
 
+/**
+ * A statement that postgres.js is given after a socket's `error` and before its `close` is never answered: the caller
+ * waits for ever. So that there is no time between them, the error is told only then.
+ */
+function tellErrorsWhenClosed(socket: net.Socket): void {
+  const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
+  let held: unknown[] | undefined;
+  const emitLate = (event: string | symbol, ...args: unknown[]): boolean => {
+    if (event === 'error') {
+      held = args;
+      return true;
+    }
+    if (event === 'close' && held !== undefined) emit('error', ...held);
+    return emit(event, ...args);
+  };
+  Object.assign(socket, { emit: emitLate });
+}
+
+/** The first connection is a real one; every further one breaks at once, and with it the statement that asked for it. */
+function connectOnce(onLost: () => void): typeof connectSocket {
+  let isUsed = false;
+  return (options) => {
+    if (!isUsed) {
+      isUsed = true;
+      const socket = connectSocket(options);
+      socket.once('close', onLost);
+      return socket;
+    }
+    const broken = new net.Socket();
+    // Later, when postgres.js listens: it forgets connections that never came about, with whoever waits for them.
+    setImmediate(() =>
+      broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
+    );
+    return broken;
+  };
+}
+
+/**
+ * In the place of postgres.js's own `begin`, which pins the connection and then writes its `rollback` to one that is
+ * gone: an exception that nobody can catch (porsager/postgres#1208). On a session there is nothing to pin.
+ */
+function beginOn(client: postgres.Sql) {
+  return async <T>(work: (client: postgres.Sql) => Promise<T>): Promise<T> => {
+    await client.unsafe('begin');
+    let result: T;
+    try {
+      result = await work(client);
+    } catch (error) {
+      // Over a broken session PostgreSQL has rolled back by itself.
+      await client.unsafe('rollback').catch(() => undefined);
+      throw error;
+    }
+    await client.unsafe('commit');
+    return result;
+  };
+}
+
 export function openConnection(options: ConnectionOptions): Connection {
+  let isLost = false;
+  let endCopies: (error: Error) => void = () => undefined;
+  /** postgres.js never ends a COPY whose connection breaks between the last row and the answer. */
+  const broken = new Promise<never>((_, reject) => (endCopies = reject));
+  broken.catch(() => undefined);
+  const noteLoss = () => {
+    isLost = true;
+    endCopies(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' }));
+  };
+  const connect = options.isSession === true ? connectOnce(noteLoss) : connectSocket;
   const client = postgres(options.url, {
     max: options.max,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -65,10 +134,13 @@ export function openConnection(options: ConnectionOptions): Connection {
     // A session that holds a lock must not be recycled under it.
     max_lifetime: options.max === 1 ? null : 30 * 60,
     fetch_types: false,
+    // Seconds before it connects again; a session never does.
+    ...(options.isSession === true ? { backoff: () => 0 } : {}),
     onnotice: () => undefined,
     connection: { application_name: options.applicationName },
-    ...({ socket: connectSocket } as object),
+    ...({ socket: connect } as object),
   });
+  if (options.isSession === true) Object.assign(client, { begin: beginOn(client) });
   const db = drizzle(client);
 
   return {
@@ -83,7 +155,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     async copy(statement, chunks) {
       try {
         const sink = await client.unsafe(statement).writable();
-        const done = finished(sink);
+        const done = Promise.race([finished(sink), broken]);
+        done.catch(() => undefined);
         for (const chunk of chunks) {
           if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), done]);
         }
@@ -93,6 +166,10 @@ export function openConnection(options: ConnectionOptions): Connection {
         throw toDatabaseError(error);
       }
     },
-    close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
+    get isLost() {
+      return isLost;
+    },
+    // What broke has nothing to say any more: not worth waiting for.
+    close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),
   };
 }

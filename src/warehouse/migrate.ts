@@ -46,7 +46,12 @@ export async function readMigrationStatus(connection: Connection): Promise<Migra
 
 /** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
 export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
-  const connection = openConnection({ url, applicationName: 'safety-sync migrate', max: 1 });
+  const connection = openConnection({
+    url,
+    applicationName: 'safety-sync migrate',
+    max: 1,
+    isSession: true,
+  });
   try {
     const [server] = await connection.query<{ version: string }>(
       `select current_setting('server_version_num') as version`,

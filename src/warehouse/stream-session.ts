@@ -13,7 +13,7 @@ export interface StreamSession {
   readonly backendPid: number;
   /** Runs `work` in a transaction, after making sure that this is still the session that holds the lock. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** What a failure means here: after a silent reconnect lock and staging tables are gone, whatever the statement complains of. */
+  /** What a failure means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
   close(): Promise<void>;
@@ -61,6 +61,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     url: options.databaseUrl,
     applicationName: `safety-sync ${stream}`,
     max: 1,
+    isSession: true,
   });
   try {
     for (let waited = false; ; waited = true) {
@@ -114,7 +115,7 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
         const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
         return row?.pid === backendPid ? error : lockLost(error);
       } catch {
-        return error;
+        return connection.isLost ? lockLost(error) : error;
       }
     },
     close: () => connection.close(),

@@ -5,8 +5,8 @@ import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { backfillWithKills } from './killed-backfill.ts';
 
-const FOLLOWUPS = 7_000;
-const KILLS = 6;
+const FOLLOWUPS = 6_000;
+const KILLS = 4;
 const SLICE_RECORDS = 2_500;
 const SIZE = { followups: FOLLOWUPS, employees: 4, equipment: 4, resources: 2, users: 40 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
@@ -70,4 +70,4 @@ test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends e
   expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
   expect(runs.find(({ status }) => status === 'succeeded')?.count).toBe(1);
   expect(runs.every(({ error_code }) => error_code === null || error_code === 'worker_died')).toBe(true);
-});
+}, 120_000);

@@ -1,0 +1,119 @@
+/** A database that goes away: every statement is answered, and nothing is stored unawares over a second connection. */
+import { sql } from 'drizzle-orm';
+import { once } from 'node:events';
+import net from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const ANSWER_MS = 5_000;
+
+let database: TestDatabase;
+let admin: Connection;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  admin = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+});
+afterEach(async () => {
+  await admin.close();
+  await database.drop();
+});
+
+async function openSession(): Promise<{ session: Connection; pid: number }> {
+  const session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
+  const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return { session, pid: row?.pid ?? 0 };
+}
+
+/** `answered` or `refused`; throws when neither comes. */
+async function outcome(work: Promise<unknown>): Promise<'answered' | 'refused'> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), ANSWER_MS);
+  });
+  const settled = work.then(
+    () => 'answered' as const,
+    () => 'refused' as const,
+  );
+  return await Promise.race([settled, late]).finally(() => clearTimeout(timer));
+}
+
+test('a session whose backend is ended at any moment answers or refuses every statement and never connects again', async () => {
+  for (let turns = 0; turns < 40; turns += 1) {
+    const { session, pid } = await openSession();
+    await session.query('create temporary table rows (a text)');
+    const ended = admin.query('select pg_terminate_backend($1::int)', [pid]);
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const transaction = session.db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      await tx.execute(sql`select 2 where ${'x'} = 'x'`);
+    });
+    await outcome(transaction);
+    await outcome(session.copy('copy rows from stdin', ['1\n', '2\n']));
+    await outcome(session.query('select 1'));
+    await ended;
+    await expect.poll(() => session.isLost).toBe(true);
+    expect(await outcome(session.query('select 1'))).toBe('refused');
+    expect(await outcome(session.db.transaction((tx) => tx.execute(sql`select 1`)))).toBe('refused');
+    expect(await outcome(session.close())).toBe('answered');
+  }
+});
+
+test('a run whose session was ended can store nothing: the lock is lost', async () => {
+  const session = await openStreamSession({
+    databaseUrl: database.url,
+    accountId: 'default',
+    stream: 'followups',
+    whenBusy: 'skip',
+  });
+  if (session === undefined) throw new Error('the stream is busy');
+  const isFree = async () => {
+    const other = await openStreamSession({
+      databaseUrl: database.url,
+      accountId: 'default',
+      stream: 'followups',
+      whenBusy: 'skip',
+    });
+    await other?.close();
+    return other !== undefined;
+  };
+  expect(await isFree()).toBe(false);
+  await admin.query('select pg_terminate_backend($1::int)', [session.backendPid]);
+  await expect.poll(isFree).toBe(true);
+  const store = session.transaction(async (tx) => {
+    await tx.execute(sql`insert into safety.users (account_id, id, _hash, _raw, _synced_at, _run_id)
+      values ('default', '1', gen_random_uuid(), '{}', now(), 1)`);
+  });
+  const failure = await store.catch(async (error: unknown) => await session.explain(error as never));
+  expect(failure).toMatchObject({ code: 'lock_lost' });
+  expect(await admin.query('select id from safety.users')).toEqual([]);
+  await session.close();
+});
+
+test('a pool that finds nobody at the database’s port fails each time at once, and works when the database is back', async () => {
+  const target = new URL(database.url);
+  const gateway = net.createServer((client) => {
+    const upstream = net.connect({ host: target.hostname, port: Number(target.port) });
+    client.pipe(upstream).pipe(client);
+    client.on('error', () => upstream.destroy());
+    upstream.on('error', () => client.destroy());
+  });
+  gateway.listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  const { port } = gateway.address() as net.AddressInfo;
+  gateway.close();
+  await once(gateway, 'close');
+  const url = new URL(database.url);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  const pool = openConnection({ url: url.href, applicationName: 'test', max: 2 });
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    expect(await outcome(pool.query('select 1'))).toBe('refused');
+  }
+  gateway.listen(port, '127.0.0.1');
+  await once(gateway, 'listening');
+  await expect.poll(() => outcome(pool.query('select 1')), { timeout: 20_000 }).toBe('answered');
+  await pool.close();
+  gateway.close();
+});

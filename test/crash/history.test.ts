@@ -1,0 +1,286 @@
+/** Reading history: what is cut off goes on, what does not settle says so, and no watermark runs ahead (contract, 5.1, 5.2, 5.7). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { RequestLogEntry } from '../../src/sandbox/index.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { terminateSession } from '../support/saboteur.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import {
+  createTimedWorker,
+  expectSucceeded,
+  type TimedWorker,
+  type TimedWorkerOptions,
+} from '../support/timed-worker.ts';
+import { runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const PAGE = 10;
+const SIZE = { followups: 240, employees: 2, equipment: 2, resources: 2, users: 12 };
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(options: TimedWorkerOptions = {}): Promise<void> {
+  worker = await createTimedWorker({
+    ...options,
+    settings: { sliceRecords: 40, readers: 2, ...options.settings },
+    sandbox: { size: SIZE, readings: { largestPage: PAGE }, ...options.sandbox },
+  });
+}
+
+const followups = () => worker.sandbox.store.followups;
+const isEqual = () => expectWarehouseEqualsSource(worker, { tables });
+const watermark = async () => (await stateOf(worker, 'followups')).watermark;
+const backfill = (range = {}, restart = false) =>
+  worker.run('followups', { kind: 'backfill', range: { fromMs: null, toMs: null, ...range }, restart });
+const newestUpdate = () => Math.max(...[...followups().values()].map((one) => one.updated_on));
+const creationTimes = () => [...followups().values()].map((one) => one.created_on).toSorted((a, b) => a - b);
+/** The time before which this share of the follow-ups was created. */
+const createdAt = (share: number): number => creationTimes()[Math.floor((followups().size - 1) * share)] ?? 0;
+
+async function sync(): Promise<void> {
+  expectSucceeded(await worker.run('followups'));
+}
+
+const isPage = ({ method, params }: RequestLogEntry) => method === 'followups.list' && params['limit'] !== 1;
+const pagesAsked = () => worker.sandbox.requests.filter(isPage).length;
+
+/** Before the answer to the n-th page of the next run. */
+function atPage(nth: number, happen: () => void | Promise<void>): void {
+  let pages = 0;
+  worker.sandbox.hooks.beforeAnswer = async (entry) => {
+    if (!isPage(entry)) return;
+    pages += 1;
+    if (pages === nth) await happen();
+  };
+}
+
+async function cutOffAtPage(nth: number, run: () => Promise<unknown>): Promise<void> {
+  atPage(nth, async () => {
+    expect(await terminateSession(worker, 'followups')).toBe(true);
+  });
+  await run();
+  worker.sandbox.hooks.beforeAnswer = undefined;
+}
+
+async function ledger(): Promise<{ status: string; expected: number | null; records: number }[]> {
+  return await worker.query(
+    'select status, expected::int, records::int from safety_sync.backfill_slices order by created_from',
+  );
+}
+const stored = async (): Promise<number> => {
+  const [row] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.followups');
+  return row?.rows ?? 0;
+};
+
+describe('a first sync that is cut off', () => {
+  test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
+    await start();
+    await cutOffAtPage(16, () => worker.run('followups'));
+    const before = await stored();
+    expect(before).toBeGreaterThan(4 * PAGE);
+    expect(before).toBeLessThan(followups().size);
+    expect(await watermark()).toBeNull();
+    worker.sandbox.requests.length = 0;
+    await sync();
+    // At most one page of each reader is read again; each slice ends with a page that is not full; and the changes since.
+    expect(pagesAsked()).toBeLessThanOrEqual((followups().size - before) / (PAGE - 1) + 2 * 2 + 7 + 3);
+    expect(await watermark()).toBe(newestUpdate());
+    await isEqual();
+  });
+
+  test('what changed since it began is there after the one that goes on', async () => {
+    await start();
+    await cutOffAtPage(16, () => worker.run('followups'));
+    worker.time.now += 5 * MINUTE_MS;
+    const read = await worker.query<{ id: string }>('select id from safety.followups order by id limit 5');
+    for (const { id } of read)
+      followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: '10003' });
+    followups().put({
+      ...SPECIMENS.followups.build('late'),
+      created_on: createdAt(0.5),
+      updated_on: worker.serviceNow(),
+    });
+    followups().put({
+      ...SPECIMENS.followups.build('new'),
+      created_on: worker.serviceNow(),
+      updated_on: worker.serviceNow(),
+    });
+    await sync();
+    await isEqual();
+  });
+
+  test.each([1, 2, 3, 5, 9, 14, 22, 27])('at page %i: the next sync is complete', async (page) => {
+    await start();
+    await cutOffAtPage(page, () => worker.run('followups'));
+    await sync();
+    await isEqual();
+    expect((await runsOf(worker, 'followups')).filter(({ status }) => status === 'running')).toEqual([]);
+  });
+
+  test('after its last slice was stored: the next one reads only what changed since', async () => {
+    await start();
+    await worker.query(`create function refuse() returns trigger language plpgsql as
+      'begin raise exception ''no watermark today''; end'`);
+    await worker.query(`create trigger no_watermark before update on safety_sync.stream_state for each row
+      when (new.watermark is not null) execute function refuse()`);
+    expect((await worker.run('followups')).outcome).toBe('failed');
+    await worker.query('drop trigger no_watermark on safety_sync.stream_state');
+    expect(await stored()).toBe(followups().size);
+    expect(await watermark()).toBeNull();
+    worker.sandbox.requests.length = 0;
+    worker.time.now += MINUTE_MS;
+    worker.sandbox.live.step(20);
+    await sync();
+    expect(pagesAsked()).toBeLessThanOrEqual(5);
+    expect(await watermark()).toBe(newestUpdate());
+    await isEqual();
+  });
+});
+
+describe('a backfill', () => {
+  test('of a part on an empty warehouse never makes the first sync believe that the rest is there', async () => {
+    await start();
+    expectSucceeded(await backfill({ fromMs: createdAt(0.3), toMs: createdAt(0.6) }));
+    expect(await watermark()).toBeNull();
+    expect(await stored()).toBeLessThan(followups().size / 2);
+    await sync();
+    await isEqual();
+    expect(await watermark()).not.toBeNull();
+  });
+
+  test('of a part that was cut off is forgotten by a first sync, which reads everything', async () => {
+    await start();
+    await cutOffAtPage(5, () => backfill({ fromMs: createdAt(0.2), toMs: createdAt(0.9) }));
+    await sync();
+    await isEqual();
+  });
+
+  test('of another range begins anew while one is unfinished, and the first sync still reads everything', async () => {
+    await start();
+    await cutOffAtPage(8, () => backfill());
+    expectSucceeded(await backfill({ fromMs: createdAt(0.5), toMs: null }));
+    expect((await ledger()).every(({ status }) => status === 'done')).toBe(true);
+    expect(await watermark()).toBeNull();
+    await sync();
+    await isEqual();
+  });
+
+  test('of a part moves no watermark, neither back nor forth', async () => {
+    await start();
+    await sync();
+    const before = await watermark();
+    worker.time.now += 5 * MINUTE_MS;
+    worker.sandbox.live.step(30);
+    expectSucceeded(await backfill({ fromMs: createdAt(0.1), toMs: null }));
+    expect(await watermark()).toBe(before);
+    await sync();
+    await isEqual();
+  });
+
+  test('of everything leaves the watermark of its own beginning: what changes while it reads comes with the next sync', async () => {
+    await start();
+    const known = newestUpdate();
+    atPage(12, () => {
+      worker.time.now += 30 * MINUTE_MS;
+      for (const id of [...followups().keys()].slice(0, 200)) {
+        followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: '10004' });
+      }
+    });
+    expectSucceeded(await backfill());
+    expect(await watermark()).toBeLessThanOrEqual(known);
+    await sync();
+    await isEqual();
+  });
+
+  test('goes on where it was cut off, with every slice done and as many records as were announced', async () => {
+    await start();
+    await cutOffAtPage(9, () => backfill());
+    await cutOffAtPage(7, () => backfill());
+    const before = await stored();
+    worker.sandbox.requests.length = 0;
+    expectSucceeded(await backfill());
+    expect(pagesAsked()).toBeLessThanOrEqual((followups().size - before) / (PAGE - 1) + 2 * 2 + 7);
+    const slices = await ledger();
+    expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
+    expect(slices.reduce((sum, { records }) => sum + records, 0)).toBe(followups().size);
+    await isEqual();
+  });
+
+  test('with --restart forgets how far it had come and reads everything', async () => {
+    await start();
+    await cutOffAtPage(12, () => backfill());
+    worker.sandbox.requests.length = 0;
+    expectSucceeded(await backfill({}, true));
+    expect(pagesAsked()).toBeGreaterThanOrEqual(followups().size / PAGE);
+    await isEqual();
+  });
+
+  test('cuts a slice that turns out too large into smaller ones', async () => {
+    await start();
+    // Nearly all of them were created within the last day of three years.
+    const day = worker.serviceNow() - DAY_MS;
+    for (const [index, id] of [...followups().keys()].entries()) {
+      const created_on = index < 10 ? day - (index + 1) * 100 * DAY_MS : day + index * 1_000;
+      followups().update(id, { created_on });
+    }
+    expectSucceeded(await backfill());
+    const slices = await ledger();
+    expect(slices.length).toBeGreaterThan(8);
+    expect(Math.max(...slices.map(({ records }) => records))).toBeLessThanOrEqual(3 * 40);
+    expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
+    expect(slices.reduce((sum, { records }) => sum + records, 0)).toBe(followups().size);
+    await isEqual();
+  });
+});
+
+/** Whether a question is about the creation time `at`. */
+const covers = ({ params }: RequestLogEntry, at: number) =>
+  Number(params['created_after'] ?? -Infinity) < at && at < Number(params['created_before'] ?? Infinity);
+
+describe('a slice', () => {
+  test('that is too much for the service in one question is halved until it is answered', async () => {
+    await start({ requestTimeoutMs: 300, retryAttempts: 0, settings: { readers: 1 } });
+    const at = createdAt(0.6);
+    const bounds = (entry: RequestLogEntry) =>
+      Number(entry.params['created_before']) - Number(entry.params['created_after']);
+    let widest = Infinity;
+    worker.sandbox.faults.next(
+      (entry) => {
+        if (!isPage(entry) || !covers(entry, at) || Number.isNaN(bounds(entry))) return false;
+        if (widest === Infinity) widest = bounds(entry) / 2;
+        return bounds(entry) > widest;
+      },
+      { kind: 'hang' },
+      100,
+    );
+    await sync();
+    expect(worker.sandbox.faults.counts.hang).toBeGreaterThan(0);
+    await isEqual();
+    expect((await ledger()).filter((slice) => slice.status !== 'done')).toEqual([]);
+  });
+
+  test('that does not settle fails the run by name; all others are stored, and the next sync asks only for it', async () => {
+    await start();
+    const at = createdAt(0.5);
+    worker.sandbox.hooks.rewriteAnswer = (entry, answer) => {
+      const paging = answer['paging'] as { total: number; last_page: number } | undefined;
+      const isSlice =
+        entry.params['created_before'] !== undefined || entry.params['created_after'] !== undefined;
+      if (paging === undefined || !isSlice || !covers(entry, at)) return answer;
+      return { ...answer, paging: { ...paging, total: paging.total + 3 } };
+    };
+    const result = await worker.run('followups');
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    const slices = await ledger();
+    expect(slices.filter(({ status }) => status === 'failed').length).toBeGreaterThanOrEqual(1);
+    expect(slices.filter(({ status }) => status === 'pending')).toEqual([]);
+    expect(await watermark()).toBeNull();
+    expect(await stored()).toBeGreaterThan(followups().size - 80);
+    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.requests.length = 0;
+    await sync();
+    expect(pagesAsked()).toBeLessThan(15);
+    await isEqual();
+  });
+});
