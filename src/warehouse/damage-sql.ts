@@ -29,6 +29,13 @@ function forget(parent: TableShape, accountId: string, isDamaged: SQL): SQL {
       and t._deleted_at is null and ${isDamaged}`;
 }
 
+/** What is left after that is as it should be: it leaves the stage, since even the attempt to write it would lock its row. */
+export function dropUndamaged(parent: TableShape, accountId: string): SQL {
+  return sql`delete from ${stage(parent)} p using ${target(parent)} t
+    where t.account_id = ${accountId} and ${sameKey('t', 'p', parent.key)} and t._hash = p._hash
+      and t._deleted_at is null`;
+}
+
 /** Columns that tell something else than the record does. `ignored`: those that do not come from the record. */
 export function forgetDamagedParents(parent: TableShape, ignored: readonly string[], accountId: string): SQL {
   const columns = parent.columns

@@ -74,11 +74,14 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
   if (request.hasCommitted && stream.versionColumn !== null) {
     dropped += await rowCount(tx, merge.dropOlderThanStored(parent, stream.versionColumn, request));
   }
+  if (request.distrustsHashes) {
+    await forgetDamaged(tx, shape, request.accountId);
+    dropped += await rowCount(tx, damage.dropUndamaged(parent, request.accountId));
+  }
   if (dropped > 0) {
     for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
     await tx.execute(issues.dropOrphanIssues(parent));
   }
-  if (request.distrustsHashes) await forgetDamaged(tx, shape, request.accountId);
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     merge.upsertParents(parent, request),
   );
