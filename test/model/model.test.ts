@@ -1,0 +1,29 @@
+/**
+ * Random histories of changes, faults, crashes and runs: whatever happened, the next sync makes the warehouse equal to
+ * the source (contract, 5.1). A history that fails is printed in its shortest form; MODEL_SEED and MODEL_PATH play it again.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { noTally, play } from './play.ts';
+import { history } from './step.ts';
+
+const HISTORIES = 12;
+const LONGEST = 25;
+const SEED = 20_261_120;
+
+test(`after any of ${HISTORIES} random histories the next sync makes the warehouse equal to the source`, async () => {
+  const { MODEL_SEED, MODEL_PATH, MODEL_HISTORIES } = process.env;
+  const tally = noTally();
+  await fc.assert(
+    fc.asyncProperty(history({ kills: false, longest: LONGEST }), (one) => play(one, tally)),
+    {
+      seed: Number(MODEL_SEED ?? SEED),
+      numRuns: Number(MODEL_HISTORIES ?? HISTORIES),
+      ...(MODEL_PATH === undefined ? {} : { path: MODEL_PATH }),
+      endOnFailure: false,
+      interruptAfterTimeLimit: 150_000,
+      markInterruptAsFailure: false,
+    },
+  );
+  expect(tally.runs).toBeGreaterThan(0);
+}, 200_000);

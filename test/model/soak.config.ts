@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** As long as one likes: see `soak.ts`. */
+export default defineConfig({
+  test: {
+    include: ['test/model/soak.run.ts', 'test/crash/soak.run.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    testTimeout: 0,
+    hookTimeout: 0,
+    disableConsoleIntercept: true,
+    reporters: [['default', { summary: false }]],
+  },
+});

@@ -1,0 +1,134 @@
+/** Changes of the source, as the service itself could make them, and some that it should not. */
+import type { RecordTable, Sandbox } from '../../src/sandbox/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import type { Change } from './step.ts';
+
+export interface Source {
+  readonly sandbox: Sandbox;
+  /** By the service's clock. */
+  now(): number;
+  /** What was deleted and can come back. */
+  readonly deleted: Map<string, object>;
+  /** The newest `updated_on` that was ever true: no watermark lies beyond it. */
+  newestUpdate: number;
+  made: number;
+}
+
+const TABLE_STREAMS = {
+  followups: 'followups',
+  resources: 'resources',
+  equipment: 'equipments',
+  employees: 'training-employee-status',
+  users: 'users',
+} as const;
+
+export function noteNewestUpdate(source: Source): void {
+  for (const { updated_on } of source.sandbox.store.followups.values()) {
+    if (typeof updated_on === 'number' && updated_on <= source.now() && updated_on > source.newestUpdate) {
+      source.newestUpdate = updated_on;
+    }
+  }
+}
+
+export function makeChange(source: Source, change: Change): void {
+  noteNewestUpdate(source);
+  source.made += 1;
+  const { store } = source.sandbox;
+  switch (change.kind) {
+    case 'live':
+      source.sandbox.live.step(change.changes);
+      return;
+    case 'recalculate':
+      store.recalculateTraining(source.now() - change.backMinutes * MINUTE_MS);
+      return;
+    case 'move-equipment': {
+      const key = pick(store.equipment, change.at);
+      const type = source.sandbox.equipmentTypes[change.at % source.sandbox.equipmentTypes.length];
+      if (key !== undefined) store.equipment.update(key, { equipmentType_id: type });
+      return;
+    }
+    case 'followup':
+      changeFollowup(source, change.action, change.at);
+      return;
+    case 'change':
+      changeRecord(source, change);
+  }
+}
+
+function pick(table: RecordTable<object>, at: number): string | undefined {
+  return [...table.keys()][at % Math.max(1, table.size)];
+}
+
+function changeFollowup(source: Source, action: string, at: number): void {
+  const { followups } = source.sandbox.store;
+  const key = pick(followups, at);
+  const record = key === undefined ? undefined : followups.get(key);
+  if (key === undefined || record === undefined) return;
+  const now = source.now();
+  const made = { ...SPECIMENS.followups.build(`made-${source.made}`), updated_on: now };
+  switch (action) {
+    case 'late':
+      followups.put({ ...made, created_on: now - (at + 1) * HOUR_MS });
+      return;
+    case 'tie-created':
+      followups.put({ ...made, created_on: record.created_on });
+      return;
+    case 'tie-updated':
+      followups.update(key, { updated_on: source.newestUpdate, m_assignee_id: `tie-${source.made}` });
+      return;
+    case 'future':
+      followups.update(key, { updated_on: now + (at % 2 === 0 ? HOUR_MS : 70 * 365 * 24 * HOUR_MS) });
+      return;
+    case 'reassign':
+      followups.update(key, { updated_on: now, m_assignee_id: `user-${at % 9}` });
+  }
+}
+
+/** What a record shows that changed just now. */
+const stamp = (table: string, now: number): object => (table === 'followups' ? { updated_on: now } : {});
+
+function changeRecord(source: Source, { table, action, at }: Extract<Change, { kind: 'change' }>): void {
+  const records: RecordTable<object> = source.sandbox.store[table];
+  const specimen = SPECIMENS[TABLE_STREAMS[table]];
+  const now = source.now();
+  const key = pick(records, at);
+  const patch = (fields: object): void => {
+    if (key !== undefined) records.put({ ...records.get(key), ...fields, ...stamp(table, now) }, key);
+  };
+  switch (action) {
+    case 'add': {
+      const fresh = { ...specimen.build(`${table}-${source.made}`), ...stamp(table, now) };
+      records.put(table === 'followups' ? { ...fresh, created_on: now } : fresh);
+      return;
+    }
+    case 'update':
+      patch({ [specimen.text.field]: `changed ${source.made}` });
+      return;
+    case 'delete':
+      if (key === undefined) return;
+      source.deleted.set(`${table}/${key}`, records.get(key) ?? {});
+      records.delete(key);
+      return;
+    case 'readd': {
+      const gone = [...source.deleted.keys()].filter((name) => name.startsWith(`${table}/`));
+      const name = gone[at % Math.max(1, gone.length)];
+      if (name === undefined) return;
+      records.put({ ...source.deleted.get(name), ...stamp(table, now) }, name.slice(table.length + 1));
+      source.deleted.delete(name);
+      return;
+    }
+    case 'spoil':
+      if (at % 3 === 0) patch({ [specimen.text.field]: `a\0b\ud800${source.made}` });
+      else if (at % 3 === 1) patch({ [specimen.bad.field]: specimen.bad.value });
+      else {
+        // A record without a key, beside the others.
+        const keyless = { ...specimen.build(`bad-${source.made}`), [specimen.keyField]: null };
+        records.put({ ...keyless, ...stamp(table, now) }, 'keyless');
+      }
+      return;
+    case 'repair':
+      records.delete('keyless');
+      patch({ [specimen.bad.field]: specimen.bad.right });
+  }
+}
