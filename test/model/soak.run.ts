@@ -25,7 +25,12 @@ test.runIf(Number(SOAK_HISTORIES) > 0)('histories', async () => {
     `${tally.histories} histories, ${tally.runs} runs (${tally.failedRuns} of them failed as they should), ${tally.kills} workers killed, ${tally.terminated} database sessions ended, ${Math.round((performance.now() - startedMs) / 1000)} s`;
   await fc.assert(
     fc.asyncProperty(history({ kills: withKills, longest: LONGEST }), async (one) => {
-      await play(one, tally, cli);
+      try {
+        await play(one, tally, cli);
+      } catch (error) {
+        process.stdout.write(`soak: fails (${String(error).slice(0, 300)}), looking for a shorter history\n`);
+        throw error;
+      }
       if (tally.histories % PROGRESS_EVERY === 0) process.stdout.write(`soak: ${summary()}\n`);
     }),
     {

@@ -1,0 +1,101 @@
+/** The database strikes at every single write of a run: nothing is half stored, and the next run does it all (contract, 5.1, 5.2, 5.8). */
+import { afterEach, expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import { createSaboteur, terminateSession } from '../support/saboteur.ts';
+import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { stateOf } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 40, employees: 12, equipment: 24, resources: 10, users: 12 };
+const MOST_WRITES = 60;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(followups = SIZE.followups): Promise<void> {
+  worker = await createTimedWorker({ sandbox: { size: { ...SIZE, followups } } });
+}
+const isEqual = (stream: StreamName) =>
+  expectWarehouseEqualsSource(worker, { tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: true });
+const sync = async (stream: StreamName): Promise<void> => expectSucceeded(await worker.run(stream));
+/** What the rows say: a write that was rolled back leaves traces in their headers only. */
+const contents = async (stream: StreamName): Promise<unknown[]> =>
+  await Promise.all(
+    (TABLES_OF[stream] ?? []).map((table) =>
+      worker.query(`select count(*)::int as rows, md5(string_agg(t::text, ',' order by t::text)) as all
+        from safety.${table} t`),
+    ),
+  );
+const leftRunning = async () =>
+  await worker.query(`select run_id from safety_sync.runs where status = 'running'`);
+
+test.each(['followups', 'equipments', 'training-employee-status'] as const)(
+  '%s: whichever write PostgreSQL refuses or dies at, nothing is stored, and the run that is let through does it all',
+  async (stream) => {
+    await start();
+    await sync(stream);
+    const saboteur = await createSaboteur(worker);
+    worker.time.now += 16 * MINUTE_MS;
+    worker.sandbox.live.step(150);
+    for (const table of [worker.sandbox.store.equipment, worker.sandbox.store.employees]) {
+      table.delete([...table.keys()][2] ?? '');
+    }
+    const before = await contents(stream);
+    const state = await stateOf(worker, stream);
+    let write = 1;
+    for (; write <= MOST_WRITES; write += 1) {
+      await saboteur.arm(write, write % 2 === 0 ? 'refuse' : 'terminate');
+      const result = await worker.run(stream);
+      if (result.outcome !== 'failed') break;
+      expect(result.error.code).toMatch(/^(database_|lock_lost)/);
+      expect(await contents(stream), `write ${write}`).toEqual(before);
+      expect(await stateOf(worker, stream)).toEqual(state);
+      await saboteur.disarm();
+    }
+    expect(write).toBeGreaterThan(8);
+    expect(write).toBeLessThan(MOST_WRITES);
+    await isEqual(stream);
+    expect(await leftRunning()).toEqual([]);
+  },
+);
+
+test('a session that ends while rows are on their way to it stores nothing, and the next sync stores all of them', async () => {
+  await start(3_000);
+  let ended = false;
+  const watch = async (): Promise<void> => {
+    while (!ended) {
+      const rows = await worker.query<{ ended: boolean }>(
+        `select pg_terminate_backend(pid) as ended from pg_stat_activity
+         where datname = current_database() and query ilike 'copy %' and state = 'active'`,
+      );
+      ended ||= rows.length > 0;
+    }
+  };
+  const watching = watch();
+  const result = await worker.run('followups');
+  ended = true;
+  await watching;
+  // Where the rows were quicker than the eye the sync has simply succeeded.
+  if (result.outcome === 'failed') expect(result.error.code).toBe('lock_lost');
+  await sync('followups');
+  await isEqual('followups');
+});
+
+test('a database that throws everybody out in the middle fails the run as lock_lost; the next one starts clean', async () => {
+  await start();
+  await sync('followups');
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.live.step(60);
+  worker.sandbox.hooks.beforeAnswer = async () => {
+    worker.sandbox.hooks.beforeAnswer = undefined;
+    expect(await terminateSession(worker, 'followups')).toBe(true);
+    await worker.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`);
+  };
+  const result = await worker.run('followups');
+  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
+  await sync('followups');
+  await isEqual('followups');
+  expect(await leftRunning()).toEqual([]);
+});
