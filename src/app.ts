@@ -7,7 +7,9 @@ import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { type Clock, systemClock } from './shared/time.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
+import type { MigrationOutcome } from './warehouse/migrate.ts';
 import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
+import { writeReportingTimezone } from './warehouse/reporting.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
@@ -22,6 +24,8 @@ export interface App {
   readonly api: ApiClient;
   /** Aborted when the process is asked to stop. */
   readonly signal: AbortSignal;
+  /** Brings the warehouse up to date, and tells it in which time zone this account reports. */
+  migrate(): Promise<MigrationOutcome>;
   runContext(events?: RunEvents): RunContext;
   close(): Promise<void>;
 }
@@ -103,6 +107,11 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       return api;
     },
     signal,
+    async migrate() {
+      const outcome = await warehouse.migrate();
+      await writeReportingTimezone(warehouse.connection.db, config.accountId, config.reportingTimezone);
+      return outcome;
+    },
     runContext: (events = {}) => ({
       settings: {
         accountId: config.accountId,

@@ -38,7 +38,7 @@ export async function withApp<T>(
   });
   try {
     if (options.migrates || app.warehouse.isEmbedded) {
-      const { applied } = await app.warehouse.migrate();
+      const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
       if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
     } else {
       await app.warehouse.assertMigrated();

@@ -101,7 +101,7 @@ export async function runDemo(
     section('1  Sandbox and warehouse');
     step(`a workplace-safety service with generated data answers on ${sandbox.url}`);
     await emptyDatabase(app);
-    const { applied } = await app.warehouse.migrate();
+    const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
     section('2  First sync: everything');

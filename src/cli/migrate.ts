@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createApp } from '../app.ts';
+import { adviseOnReader } from '../warehouse/reader-role.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { CommandContext } from './command-context.ts';
 import { formatNumber } from './format.ts';
@@ -13,12 +14,14 @@ export async function runMigrate({ env, terminal, signal }: CommandContext): Pro
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
   try {
-    const { applied, known } = await app.warehouse.migrate();
+    const { applied, known, reader } = await app.migrate();
     terminal.print(
       applied === 0
         ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
         : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
     );
+    const advice = adviseOnReader(reader);
+    if (advice !== null) terminal.note(advice);
     return EXIT.ok;
   } finally {
     await app.close();

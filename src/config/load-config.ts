@@ -26,6 +26,8 @@ export interface Config {
   readonly equipmentTypes: readonly string[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
+  /** In which days begin for the views. */
+  readonly reportingTimezone: string;
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
@@ -122,6 +124,7 @@ export function loadConfig(env: Environment, { needsService, isTerminal }: LoadC
     service,
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES ?? [],
     databaseUrl: values.DATABASE_URL,
+    reportingTimezone: values.REPORTING_TIMEZONE ?? 'UTC',
     api: {
       concurrency: values.API_CONCURRENCY ?? 4,
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,

@@ -30,6 +30,9 @@ const timezone = z.string().refine((value) => {
   }
 });
 
+/** A name: PostgreSQL reads an offset such as +02:00 the other way round. */
+const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
+
 const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
 
@@ -66,6 +69,9 @@ export const VARIABLES = {
   SAFETY_ALLOW_INSECURE_HTTP: variable(flag, 'true or false', { default: 'false' }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
     secret: true,
+  }),
+  REPORTING_TIMEZONE: variable(namedTimezone, 'the name of a time zone, such as Europe/Oslo', {
+    default: 'UTC',
   }),
   SYNC_CRON: variable(cron, 'a cron expression of 5 or 6 fields, or off', { default: '*/15 * * * *' }),
   SYNC_CRON_RESOURCES: variable(cron, 'a cron expression of 5 or 6 fields, or off'),

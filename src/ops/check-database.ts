@@ -1,6 +1,7 @@
 /** What can be said of a database before anything is read or written. */
 import type { Connection } from '../warehouse/connection.ts';
 import { readMigrationStatus } from '../warehouse/migrate.ts';
+import { adviseOnReader, READER_ROLE, readReaderRole } from '../warehouse/reader-role.ts';
 
 export interface Check {
   readonly what: string;
@@ -55,7 +56,19 @@ export async function checkDatabase(connection: Connection, accountId: string): 
     reachable,
     { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
     await checkRights(connection, accountId),
+    await checkReader(connection),
   ];
+}
+
+/** Without the role everything else works: BI then needs grants of its own. */
+async function checkReader(connection: Connection): Promise<Check> {
+  const advice = adviseOnReader(await readReaderRole(connection));
+  return {
+    what: 'reader role',
+    result: advice === null ? 'ok' : 'skipped',
+    finding: advice === null ? `${READER_ROLE} may read schema safety` : `${READER_ROLE} is not complete`,
+    advice,
+  };
 }
 
 /** Every table that a sync writes, in the two schemas. */

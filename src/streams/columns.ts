@@ -20,6 +20,18 @@ export const instant = () => timestamp({ withTimezone: true, mode: 'string' });
 
 export const accountId = () => text().notNull();
 
+/** Columns of a table whose states are kept, before the bookkeeping; written by the merge. */
+export const stateStart = () => ({
+  /** Since when the row's present state holds; for a deleted row: since when its last state held. */
+  _valid_from: instant().notNull(),
+});
+
+/** The last columns of a table of superseded states. */
+export const statePeriod = () => ({
+  valid_from: instant().notNull(),
+  valid_to: instant().notNull(),
+});
+
 /** The last columns of every entity table; written by the merge, never by a normalizer. */
 export const bookkeeping = () => ({
   /** Of the whole record as received, children included: equal hashes mean that nothing has to be written. */

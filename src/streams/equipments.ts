@@ -1,45 +1,64 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
 import { boolean, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
-import { accountId, bigintText, bookkeeping, instant, json, safetySchema } from './columns.ts';
+import {
+  accountId,
+  bigintText,
+  bookkeeping,
+  instant,
+  json,
+  safetySchema,
+  statePeriod,
+  stateStart,
+} from './columns.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
 import { describeValue, isWireRecord, readFields } from './wire.ts';
 
+const equipmentColumns = () => ({
+  account_id: accountId(),
+  id: text().notNull(),
+  serial_number: text(),
+  equipment_type_id: text(),
+  created_at: instant(),
+  parent_id: text(),
+  field_office_ids: text().array(),
+  line_of_business_id: text(),
+  client_ids: text().array(),
+  assigned_user_ids: text().array(),
+  title: text(),
+  notes: text(),
+  is_in_service: boolean(),
+  metavalues: json(),
+  status: text(),
+});
+
 export const equipment = safetySchema.table(
   'equipment',
-  {
-    account_id: accountId(),
-    id: text().notNull(),
-    serial_number: text(),
-    equipment_type_id: text(),
-    created_at: instant(),
-    parent_id: text(),
-    field_office_ids: text().array(),
-    line_of_business_id: text(),
-    client_ids: text().array(),
-    assigned_user_ids: text().array(),
-    title: text(),
-    notes: text(),
-    is_in_service: boolean(),
-    metavalues: json(),
-    status: text(),
-    ...bookkeeping(),
-  },
+  { ...equipmentColumns(), ...stateStart(), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
 );
 
+/** Superseded states; with the present ones they are `equipment_history`. */
+export const equipmentStates = safetySchema.table(
+  'equipment_states',
+  { ...equipmentColumns(), ...statePeriod() },
+  (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
+);
+
+const scheduleColumns = () => ({
+  account_id: accountId(),
+  equipment_id: text().notNull(),
+  schedule_id: text().notNull(),
+  status: text(),
+  expires_at: instant(),
+  expiring_at: instant(),
+  last_completed_at: instant(),
+});
+
 export const equipmentSchedules = safetySchema.table(
   'equipment_schedules',
-  {
-    account_id: accountId(),
-    equipment_id: text().notNull(),
-    schedule_id: text().notNull(),
-    status: text(),
-    expires_at: instant(),
-    expiring_at: instant(),
-    last_completed_at: instant(),
-  },
+  { ...scheduleColumns(), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
     foreignKey({
@@ -48,6 +67,18 @@ export const equipmentSchedules = safetySchema.table(
       foreignColumns: [equipment.account_id, equipment.id],
     }).onDelete('cascade'),
     index('equipment_schedules_expires_idx').on(t.expires_at),
+  ],
+);
+
+/** States that were superseded or ended; with the present ones they are `equipment_schedule_history`. */
+export const equipmentScheduleStates = safetySchema.table(
+  'equipment_schedule_states',
+  { ...scheduleColumns(), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'equipment_schedule_states_pk',
+      columns: [t.account_id, t.equipment_id, t.schedule_id, t.valid_from],
+    }),
   ],
 );
 
@@ -160,6 +191,10 @@ export const equipmentsStream: StreamDefinition = {
   children: [equipmentSchedules, equipmentMetavalues],
   versionColumn: null,
   contextColumns: [],
+  histories: [
+    { of: equipment, states: equipmentStates, since: null, beside: [] },
+    { of: equipmentSchedules, states: equipmentScheduleStates, since: null, beside: [] },
+  ],
   identityFields: ['serialNumber', 'created'],
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,

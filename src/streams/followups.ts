@@ -1,34 +1,51 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
 import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
-import { accountId, bigintText, bookkeeping, instant, json, safetySchema } from './columns.ts';
+import {
+  accountId,
+  bigintText,
+  bookkeeping,
+  instant,
+  json,
+  safetySchema,
+  statePeriod,
+  stateStart,
+} from './columns.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
 import { readFields } from './wire.ts';
 
+const followupColumns = () => ({
+  account_id: accountId(),
+  id: text().notNull(),
+  form_id: bigintText(),
+  response_id: bigintText(),
+  is_open: boolean(),
+  created_at: instant(),
+  updated_at: instant(),
+  observer_id: text(),
+  assigner_id: text(),
+  assignee_id: text(),
+  due_on: date(),
+  resolved_at: instant(),
+  completer_id: text(),
+});
+
 export const followups = safetySchema.table(
   'followups',
-  {
-    account_id: accountId(),
-    id: text().notNull(),
-    form_id: bigintText(),
-    response_id: bigintText(),
-    is_open: boolean(),
-    created_at: instant(),
-    updated_at: instant(),
-    observer_id: text(),
-    assigner_id: text(),
-    assignee_id: text(),
-    due_on: date(),
-    resolved_at: instant(),
-    completer_id: text(),
-    ...bookkeeping(),
-  },
+  { ...followupColumns(), ...stateStart(), ...bookkeeping() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
     index('followups_created_idx').on(t.created_at),
     index('followups_assignee_idx').on(t.assignee_id),
   ],
+);
+
+/** Superseded states; with the present ones they are `followup_history`. */
+export const followupStates = safetySchema.table(
+  'followup_states',
+  { ...followupColumns(), ...statePeriod() },
+  (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
 );
 
 export const followupMessages = safetySchema.table(
@@ -127,6 +144,8 @@ export const followupsStream: StreamDefinition = {
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
   contextColumns: [],
+  // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
+  histories: [{ of: followups, states: followupStates, since: 'updated_at', beside: ['updated_at'] }],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   userIdColumns: [
     { table: followups, column: 'observer_id' },

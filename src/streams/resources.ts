@@ -95,6 +95,7 @@ export const resourcesStream: StreamDefinition = {
   children: [resourceVersions],
   versionColumn: null,
   contextColumns: [],
+  histories: [],
   identityFields: ['created', 'sequence'],
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,

@@ -23,7 +23,7 @@ export type WireRecord = Readonly<Record<string, unknown>>;
 /** A table row without the columns that the merge adds by itself. */
 export type RowOf<Table extends PgTable> = Omit<
   Table['$inferInsert'],
-  'account_id' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id'
+  'account_id' | '_valid_from' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id'
 >;
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -53,6 +53,20 @@ export type Reading =
   /** One request per identifier that other streams have met. */
   | { readonly kind: 'lookup' };
 
+/**
+ * What the source forgets: the states of a table's rows. `states` takes a row whenever a state is superseded; together
+ * with the present rows they are the history. A state is the row without its key and without `beside`.
+ */
+export interface StateHistory {
+  /** The parent, or a child whose rows come and go with it. Has the column `_valid_from`. */
+  readonly of: PgTable;
+  readonly states: PgTable;
+  /** The column in which the source tells since when a new state of the parent holds; null: when it was seen. */
+  readonly since: string | null;
+  /** Columns that move without making another state; the history shows their last value in each. */
+  readonly beside: readonly string[];
+}
+
 export interface StreamDefinition {
   readonly name: StreamName;
   /** The service's method. */
@@ -71,6 +85,7 @@ export interface StreamDefinition {
   readonly versionColumn: string | null;
   /** Columns that tell of the answer, not of the record: the same record may come with other values in them. */
   readonly contextColumns: readonly string[];
+  readonly histories: readonly StateHistory[];
   /** Wire fields that stay the same for the life of a record: they recognize one that comes back with its key repaired. */
   readonly identityFields: readonly string[];
   /** Columns that hold user ids (text or text[]), per table: what the `users` stream has to look up. */

@@ -1,25 +1,46 @@
 /** Training status of each employee and what was completed when (specification: training-employee-status.list). */
 import { boolean, date, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { MINUTE_MS } from '../shared/time.ts';
-import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
+import {
+  accountId,
+  bigintText,
+  bookkeeping,
+  instant,
+  safetySchema,
+  statePeriod,
+  stateStart,
+} from './columns.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
 import { type Item, readFields, toInstant } from './wire.ts';
 
+const statusColumns = () => ({
+  account_id: accountId(),
+  user_id: text().notNull(),
+  status: text(),
+  percent_complete: numeric(),
+  incomplete_training_ids: bigintText().array(),
+  complete_training_ids: bigintText().array(),
+  calculated_at: instant(),
+});
+
 export const trainingEmployeeStatus = safetySchema.table(
   'training_employee_status',
-  {
-    account_id: accountId(),
-    user_id: text().notNull(),
-    status: text(),
-    percent_complete: numeric(),
-    incomplete_training_ids: bigintText().array(),
-    complete_training_ids: bigintText().array(),
-    calculated_at: instant(),
-    ...bookkeeping(),
-  },
+  { ...statusColumns(), ...stateStart(), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
+);
+
+/** Superseded states; with the present ones they are `training_employee_status_history`. */
+export const trainingEmployeeStatusStates = safetySchema.table(
+  'training_employee_status_states',
+  { ...statusColumns(), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'training_employee_status_states_pk',
+      columns: [t.account_id, t.user_id, t.valid_from],
+    }),
+  ],
 );
 
 export const trainingCompletions = safetySchema.table(
@@ -78,6 +99,14 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   children: [trainingCompletions],
   versionColumn: null,
   contextColumns: ['calculated_at'],
+  histories: [
+    {
+      of: trainingEmployeeStatus,
+      states: trainingEmployeeStatusStates,
+      since: 'calculated_at',
+      beside: ['calculated_at'],
+    },
+  ],
   identityFields: [],
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
   version: 1,

@@ -27,6 +27,7 @@ export const usersStream: StreamDefinition = {
   children: [],
   versionColumn: null,
   contextColumns: [],
+  histories: [],
   identityFields: [],
   userIdColumns: [],
   version: 1,

@@ -1,7 +1,7 @@
 /** Puts records that have open issues through again, from what is stored of them: after an upgrade they may come right. */
 import { sql } from 'drizzle-orm';
 import type { ReadContext } from '../streams/stream.ts';
-import { target } from '../warehouse/merge-sql.ts';
+import { target } from '../warehouse/sql-names.ts';
 import { readIssues } from '../warehouse/issues.ts';
 import { tableShape } from '../warehouse/table-shape.ts';
 import type { Extract } from './extract.ts';

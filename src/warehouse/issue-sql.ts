@@ -1,7 +1,7 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
-import { stage, target } from './merge-sql.ts';
+import { stage, target } from './sql-names.ts';
 import type { ColumnShape, TableShape } from './table-shape.ts';
 
 export interface StagedIssue {

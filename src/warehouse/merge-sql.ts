@@ -3,36 +3,9 @@
  * nothing. `ord` numbers the records of a run in the order in which they were read.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import * as history from './history-sql.ts';
+import { list, type MergeScope, name, of, same, stage, target } from './sql-names.ts';
 import type { TableShape } from './table-shape.ts';
-
-export interface MergeScope {
-  readonly accountId: string;
-  readonly runId: number;
-}
-
-const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-const list = (names: readonly string[]): SQL =>
-  sql.join(
-    names.map((column) => name(column)),
-    sql`, `,
-  );
-const of = (alias: string, names: readonly string[]): SQL =>
-  sql.join(
-    names.map((column) => sql`${name(alias)}.${name(column)}`),
-    sql`, `,
-  );
-const same = (left: string, right: string, names: readonly string[]): SQL =>
-  sql.join(
-    names.map((column) => sql`${name(left)}.${name(column)} = ${name(right)}.${name(column)}`),
-    sql` and `,
-  );
-
-export function target(shape: TableShape): SQL {
-  return sql`${name(shape.schema)}.${name(shape.name)}`;
-}
-export function stage(shape: TableShape): SQL {
-  return sql`pg_temp.${name(shape.stage)}`;
-}
 
 /** The columns that a staging table has before those of its target. */
 export const PARENT_STAGE_COLUMNS = [
@@ -78,18 +51,19 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
 }
 
-/** New and changed parents. Returns `inserted` and `updated`. */
+/** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
 export function upsertParents(parent: TableShape, { accountId, runId }: MergeScope): SQL {
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
-  return sql`with merged as (
-    insert into ${target(parent)} as t (account_id, ${list(columns)}, _synced_at, _deleted_at, _run_id)
-    select ${accountId}::text, ${of('s', columns)}, now(), null, ${runId}::bigint from ${stage(parent)} s
+  const kept = history.parentHistory(parent, accountId);
+  return sql`with ${kept.before} merged as (
+    insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} now(), null, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${list(parent.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
         sql`, `,
-      )}, _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
+      )}, ${kept.change} _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
     where t._hash is distinct from excluded._hash or t._deleted_at is not null
     returning (xmax = 0) as is_insert)
   select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
@@ -106,11 +80,12 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(child: TableShape, { accountId }: MergeScope): SQL {
+export function upsertChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
-  return sql`insert into ${target(child)} as t (account_id, ${list(columns)})
-    select ${accountId}::text, ${of('s', columns)} from ${stage(child)} s
+  const kept = history.childHistory(parent, child, accountId);
+  return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
+    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${stage(child)} s
     on conflict (account_id, ${list(child.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),

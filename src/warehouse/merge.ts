@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Transaction } from './connection.ts';
 import * as damage from './damage-sql.ts';
+import * as history from './history-sql.ts';
 import * as issues from './issue-sql.ts';
 import * as merge from './merge-sql.ts';
 import { noCounts, type RecordCounts } from './record-counts.ts';
@@ -82,6 +83,9 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
     for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
     await tx.execute(issues.dropOrphanIssues(parent));
   }
+  for (const child of children) {
+    if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
+  }
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     merge.upsertParents(parent, request),
   );
@@ -89,8 +93,11 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
   counts.updated = written?.updated ?? 0;
   counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
   for (const child of children) {
-    if (counts.updated > 0) await tx.execute(merge.deleteStaleChildren(parent, child, request));
-    await tx.execute(merge.upsertChildren(child, request));
+    // Of a child with a history, what ended has already gone.
+    if (counts.updated > 0 && child.history === null) {
+      await tx.execute(merge.deleteStaleChildren(parent, child, request));
+    }
+    await tx.execute(merge.upsertChildren(parent, child, request));
   }
   for (const shapeOfTable of [parent, ...children]) {
     const columns = stream.userIdColumns

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
+import { writeComments } from './comments.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
+import { grantReader, type ReaderRole } from './reader-role.ts';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
@@ -21,6 +23,7 @@ export interface MigrationStatus {
 export interface MigrationOutcome {
   readonly applied: number;
   readonly known: number;
+  readonly reader: ReaderRole;
 }
 
 async function knownMigrations(): Promise<number[]> {
@@ -68,7 +71,10 @@ export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
         migrationsTable: MIGRATIONS.table,
       });
     }
-    return { applied: before.pending, known: before.known };
+    // Beyond the migrations: both may lag behind a program that only words or grants something anew.
+    await writeComments(connection);
+    const reader = await grantReader(connection);
+    return { applied: before.pending, known: before.known, reader };
   } catch (error) {
     throw toDatabaseError(error);
   } finally {

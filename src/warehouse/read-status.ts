@@ -5,7 +5,7 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from './connection.ts';
 import { dataIssues, streamState } from './control-tables.ts';
 import { readRuns, type RunRow } from './runs.ts';
-import { target } from './merge-sql.ts';
+import { target } from './sql-names.ts';
 import { tableShape } from './table-shape.ts';
 
 export interface StreamStatus {

@@ -12,9 +12,8 @@ import {
   PARENT_STAGE_COLUMNS,
   readVanished,
   type SnapshotScope,
-  stage,
-  target,
 } from './merge-sql.ts';
+import { stage, target } from './sql-names.ts';
 import type { StreamSession } from './stream-session.ts';
 import { type ColumnShape, type TableShape, tableShape } from './table-shape.ts';
 
@@ -25,7 +24,12 @@ export interface StreamShape {
 }
 
 export function streamShape(stream: StreamDefinition): StreamShape {
-  return { stream, parent: tableShape(stream.parent), children: stream.children.map(tableShape) };
+  const { histories } = stream;
+  return {
+    stream,
+    parent: tableShape(stream.parent, histories),
+    children: stream.children.map((child) => tableShape(child, histories)),
+  };
 }
 
 export interface StagedRecord {

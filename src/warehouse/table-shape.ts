@@ -1,9 +1,22 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import type { StateHistory } from '../streams/stream.ts';
 
 export interface ColumnShape {
   readonly name: string;
   /** As PostgreSQL spells it: `text`, `bigint[]`, `timestamp with time zone`. */
   readonly type: string;
+}
+
+/** Where superseded states of a table go, and what makes a state. */
+export interface HistoryShape {
+  /** Table of the same schema. */
+  readonly states: string;
+  /** Columns that the table and its states have in common, key included, without `account_id`. */
+  readonly columns: readonly string[];
+  /** Those of them that make a state. */
+  readonly compared: readonly string[];
+  /** The column with the source's time of a new state; null: when it was seen. */
+  readonly since: string | null;
 }
 
 /** What the merge needs to know of a table, read off its drizzle declaration: no list is kept twice. */
@@ -17,16 +30,31 @@ export interface TableShape {
   readonly columns: readonly ColumnShape[];
   /** The temporary table that takes rows before the merge. */
   readonly stage: string;
+  /** null: only the present state is kept. */
+  readonly history: HistoryShape | null;
 }
 
-const WRITTEN_BY_THE_MERGE = new Set(['account_id', '_synced_at', '_deleted_at', '_run_id']);
+const WRITTEN_BY_THE_MERGE = new Set(['account_id', '_valid_from', '_synced_at', '_deleted_at', '_run_id']);
 
-export function tableShape(table: PgTable): TableShape {
+function historyShape(declared: StateHistory, key: readonly string[]): HistoryShape {
+  const columns = getTableConfig(declared.states)
+    .columns.map((column) => column.name)
+    .filter((name) => !['account_id', 'valid_from', 'valid_to'].includes(name));
+  return {
+    states: getTableConfig(declared.states).name,
+    columns,
+    compared: columns.filter((name) => !key.includes(name) && !declared.beside.includes(name)),
+    since: declared.since,
+  };
+}
+
+export function tableShape(table: PgTable, histories: readonly StateHistory[] = []): TableShape {
   const config = getTableConfig(table);
   const primaryKey = config.primaryKeys[0]?.columns.map((column) => column.name) ?? [];
   if (primaryKey[0] !== 'account_id') {
     throw new TypeError(`${config.name}: the primary key must start with account_id`);
   }
+  const history = histories.find(({ of }) => of === table);
   return {
     table,
     schema: config.schema ?? 'public',
@@ -36,5 +64,6 @@ export function tableShape(table: PgTable): TableShape {
       .filter((column) => !WRITTEN_BY_THE_MERGE.has(column.name))
       .map((column) => ({ name: column.name, type: column.getSQLType() })),
     stage: `stage_${config.name}`,
+    history: history === undefined ? null : historyShape(history, primaryKey),
   };
 }

@@ -1,0 +1,109 @@
+/** Schema `safety_sync`. */
+import type { Descriptions } from './description.ts';
+
+const account_id = 'Account (SAFETY_ACCOUNT).';
+const stream = 'Stream: resources, followups, training-employee-status, equipments or users.';
+
+export const CONTROL: Descriptions = {
+  runs: {
+    comment: 'One row per run of one stream, kept until somebody deletes it.',
+    columns: {
+      run_id: 'Number of the run.',
+      account_id,
+      stream,
+      kind: 'sync, backfill or reconcile.',
+      trigger: 'schedule or manual.',
+      status: 'running, succeeded, failed or skipped.',
+      started_at: 'When it began.',
+      finished_at: 'When it ended; null while it runs.',
+      requests: 'Requests to the service.',
+      retries: 'Requests that were repeated.',
+      records_read: 'Records received.',
+      inserted: 'Records that were new.',
+      updated: 'Records that had changed, or came back from deletion.',
+      unchanged: 'Records that needed no write.',
+      deleted: 'Records marked as deleted.',
+      rejected: 'Records without a usable key, or that PostgreSQL refused: see data_issues.',
+      repaired:
+        'reconcile: changes that earlier runs should have stored, 0 when all is well; null for other kinds.',
+      watermark_before: 'Watermark of the stream before the run; null when it had none.',
+      watermark_after: 'Watermark after the run; null when it has none.',
+      error_code: 'Why it failed (README, Error codes); null when it did not.',
+      error_message: 'The failure in words; null when it did not fail.',
+      request_id: 'The service’s id of the failing request, else of the last one; null when there was none.',
+      note: 'Why it was skipped, or what to know of a run that succeeded; null when there is nothing to say.',
+      owner: 'Host and process of the worker.',
+      backend_pid: 'Database session that held the stream’s lock; null when it was skipped.',
+    },
+  },
+  stream_state: {
+    comment: 'Where the next run of a stream goes on.',
+    columns: {
+      account_id,
+      stream,
+      watermark:
+        'followups: every change that the service had made up to here is stored (the service’s time); null before the first sync.',
+      backfill_from: 'followups: lower bound of the backfill under way or last done; null: none.',
+      backfill_to: 'followups: its upper bound; null: none.',
+      backfill_watermark: 'followups: the watermark that the backfill leaves; null without one.',
+      backfill_started_at: 'followups: when the backfill began; null without one.',
+      calculated_at: 'training: last_updated of the newest stored calculation; null before the first sync.',
+      checked_at: 'training: when the calculation was last asked for, by the worker’s clock; null before.',
+      checked_at_database: 'training: the same by the database’s clock.',
+      fresh_for_ms: 'training: how long after that check the calculation cannot have changed, in ms.',
+      last_success_at: 'End of the last successful run; null before it.',
+    },
+  },
+  backfill_slices: {
+    comment: 'Ledger of a first sync or backfill of follow-ups: one row per slice of creation time.',
+    columns: {
+      account_id,
+      stream,
+      created_from: 'Creation time from which the slice holds.',
+      created_to: 'Creation time up to which it holds.',
+      status: 'pending, done or failed.',
+      read_to: 'Everything created from here on is stored: where a cut-off slice goes on; null before.',
+      expected: 'The service’s total for the slice when it was begun; null before.',
+      records: 'Distinct records seen.',
+      finished_at: 'When it was done; null before.',
+    },
+  },
+  data_issues: {
+    comment: 'What could not be taken as it came; nothing is lost, value holds it.',
+    columns: {
+      account_id,
+      stream,
+      fingerprint: 'Identifies the problem: record, field and kind; of a record without a key, its content.',
+      record_id: 'Key of the record; null when it has none or the issue is about all of them.',
+      field: 'Where in the record; null when it is the record as a whole.',
+      kind: 'record_rejected, field_nulled, unknown_field or unknown_value.',
+      problem: 'What was expected and what came.',
+      value: 'What came.',
+      identity: 'Hash that recognizes a record without a key when it comes back with one; else null.',
+      context: 'What is needed to put the record through again; null when nothing is.',
+      first_seen_at: 'When it was first met.',
+      last_seen_at: 'When it was last met.',
+      occurrences: 'How often it was met.',
+      resolved_at: 'When it came right or disappeared; null while open.',
+    },
+  },
+  user_lookups: {
+    comment: 'Every user id that any stream has met, and when users asks for it next.',
+    columns: {
+      account_id,
+      user_id: 'The id.',
+      first_met_at: 'When it was first met.',
+      asked_at: 'When the service was last asked; null before.',
+      is_known: 'Whether the service knew it; null before it was asked.',
+      due_at: 'When to ask next.',
+    },
+  },
+  migrations: {
+    comment: 'Migrations that were applied.',
+    columns: {
+      id: 'Order of application.',
+      hash: 'Of the migration’s text.',
+      created_at: 'Number by which migrations are ordered (ms): when it was written.',
+    },
+  },
+};

@@ -1,0 +1,65 @@
+/** What a table or view and its columns mean: stored as COMMENT in the database, from where the documents take it. */
+export interface Description {
+  readonly comment: string;
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+/** By table or view. */
+export type Descriptions = Readonly<Record<string, Description>>;
+
+export const ACCOUNT = {
+  account_id:
+    'Account that the row belongs to (SAFETY_ACCOUNT); first column of every key, join on it as well.',
+} as const;
+
+/** The columns that the worker adds to every row that is a record of the source. */
+export const BOOKKEEPING = {
+  _hash: 'Of the record as received and of how it was read: equal means unchanged. For the worker.',
+  _raw: 'The record as received from the service, children included.',
+  _synced_at: 'When this row last changed here (insert, update, deletion).',
+  _deleted_at:
+    'When a complete read no longer found the record at the source; null while the source has it. Live rows: _deleted_at is null.',
+  _run_id: 'The run that last changed the row: safety_sync.runs.run_id.',
+} as const;
+
+export const PERIOD = {
+  valid_from: 'From when this state held.',
+  valid_to: 'Until when it held; the moment itself belongs to the next state.',
+} as const;
+
+/** Those columns of another relation, with their meaning. */
+export function columnsOf(
+  { columns }: Description,
+  ...names: readonly string[]
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const meaning = columns[name];
+      if (meaning === undefined) throw new RangeError(`nothing is said of a column ${name}`);
+      return [name, meaning];
+    }),
+  );
+}
+
+/** The table of superseded states and the view of all of them. */
+export function historyOf(
+  { columns }: Description,
+  { what, since }: { readonly what: string; readonly since: string },
+): { readonly states: Description; readonly history: Description } {
+  const own = Object.fromEntries(Object.entries(columns).filter(([name]) => !name.startsWith('_')));
+  return {
+    states: {
+      comment: `Superseded states of ${what}. Read the …_history view, which also has the present ones.`,
+      columns: { ...own, ...PERIOD },
+    },
+    history: {
+      comment: `Every state of ${what} that was seen, one row each, without gaps or overlaps while it existed. State at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,
+      columns: {
+        ...own,
+        valid_from: `From when this state held: ${since}`,
+        valid_to:
+          'Until when it held, the moment itself excluded: the beginning of the next state, or the deletion; null: present state.',
+      },
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from './description.ts';
+
+const user = (what: string, field: string) => `${what}: users.id. Source: ${field}; null when not sent.`;
+const nameOf = (who: string) => `Name of ${who}; null when there is none or the service does not tell it.`;
+
+const followups = {
+  comment: 'Follow-up tasks that were raised in form responses (source: followups.list).',
+  columns: {
+    ...ACCOUNT,
+    id: 'Identifier of the follow-up. Source: id.',
+    form_id: 'Form in whose response it was raised. Source: form_id; null when not sent.',
+    response_id: 'Form response in which it was raised. Source: response_id; null when not sent.',
+    is_open: 'True while pending, false when completed. Source: open; null when not sent.',
+    created_at: 'When it was raised. Source: created_on (ms); null when not sent.',
+    updated_at:
+      'When the source last changed it; every message moves it. Source: updated_on (ms); null when not sent.',
+    observer_id: user('Who raised it', 'm_observer_id'),
+    assigner_id: user('Who assigned it', 'm_assigner_id'),
+    assignee_id: user('Whose task it is now', 'm_assignee_id'),
+    due_on: 'Day on which it is due. Source: due (YYYYMMDD); null when it has no due date.',
+    resolved_at: 'When it was completed. Source: resolved_on (ms); null while it is open.',
+    completer_id: 'Who completed it: users.id. Source: m_completer_id; null while it is open.',
+    _valid_from: 'Since when the present state holds; see followup_history.',
+    ...BOOKKEEPING,
+  },
+};
+
+const history = historyOf(followups, {
+  what: 'follow-ups (all their columns but updated_at, which moves with every message and shows its last value in the state)',
+  since: 'the updated_on with which it came; never before the end of the state before.',
+});
+
+const followup_overview = {
+  comment: 'Live follow-ups with names, due and age figures and what their messages amount to.',
+  columns: {
+    ...columnsOf(followups, ...Object.keys(followups.columns).filter((column) => !column.startsWith('_'))),
+    observer_name: nameOf('who raised it'),
+    assigner_name: nameOf('who assigned it'),
+    assignee_name: nameOf('whose task it is'),
+    completer_name: nameOf('who completed it'),
+    is_overdue:
+      'True when it is open and its due day is before today (reporting time zone); false without a due date.',
+    age_days:
+      'Calendar days from creation to today (reporting time zone) of an open follow-up; null when it is not open.',
+    days_to_resolve:
+      'Calendar days from creation to completion (reporting time zone); null while it is open.',
+    message_count: 'How many messages it has; 0 for none.',
+    reassignment_count: 'How many of its messages handed it to somebody else; 0 for none.',
+    last_message_at: 'When its latest message was sent; null without messages.',
+  },
+};
+
+export const FOLLOWUPS: Descriptions = {
+  followups,
+  followup_messages: {
+    comment: 'Messages of follow-ups, replaced with their follow-up (source: followups.list, messages).',
+    columns: {
+      ...ACCOUNT,
+      followup_id: 'Follow-up: followups.id.',
+      id: 'Identifier of the message within its follow-up. Source: id.',
+      position: 'Place in the conversation, 1 = oldest.',
+      sent_at: 'When it was sent. Source: date (ms); null when not sent along.',
+      user_id: user('Author', 'm_user_id'),
+      note: 'The text. Source: note; null when not sent.',
+      reassignee_id:
+        'To whom the message hands the follow-up: users.id. Source: m_reassignee_id; null when it hands over nothing.',
+      signature: 'As sent. Source: signature; null when there is none (nothing else is specified).',
+      notify: 'Whether the message notified. Source: notify; null when not sent.',
+    },
+  },
+  followup_attachments: {
+    comment: 'Files of messages (source: followups.list, messages, attachments).',
+    columns: {
+      ...ACCOUNT,
+      followup_id: 'Follow-up: followups.id.',
+      message_id: 'Message: followup_messages.id.',
+      position: 'Place among the files of the message, 1 = first.',
+      key: 'Storage key of the file. Source: key; null when not sent.',
+      caption: 'Caption. Source: caption; null when not sent.',
+    },
+  },
+  followup_states: history.states,
+  followup_history: history.history,
+  followup_overview,
+  followup_daily: {
+    comment:
+      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',
+    columns: {
+      ...ACCOUNT,
+      date: 'The day, in the reporting time zone.',
+      status:
+        'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source did not say).',
+      followups: 'How many follow-ups; 0 where there were none.',
+    },
+  },
+};

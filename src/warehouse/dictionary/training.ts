@@ -1,0 +1,101 @@
+import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from './description.ts';
+
+const training_employee_status = {
+  comment: 'How each employee stands with the trainings (source: training-employee-status.list).',
+  columns: {
+    ...ACCOUNT,
+    user_id: 'Employee: users.id. Source: m_user_id.',
+    status:
+      'incomplete, expiring, active or unassigned; others are kept as they come. Source: status; null when not sent.',
+    percent_complete:
+      'Completed share of the assigned trainings in percent, 0 to 100. Source: percent_complete; null when not sent.',
+    incomplete_training_ids:
+      'Assigned trainings that are not complete. Source: incomplete_training_ids; null when not sent.',
+    complete_training_ids:
+      'Assigned trainings that are complete. Source: complete_training_ids; null when not sent.',
+    calculated_at:
+      'When the service made the calculation that last changed this row. Source: last_updated (ms); null when not sent.',
+    _valid_from: 'Since when the present state holds; see training_employee_status_history.',
+    ...BOOKKEEPING,
+  },
+};
+
+const training_completions = {
+  comment:
+    'The last completion of each training by each employee, also of trainings that are not required (source: training-employee-status.list, last_completed).',
+  columns: {
+    ...ACCOUNT,
+    user_id: 'Employee: users.id.',
+    training_id: 'Training. Source: id.',
+    completed_on: 'Day of the last completion. Source: date_number (YYYYMMDD); null when not sent.',
+    expires_on: 'Day on which it expires. Source: expiresOn (YYYYMMDD); null when it does not expire.',
+    starts_expiring_on:
+      'Day from which it counts as expiring. Source: startsExpiringOn (YYYYMMDD); null when it does not expire.',
+    is_required: 'Whether the training is required of the employee. Source: is_required; null when not told.',
+  },
+};
+
+const user_name = 'Name of the employee; null when the service does not tell it.';
+
+const history = historyOf(training_employee_status, {
+  what: 'employees’ training status (all its columns but calculated_at, which shows the last calculation that changed the row)',
+  since:
+    'the last_updated of the calculation that first showed it; never before the end of the state before.',
+});
+
+export const TRAINING: Descriptions = {
+  training_employee_status,
+  training_completions,
+  training_employee_status_states: history.states,
+  training_employee_status_history: history.history,
+  training_assignments: {
+    comment: 'One row for each training that is assigned to each live employee.',
+    columns: {
+      ...ACCOUNT,
+      ...columnsOf(training_employee_status, 'user_id'),
+      training_id: 'Training. Source: element of complete_training_ids or incomplete_training_ids.',
+      is_complete: 'True when it comes from complete_training_ids.',
+    },
+  },
+  training_compliance: {
+    comment: 'Live employees with what their training status amounts to.',
+    columns: {
+      ...columnsOf(
+        training_employee_status,
+        'account_id',
+        'user_id',
+        'status',
+        'percent_complete',
+        'calculated_at',
+      ),
+      user_name,
+      is_compliant:
+        'True for active and expiring, false for incomplete, null for unassigned and statuses that are not specified.',
+      complete_count: 'How many assigned trainings are complete.',
+      incomplete_count: 'How many assigned trainings are not complete.',
+      next_expires_on:
+        'The next day, today included (reporting time zone), on which a completion expires, of those not known as not required; null when none does.',
+    },
+  },
+  training_expiry: {
+    comment: 'Completions that expire, of live employees.',
+    columns: {
+      ...training_completions.columns,
+      user_name,
+      days_until_expiry:
+        'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past.',
+      expiry_status:
+        'expired (its day is past), expiring (from starts_expiring_on on) or active, as of today (reporting time zone).',
+    },
+  },
+  training_status_daily: {
+    comment:
+      'How many employees were in each status at the end of each day (reporting time zone; today: now), from the first day of which a state is known.',
+    columns: {
+      ...ACCOUNT,
+      date: 'The day, in the reporting time zone.',
+      status: 'A status of training_employee_status; unknown where the source did not say.',
+      employees: 'How many employees; 0 where there were none.',
+    },
+  },
+};
