@@ -20,9 +20,9 @@ export interface CompareOptions {
   readonly exceptDeletedFollowups?: boolean;
 }
 
-type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
+export type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
 
-interface TableSpec {
+export interface TableSpec {
   readonly key: readonly string[];
   readonly parent: string | null;
   readonly columns: Readonly<Record<string, ColumnKind>>;
@@ -40,7 +40,7 @@ const entity = (key: string, columns: Record<string, ColumnKind>): TableSpec => 
 });
 
 /** The contract's tables. `calculated_at` tells of a run, not of a record: the training tests hold it. */
-const TABLES = {
+export const TABLES = {
   resources: entity('id', {
     id: 'text',
     title: 'text',
@@ -224,7 +224,7 @@ function compareTable({ name, spec, expected, actual, mayHaveMore }: Comparison)
   return differences;
 }
 
-const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = {
+export const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = {
   text: (column) => `${column}::text`,
   ms: (column) => `floor(extract(epoch from ${column}) * 1000)::text`,
   day: (column) => `to_char(${column}, 'YYYYMMDD')`,
@@ -254,7 +254,7 @@ async function readTable(compared: Compared, name: string, spec: TableSpec): Pro
   );
 }
 
-function toCell(value: string | null, kind: ColumnKind): Cell {
+export function toCell(value: string | null, kind: ColumnKind): Cell {
   if (value === null) return null;
   if (kind === 'bool') return value === 'true';
   if (kind === 'json') return canonical(JSON.parse(value));

@@ -1,0 +1,338 @@
+/** What the source forgets: every state that was seen, each once, without gaps or overlaps. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Equipment, Followup } from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { createRandom } from '../support/seeded-random.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { type HistoryName, readHistory, StateReplay } from '../support/state-replay.ts';
+import { NOON } from '../support/test-clock.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { rowVersions } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 40, employees: 25, equipment: 30, resources: 2, users: 10 };
+const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(size: Partial<typeof SIZE> = {}): Promise<void> {
+  worker = await createTimedWorker({
+    settings: { followupsOverlapMs: EVERYTHING_MS },
+    sandbox: { size: { ...SIZE, ...size } },
+  });
+}
+
+const STREAMS = ['followups', 'training-employee-status', 'equipments'] as const;
+async function sync(): Promise<void> {
+  for (const stream of STREAMS) {
+    expectSucceeded(
+      await worker.run(stream, {
+        kind: stream === 'followups' ? 'reconcile' : 'sync',
+        force: true,
+        allowMassDelete: true,
+      }),
+    );
+  }
+}
+
+const later = (minutes: number) => {
+  worker.time.now += minutes * MINUTE_MS;
+};
+const historyOf = async (history: HistoryName, key: string) =>
+  (await readHistory(worker, history)).filter((row) => row.key === key);
+const deletedAt = async (table: string, key: string) => {
+  const [row] = await worker.query<{ at: string | null }>(
+    `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.${table} where id = '${key}'`,
+  );
+  return row?.at == null ? null : Number(row.at);
+};
+
+describe('follow-ups', () => {
+  const put = (patch: Partial<Followup>) =>
+    worker.sandbox.store.followups.put({
+      ...(SPECIMENS.followups.build('one') as unknown as Followup),
+      updated_on: worker.serviceNow(),
+      ...patch,
+    });
+  const assignees = async () =>
+    (await historyOf('followup_history', 'one')).map(({ row }) => row['assignee_id']);
+
+  test('a first load keeps no superseded state: each row is its own history since its updated_on', async () => {
+    await start();
+    await sync();
+    const history = await readHistory(worker, 'followup_history');
+    expect(history).toHaveLength(SIZE.followups);
+    expect(
+      history.every(({ row, from, to }) => to === null && from === Number(row['updated_at']) * 1000),
+    ).toBe(true);
+    expect(await worker.query('select from safety.followup_states')).toEqual([]);
+  });
+
+  test('A, B and A again are three states, one after the other, each since the source’s time', async () => {
+    await start({ followups: 3 });
+    for (const assignee of ['A', 'B', 'A']) {
+      put({ m_assignee_id: assignee });
+      await sync();
+      later(10);
+    }
+    const history = await historyOf('followup_history', 'one');
+    expect(
+      history.map(({ row, from, to }) => [row['assignee_id'], from / 1000 - NOON, to && to / 1000 - NOON]),
+    ).toEqual([
+      ['A', 0, 10 * MINUTE_MS],
+      ['B', 10 * MINUTE_MS, 20 * MINUTE_MS],
+      ['A', 20 * MINUTE_MS, null],
+    ]);
+  });
+
+  test('messages make no state; the history shows the last updated_at of each', async () => {
+    await start({ followups: 3 });
+    const message = (id: string) => ({ id, date: worker.serviceNow(), m_user_id: '10001', note: id });
+    put({ m_assignee_id: 'A', messages: [] });
+    await sync();
+    for (const id of ['1', '2']) {
+      later(10);
+      put({ m_assignee_id: 'A', messages: [message(id)] });
+      await sync();
+    }
+    later(10);
+    put({ m_assignee_id: 'B', messages: [] });
+    await sync();
+    const history = await historyOf('followup_history', 'one');
+    expect(
+      history.map(({ row, from }) => [
+        row['assignee_id'],
+        Number(row['updated_at']) - NOON,
+        from / 1000 - NOON,
+      ]),
+    ).toEqual([
+      ['A', 20 * MINUTE_MS, 0],
+      ['B', 30 * MINUTE_MS, 30 * MINUTE_MS],
+    ]);
+  });
+
+  test('a source whose time goes back or stands still gives states one after the other all the same', async () => {
+    await start({ followups: 3 });
+    for (const [assignee, at] of [
+      ['A', 10],
+      ['B', 5],
+      ['C', 5],
+      ['D', 10],
+      ['E', 20],
+    ] as const) {
+      put({ m_assignee_id: assignee, updated_on: NOON + at });
+      await sync();
+    }
+    const history = await historyOf('followup_history', 'one');
+    expect(history.map(({ row }) => row['assignee_id'])).toEqual(['A', 'B', 'C', 'D', 'E']);
+    expect(history.map(({ from }) => from - (NOON + 10) * 1000)).toEqual([0, 1, 2, 3, 10_000]);
+    expect(history.map(({ to }) => to)).toEqual([...history.slice(1).map(({ from }) => from), null]);
+  });
+
+  test('a state ends with the deletion, and another one begins when the record comes back, even the same', async () => {
+    await start({ followups: 3 });
+    put({ m_assignee_id: 'A' });
+    await sync();
+    worker.sandbox.store.followups.delete('one');
+    await sync();
+    const ended = await deletedAt('followups', 'one');
+    expect((await historyOf('followup_history', 'one')).map(({ to }) => to)).toEqual([ended]);
+    put({ m_assignee_id: 'A', updated_on: NOON });
+    await sync();
+    const history = await historyOf('followup_history', 'one');
+    expect(history.map(({ row, to }) => [row['assignee_id'], to])).toEqual([
+      ['A', ended],
+      ['A', null],
+    ]);
+    expect(history[1]?.from).toBeGreaterThan(ended ?? Infinity);
+  });
+
+  test('two commits of one run that store two states of one record keep both', async () => {
+    worker = await createTimedWorker({
+      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1 },
+      sandbox: { size: { ...SIZE, followups: 6_000 }, readings: { largestPage: 500 } },
+    });
+    const newest = [...worker.sandbox.store.followups.values()].toSorted(
+      (a, b) => b.created_on - a.created_on,
+    )[0];
+    expectSucceeded(await worker.run('followups'));
+    const key = newest?.id ?? '';
+    let asked = 0;
+    worker.sandbox.hooks.beforeAnswer = () => {
+      asked += 1;
+      const at = worker.serviceNow() + asked;
+      worker.sandbox.store.followups.update(key, { m_assignee_id: `after ${asked}`, updated_on: at });
+    };
+    expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
+    worker.sandbox.hooks.beforeAnswer = undefined;
+    expectSucceeded(await worker.run('followups'));
+    const history = await historyOf('followup_history', key);
+    expect(history.length).toBeGreaterThanOrEqual(2);
+    expect(history.map(({ to }) => to)).toEqual([...history.slice(1).map(({ from }) => from), null]);
+    const open = worker.sandbox.store.followups.get(key);
+    expect(history.at(-1)?.row['assignee_id']).toBe(open?.m_assignee_id);
+  });
+
+  test('a page that is stored again after its worker died makes no second state', async () => {
+    await start({ followups: 3 });
+    put({ m_assignee_id: 'A' });
+    await sync();
+    later(10);
+    put({ m_assignee_id: 'B' });
+    let dies = true;
+    worker.sandbox.hooks.beforeAnswer = async ({ method }) => {
+      if (method !== 'followups.list' || !dies) return;
+      dies = false;
+      await worker.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'safety-sync followups' and datname = current_database()`,
+      );
+    };
+    expect((await worker.run('followups')).outcome).toBe('failed');
+    expect(await assignees()).toEqual(['A']);
+    await sync();
+    await sync();
+    expect(await assignees()).toEqual(['A', 'B']);
+  });
+});
+
+describe('equipment', () => {
+  const schedule = (id: string, more: object = {}) => ({
+    schedule_id: id,
+    status: 'uptodate',
+    expiresOn: NOON,
+    expiringOn: null,
+    lastCompletedOn: null,
+    ...more,
+  });
+  const put = (schedules: object[], more: object = {}) =>
+    worker.sandbox.store.equipment.put({
+      ...(SPECIMENS.equipments.build('E') as unknown as Equipment),
+      schedules,
+      ...more,
+    });
+  const schedules = (id: string) => historyOf('equipment_schedule_history', `E / ${id}`);
+
+  test('a schedule that changes makes a state of the schedule, none of the equipment and none of its siblings', async () => {
+    await start();
+    put([schedule('1'), schedule('2')]);
+    await sync();
+    const siblings = () =>
+      worker.query(
+        `select ctid::text, xmin::text from safety.equipment_schedules where equipment_id = 'E' and schedule_id = '2'`,
+      );
+    const before = await siblings();
+    put([schedule('1', { status: 'expiring' }), schedule('2')]);
+    await sync();
+    expect((await schedules('1')).map(({ row }) => row['status'])).toEqual(['uptodate', 'expiring']);
+    expect(await schedules('2')).toHaveLength(1);
+    expect(await historyOf('equipment_history', 'E')).toHaveLength(1);
+    expect(await siblings()).toEqual(before);
+  });
+
+  test('a schedule that disappears ends, and begins anew when it is back', async () => {
+    await start();
+    put([schedule('1'), schedule('2')]);
+    await sync();
+    put([schedule('2')]);
+    await sync();
+    const [gone, ...others] = await schedules('1');
+    expect(others).toEqual([]);
+    expect(gone?.to).not.toBeNull();
+    put([schedule('1'), schedule('2')]);
+    await sync();
+    const back = await schedules('1');
+    expect(back.map(({ to }) => to === null)).toEqual([false, true]);
+    expect(back[1]?.from).toBeGreaterThan(gone?.to ?? Infinity);
+  });
+
+  test('schedules end with their equipment and come back with it', async () => {
+    await start();
+    put([schedule('1')]);
+    await sync();
+    worker.sandbox.store.equipment.delete('E');
+    await sync();
+    const ended = await deletedAt('equipment', 'E');
+    expect((await schedules('1')).map(({ to }) => to)).toEqual([ended]);
+    put([schedule('1')]);
+    await sync();
+    for (const history of [await schedules('1'), await historyOf('equipment_history', 'E')]) {
+      expect(history.map(({ to }) => to)).toEqual([ended, null]);
+      expect(history[1]?.from).toBeGreaterThan(ended ?? Infinity);
+    }
+  });
+});
+
+test('an employee’s states begin with the calculation that first showed them', async () => {
+  await start();
+  const { store } = worker.sandbox;
+  const put = (status: string) =>
+    store.employees.put({ ...SPECIMENS['training-employee-status'].build('E'), status });
+  const calculated: number[] = [];
+  for (const status of ['active', 'active', 'expiring', 'active']) {
+    later(20);
+    put(status);
+    calculated.push(store.recalculateTraining().lastUpdated);
+    await sync();
+  }
+  const history = await historyOf('training_employee_status_history', 'E');
+  expect(history.map(({ row, from }) => [row['status'], from / 1000])).toEqual([
+    ['active', calculated[0]],
+    ['expiring', calculated[2]],
+    ['active', calculated[3]],
+  ]);
+});
+
+test('what has not changed is not written, whatever its history', async () => {
+  await start();
+  await sync();
+  later(20);
+  worker.sandbox.live.step(60);
+  await sync();
+  const before = await rowVersions(worker);
+  worker.sandbox.store.recalculateTraining(worker.serviceNow() + 1);
+  await sync();
+  expect(await rowVersions(worker)).toEqual(before);
+});
+
+test.each([1, 2, 3])(
+  'after any changes, deletions, returns and broken runs it equals the replay (%i)',
+  async (seed) => {
+    await start();
+    const random = createRandom(seed);
+    const replay = new StateReplay();
+    const { store, live, faults } = worker.sandbox;
+    const gone: (() => void)[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      live.step(random.below(61));
+      for (const table of [store.followups, store.employees, store.equipment]) {
+        const keys = [...table.keys()];
+        const key = random.pick(keys);
+        const record = table.get(key);
+        if (record !== undefined && table.delete(key)) gone.push(() => void table.put(record));
+      }
+      if (gone.length > 0 && random.below(3) > 0) gone.splice(random.below(gone.length), 1)[0]?.();
+      store.recalculateTraining();
+      if (random.below(3) === 0) {
+        faults.next(() => true, { kind: 'serverError' });
+        worker.sandbox.hooks.beforeAnswer = async () => {
+          worker.sandbox.hooks.beforeAnswer = undefined;
+          await worker.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'safety-sync %' and datname = current_database()`,
+          );
+        };
+        await worker.run(random.pick(STREAMS), {
+          force: true,
+          allowMassDelete: true,
+        });
+        worker.sandbox.hooks.beforeAnswer = undefined;
+      }
+      await sync();
+      replay.observe(worker.sandbox);
+      await replay.expectEqual(worker);
+      later(16 + random.below(3000));
+    }
+    expect(
+      [...replay.states('equipment_schedule_history').values()].some((states) => states.length > 2),
+    ).toBe(true);
+  },
+);

@@ -1,0 +1,250 @@
+/** The public shape of the warehouse: relations, columns, comments, keys, and who may read it. */
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkDatabase } from '../../src/ops/check-database.ts';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { DICTIONARY } from '../../src/warehouse/dictionary/index.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { writeReportingTimezone } from '../../src/warehouse/reporting.ts';
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+let database: TestDatabase;
+let connection: Connection;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
+});
+afterAll(async () => {
+  await connection.close();
+  await database.drop();
+});
+
+interface Column {
+  readonly schema: string;
+  readonly relation: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly type: string;
+  readonly comment: string | null;
+}
+
+const readColumns = () =>
+  connection.query<Column>(
+    `select n.nspname as schema, c.relname as relation, c.relkind::text as kind, a.attname as name,
+       format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as comment
+     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'v') and a.attnum > 0 and not a.attisdropped
+     order by 1, 2, a.attnum`,
+  );
+
+describe('comments', () => {
+  test('every table, view and column has the one of the dictionary', async () => {
+    const columns = await readColumns();
+    const missing = columns
+      .filter(({ schema, relation, name, comment }) => {
+        const description = DICTIONARY[schema as keyof typeof DICTIONARY][relation];
+        return comment === null || comment !== description?.columns[name];
+      })
+      .map(({ schema, relation, name }) => `${schema}.${relation}.${name}`);
+    expect(missing).toEqual([]);
+    const relations = await connection.query<{ schema: string; name: string; comment: string | null }>(
+      `select n.nspname as schema, c.relname as name, obj_description(c.oid, 'pg_class') as comment
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'v')`,
+    );
+    for (const { schema, name, comment } of relations) {
+      expect(comment, name).toBe(DICTIONARY[schema as keyof typeof DICTIONARY][name]?.comment);
+      expect(comment, name).not.toBeNull();
+    }
+  });
+
+  test('the dictionary has nothing that is not there', async () => {
+    const there = new Set(
+      (await readColumns()).map(({ schema, relation, name }) => `${schema}.${relation}.${name}`),
+    );
+    const described = Object.entries(DICTIONARY).flatMap(([schema, relations]) =>
+      Object.entries(relations).flatMap(([relation, { columns }]) =>
+        Object.keys(columns).map((column) => `${schema}.${relation}.${column}`),
+      ),
+    );
+    expect(described.filter((name) => !there.has(name))).toEqual([]);
+  });
+});
+
+describe('schema safety', () => {
+  test('everything begins with account_id and needs no quotes', async () => {
+    const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
+    const firsts = new Map(columns.toReversed().map(({ relation, name }) => [relation, name]));
+    expect(new Set(firsts.values())).toEqual(new Set(['account_id']));
+    const odd = columns
+      .flatMap(({ relation, name }) => [relation, name])
+      .filter((one) => !/^[a-z_][a-z0-9_]*$/.test(one));
+    expect(odd).toEqual([]);
+    const [reserved] = await connection.query<{ words: string | null }>(
+      `select string_agg(distinct word, ', ') as words from pg_get_keywords() k join pg_attribute a on a.attname = k.word
+       join pg_class c on c.oid = a.attrelid where c.relnamespace = 'safety'::regnamespace and a.attnum > 0 and k.catcode = 'R'`,
+    );
+    expect(reserved?.words).toBeNull();
+  });
+
+  test('entity tables end with _raw, _synced_at, _deleted_at, _run_id', async () => {
+    const columns = (await readColumns()).filter(({ schema, kind }) => schema === 'safety' && kind === 'r');
+    const byTable = new Map<string, string[]>();
+    for (const { relation, name } of columns) byTable.set(relation, [...(byTable.get(relation) ?? []), name]);
+    const entities = [...byTable].filter(([, names]) => names.includes('_raw'));
+    expect(entities.map(([table]) => table)).toEqual([
+      'equipment',
+      'followups',
+      'resources',
+      'training_employee_status',
+      'users',
+    ]);
+    for (const [table, names] of entities) {
+      expect(names.slice(-4), table).toEqual(['_raw', '_synced_at', '_deleted_at', '_run_id']);
+    }
+  });
+
+  test.each([
+    ['followup_history', 'followups'],
+    ['training_employee_status_history', 'training_employee_status'],
+    ['equipment_history', 'equipment'],
+    ['equipment_schedule_history', 'equipment_schedules'],
+  ])('%s has the columns of %s and the period', async (history, table) => {
+    const columns = await readColumns();
+    const of = (relation: string) =>
+      columns.filter((one) => one.relation === relation).map(({ name, type }) => `${name} ${type}`);
+    expect(of(history)).toEqual([
+      ...of(table).filter((column) => !column.startsWith('_')),
+      'valid_from timestamp with time zone',
+      'valid_to timestamp with time zone',
+    ]);
+  });
+
+  test('apart from keys no index begins with account_id', async () => {
+    const rows = await connection.query(
+      `select i.indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
+       join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+       where c.relnamespace = 'safety'::regnamespace and not i.indisprimary and a.attname = 'account_id'`,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('the reporting time zone', () => {
+  test('decides what day it is, per account; writing the same again writes nothing', async () => {
+    const { db } = connection;
+    await writeReportingTimezone(db, 'east', 'Pacific/Kiritimati');
+    await writeReportingTimezone(db, 'west', 'Pacific/Niue');
+    const mark = () =>
+      connection.query(`select xmin::text, ctid::text from safety.reporting_settings order by account_id`);
+    const before = await mark();
+    await writeReportingTimezone(db, 'east', 'Pacific/Kiritimati');
+    expect(await mark()).toEqual(before);
+    const [row] = await connection.query(
+      `select safety.reporting_timezone('east') as east, safety.reporting_timezone('nobody') as nobody, safety.reporting_timezone() as all_of_them,
+         (safety.reporting_today('east') - safety.reporting_today('west'))::int as days,
+         safety.reporting_today() = (now() at time zone 'UTC')::date as is_utc`,
+    );
+    // 25 hours lie between them, so at least one midnight.
+    expect(row).toMatchObject({
+      east: 'Pacific/Kiritimati',
+      nobody: 'UTC',
+      all_of_them: 'UTC',
+      is_utc: true,
+    });
+    expect([1, 2]).toContain((row as { days: number }).days);
+  });
+
+  test('one that PostgreSQL does not know is refused by name', async () => {
+    await expect(writeReportingTimezone(connection.db, 'x', 'Mars/Olympus')).rejects.toMatchObject({
+      code: 'configuration_invalid',
+      message: expect.stringContaining('REPORTING_TIMEZONE') as string,
+    });
+  });
+});
+
+describe('three roles', () => {
+  /** As this user, in this database. */
+  async function as<T>(url: string, user: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+    const asUser = new URL(url);
+    asUser.username = user;
+    asUser.password = user;
+    const sql = postgres(asUser.href, { max: 1, fetch_types: false, onnotice: () => undefined });
+    try {
+      return await work(sql);
+    } finally {
+      await sql.end({ timeout: 5 });
+    }
+  }
+
+  async function withUsers(
+    work: (names: Record<'owner' | 'loader' | 'reader', string>, empty: TestDatabase) => Promise<void>,
+  ) {
+    const empty = await createEmptyTestDatabase();
+    const suffix = new URL(empty.url).pathname.slice(-12);
+    const names = { owner: `owner_${suffix}`, loader: `loader_${suffix}`, reader: `reader_${suffix}` };
+    const admin = openConnection({ url: empty.url, applicationName: 'test', max: 1 });
+    try {
+      for (const name of Object.values(names))
+        await admin.query(`create role ${name} login password '${name}'`);
+      await admin.query(
+        `grant create on database "${new URL(empty.url).pathname.slice(1)}" to ${names.owner}`,
+      );
+      await work(names, empty);
+    } finally {
+      await admin.close();
+      await empty.drop();
+      for (const name of Object.values(names)) await connection.query(`drop role if exists ${name}`);
+    }
+  }
+  const urlOf = (url: string, user: string) =>
+    Object.assign(new URL(url), { username: user, password: user }).href;
+
+  test('an owner without the right to create roles migrates; the loader writes; the reader reads safety only', async () => {
+    await withUsers(async ({ owner, loader, reader }, { url }) => {
+      const outcome = await migrateDatabase(urlOf(url, owner));
+      // The role is there from the other databases of this server; the owner grants what is his.
+      expect(outcome.reader).toEqual({ exists: true, lacking: [] });
+      await as(url, owner, async (sql) => {
+        await sql`create table safety.made_later (account_id text)`;
+        await sql.unsafe(`grant usage on schema safety, safety_sync to ${loader};
+          grant select, insert, update, delete on all tables in schema safety, safety_sync to ${loader}`);
+      });
+      await connection.query(`grant safety_reader to ${reader}`);
+      await as(url, reader, async (sql) => {
+        for (const relation of ['followups', 'followup_overview', 'equipment_history', 'made_later']) {
+          await expect(sql`select count(*) from safety.${sql(relation)}`).resolves.toHaveLength(1);
+        }
+        await expect(sql`select safety.reporting_today('default')`).resolves.toHaveLength(1);
+        await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
+        await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
+      });
+      // The loader starts with a migration that has nothing to do.
+      expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
+      await as(url, loader, async (sql) => {
+        await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;
+      });
+      await as(url, reader, async (sql) => {
+        await expect(sql`select id from safety.users`).resolves.toEqual([{ id: '1' }]);
+      });
+    });
+  });
+
+  test('check says when safety_reader may not read, and what to do', async () => {
+    await withUsers(async ({ owner }, { url }) => {
+      await migrateDatabase(urlOf(url, owner));
+      await as(url, owner, (sql) => sql`revoke select on safety.users from safety_reader`);
+      const asOwner = openConnection({ url: urlOf(url, owner), applicationName: 'test', max: 1 });
+      try {
+        const found = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
+        expect(found?.result).toBe('skipped');
+        expect(found?.advice).toContain('select on 1 tables');
+        await migrateDatabase(urlOf(url, owner));
+        const after = (await checkDatabase(asOwner, 'default')).find(({ what }) => what === 'reader role');
+        expect(after).toMatchObject({ result: 'ok', advice: null });
+      } finally {
+        await asOwner.close();
+      }
+    });
+  });
+});
