@@ -72,7 +72,7 @@ CREATE TABLE "safety"."reporting_settings" (
 	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
 );
 --> statement-breakpoint
--- Entity tables end with _raw, _synced_at, _deleted_at, _run_id; so these four move behind the new column.
+-- Entity tables end with _raw, _synced_at, _deleted_at, _run_id; so they move behind the new column, as does _hash.
 DO $$
 DECLARE
 	entity record;
@@ -80,13 +80,14 @@ BEGIN
 	FOR entity IN
 		SELECT * FROM (VALUES ('followups', 'updated_at'), ('training_employee_status', 'calculated_at'), ('equipment', null)) AS e (name, since)
 	LOOP
+		EXECUTE format('ALTER TABLE safety.%I RENAME COLUMN _hash TO _hash_before', entity.name);
 		EXECUTE format('ALTER TABLE safety.%I RENAME COLUMN _raw TO _raw_before', entity.name);
 		EXECUTE format('ALTER TABLE safety.%I RENAME COLUMN _synced_at TO _synced_at_before', entity.name);
 		EXECUTE format('ALTER TABLE safety.%I RENAME COLUMN _deleted_at TO _deleted_at_before', entity.name);
 		EXECUTE format('ALTER TABLE safety.%I RENAME COLUMN _run_id TO _run_id_before', entity.name);
-		EXECUTE format('ALTER TABLE safety.%I ADD COLUMN _valid_from timestamp with time zone, ADD COLUMN _raw jsonb, ADD COLUMN _synced_at timestamp with time zone, ADD COLUMN _deleted_at timestamp with time zone, ADD COLUMN _run_id bigint', entity.name);
-		EXECUTE format('UPDATE safety.%I SET _valid_from = coalesce(%s _synced_at_before), _raw = _raw_before, _synced_at = _synced_at_before, _deleted_at = _deleted_at_before, _run_id = _run_id_before', entity.name, entity.since || ',');
-		EXECUTE format('ALTER TABLE safety.%I DROP COLUMN _raw_before, DROP COLUMN _synced_at_before, DROP COLUMN _deleted_at_before, DROP COLUMN _run_id_before, ALTER COLUMN _valid_from SET NOT NULL, ALTER COLUMN _synced_at SET NOT NULL, ALTER COLUMN _run_id SET NOT NULL', entity.name);
+		EXECUTE format('ALTER TABLE safety.%I ADD COLUMN _valid_from timestamp with time zone, ADD COLUMN _hash uuid, ADD COLUMN _raw jsonb, ADD COLUMN _synced_at timestamp with time zone, ADD COLUMN _deleted_at timestamp with time zone, ADD COLUMN _run_id bigint', entity.name);
+		EXECUTE format('UPDATE safety.%I SET _valid_from = coalesce(%s _synced_at_before), _hash = _hash_before, _raw = _raw_before, _synced_at = _synced_at_before, _deleted_at = _deleted_at_before, _run_id = _run_id_before', entity.name, entity.since || ',');
+		EXECUTE format('ALTER TABLE safety.%I DROP COLUMN _hash_before, DROP COLUMN _raw_before, DROP COLUMN _synced_at_before, DROP COLUMN _deleted_at_before, DROP COLUMN _run_id_before, ALTER COLUMN _valid_from SET NOT NULL, ALTER COLUMN _synced_at SET NOT NULL, ALTER COLUMN _run_id SET NOT NULL', entity.name);
 	END LOOP;
 END
 $$;--> statement-breakpoint

@@ -18,6 +18,11 @@ CREATE FUNCTION safety.reporting_today() RETURNS date LANGUAGE sql STABLE AS $$
 	SELECT (now() AT TIME ZONE safety.reporting_timezone())::date
 $$;
 --> statement-breakpoint
+-- Grouped so that today is worked out once an account, not once a row.
+CREATE VIEW safety.reporting_clock AS
+SELECT s.account_id, s.timezone, (now() AT TIME ZONE s.timezone)::date AS today
+FROM safety.reporting_settings s GROUP BY s.account_id;
+--> statement-breakpoint
 CREATE VIEW safety.resource_tags AS
 SELECT r.account_id, r.id AS resource_id, tags.tag
 FROM safety.resources r CROSS JOIN LATERAL unnest(r.tags) AS tags (tag)
@@ -61,16 +66,16 @@ SELECT f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
 	f.observer_id, observer.name AS observer_name, f.assigner_id, assigner.name AS assigner_name,
 	f.assignee_id, assignee.name AS assignee_name, f.due_on, f.resolved_at,
 	f.completer_id, completer.name AS completer_name,
-	coalesce(f.is_open AND f.due_on < (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, false) AS is_overdue,
-	CASE WHEN f.is_open THEN (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
+	coalesce(f.is_open AND f.due_on < coalesce(z.today, (now() AT TIME ZONE 'UTC')::date), false) AS is_overdue,
+	CASE WHEN f.is_open THEN coalesce(z.today, (now() AT TIME ZONE 'UTC')::date)
 		- (f.created_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date END AS age_days,
-	(f.resolved_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
-		- (f.created_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS days_to_resolve,
+	CASE WHEN f.resolved_at IS NOT NULL THEN (f.resolved_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
+		- (f.created_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date END AS days_to_resolve,
 	coalesce(m.message_count, 0) AS message_count,
 	coalesce(m.reassignment_count, 0) AS reassignment_count,
 	m.last_message_at
 FROM safety.followups f
-LEFT JOIN safety.reporting_settings z ON z.account_id = f.account_id
+LEFT JOIN safety.reporting_clock z ON z.account_id = f.account_id
 LEFT JOIN safety.users observer ON observer.account_id = f.account_id AND observer.id = f.observer_id
 LEFT JOIN safety.users assigner ON assigner.account_id = f.account_id AND assigner.id = f.assigner_id
 LEFT JOIN safety.users assignee ON assignee.account_id = f.account_id AND assignee.id = f.assignee_id
@@ -94,8 +99,8 @@ LEFT JOIN safety.users u ON u.account_id = s.account_id AND u.id = s.user_id
 LEFT JOIN (
 	SELECT t.account_id, t.user_id, min(t.expires_on) AS next_expires_on
 	FROM safety.training_completions t
-	LEFT JOIN safety.reporting_settings z ON z.account_id = t.account_id
-	WHERE t.is_required IS NOT FALSE AND t.expires_on >= (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
+	LEFT JOIN safety.reporting_clock z ON z.account_id = t.account_id
+	WHERE t.is_required IS NOT FALSE AND t.expires_on >= coalesce(z.today, (now() AT TIME ZONE 'UTC')::date)
 	GROUP BY t.account_id, t.user_id
 ) c ON c.account_id = s.account_id AND c.user_id = s.user_id
 WHERE s._deleted_at IS NULL;
@@ -103,15 +108,15 @@ WHERE s._deleted_at IS NULL;
 CREATE VIEW safety.training_expiry AS
 SELECT c.account_id, c.user_id, u.name AS user_name, c.training_id, c.is_required, c.completed_on,
 	c.starts_expiring_on, c.expires_on,
-	c.expires_on - (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS days_until_expiry,
+	c.expires_on - coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS days_until_expiry,
 	CASE
-		WHEN c.expires_on < (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date THEN 'expired'
-		WHEN c.starts_expiring_on <= (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date THEN 'expiring'
+		WHEN c.expires_on < coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) THEN 'expired'
+		WHEN c.starts_expiring_on <= coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) THEN 'expiring'
 		ELSE 'active'
 	END AS expiry_status
 FROM safety.training_completions c
 JOIN safety.training_employee_status s ON s.account_id = c.account_id AND s.user_id = c.user_id
-LEFT JOIN safety.reporting_settings z ON z.account_id = c.account_id
+LEFT JOIN safety.reporting_clock z ON z.account_id = c.account_id
 LEFT JOIN safety.users u ON u.account_id = c.account_id AND u.id = c.user_id
 WHERE s._deleted_at IS NULL AND c.expires_on IS NOT NULL;
 --> statement-breakpoint
@@ -120,10 +125,10 @@ SELECT s.account_id, s.equipment_id, s.schedule_id, e.serial_number, e.title, e.
 	e.line_of_business_id, e.is_in_service, e.status AS equipment_status, s.status,
 	s.last_completed_at, s.expiring_at, s.expires_at,
 	(s.expires_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
-		- (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS days_until_expiry
+		- coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS days_until_expiry
 FROM safety.equipment_schedules s
 JOIN safety.equipment e ON e.account_id = s.account_id AND e.id = s.equipment_id
-LEFT JOIN safety.reporting_settings z ON z.account_id = s.account_id
+LEFT JOIN safety.reporting_clock z ON z.account_id = s.account_id
 WHERE e._deleted_at IS NULL;
 --> statement-breakpoint
 -- Histories: superseded states, and the present one of every row. A deleted row ended when it was deleted.
@@ -168,105 +173,115 @@ FROM safety.equipment_schedules c
 JOIN safety.equipment e ON e.account_id = c.account_id AND e.id = c.equipment_id;
 --> statement-breakpoint
 -- Trends: how many were in each status at the end of each day (today: now). Every state adds one on the day on which it
--- begins and takes it away on the day on which it ends; the running sum is the count.
--- Of a follow-up the source tells more than the history has seen: it was open from its creation to its resolution.
+-- begins and takes it away on the day on which it ends; the running sum is the count, and holds until the next change.
+-- States are grouped by days first: conversions are done once a state, and a filter on the account goes down to the tables.
 -- Nothing begins before 1970: a broken time must not draw a calendar of two thousand years.
+-- Of a follow-up the source tells more than the history has seen: it was open from its creation to its resolution.
 CREATE VIEW safety.followup_daily AS
-WITH states AS (
-	SELECT h.account_id, h.is_open, h.due_on,
-		greatest((CASE WHEN NOT EXISTS (SELECT FROM safety.followup_states s
-				WHERE s.account_id = h.account_id AND s.id = h.id AND s.valid_from < h.valid_from)
-			THEN least(h.created_at, h.valid_from) ELSE h.valid_from END
-			AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01') AS from_day,
-		coalesce((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date 'infinity') AS to_day,
-		coalesce((h.resolved_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '-infinity') AS resolved_day,
-		(now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS today
-	FROM safety.followup_history h
-	LEFT JOIN safety.reporting_settings z ON z.account_id = h.account_id
-), turned AS (
-	SELECT account_id, from_day, to_day, today,
-		CASE WHEN is_open THEN to_day WHEN NOT is_open THEN least(greatest(from_day, resolved_day), to_day)
-			ELSE from_day END AS closed_day,
-		coalesce(due_on + 1, date 'infinity') AS overdue_day, is_open
-	FROM states WHERE from_day < to_day
-), steps AS (
-	SELECT t.account_id, t.today, step.status, step.day, step.change
-	FROM turned t CROSS JOIN LATERAL (VALUES
-		('open', t.from_day, 1),
-		('open', greatest(t.from_day, least(t.overdue_day, t.closed_day)), -1),
-		('overdue', greatest(t.from_day, least(t.overdue_day, t.closed_day)), 1),
-		('overdue', t.closed_day, -1),
-		(CASE WHEN t.is_open IS NULL THEN 'unknown' ELSE 'closed' END, t.closed_day, 1),
-		(CASE WHEN t.is_open IS NULL THEN 'unknown' ELSE 'closed' END, t.to_day, -1)
-	) AS step (status, day, change)
-	WHERE step.day <= t.today
-), changes AS (
-	SELECT account_id, status, day, sum(change) AS change FROM steps GROUP BY account_id, status, day
-), calendar AS (
-	SELECT d.account_id, d.status, day::date AS day
+SELECT s.account_id, dates.date::date AS date, s.status, segment.followups
+FROM (
+	SELECT c.account_id, c.today, c.status, c.day,
+		(sum(c.change) OVER w)::bigint AS running, lead(c.day) OVER w AS next_day, row_number() OVER w = 1 AS is_first,
+		min(c.day) OVER (PARTITION BY c.account_id) AS first_day
 	FROM (
-		SELECT a.account_id, s.status, a.first_day, a.today
-		FROM (SELECT account_id, min(day) AS first_day, max(today) AS today FROM steps GROUP BY account_id) a
-		JOIN (SELECT DISTINCT account_id, status FROM changes WHERE change > 0) s ON s.account_id = a.account_id
-	) d CROSS JOIN LATERAL generate_series(d.first_day::timestamp, d.today::timestamp, interval '1 day') AS day
-)
-SELECT c.account_id, c.day AS date, c.status,
-	(sum(coalesce(n.change, 0)) OVER (PARTITION BY c.account_id, c.status ORDER BY c.day))::bigint AS followups
-FROM calendar c
-LEFT JOIN changes n ON n.account_id = c.account_id AND n.status = c.status AND n.day = c.day;
+		SELECT g.account_id, g.today, change.status, g.day, change.change
+		FROM (
+			SELECT t.account_id, t.today, step.day, sum(t.states * step.open) AS open, sum(t.states * step.overdue) AS overdue,
+				sum(CASE WHEN t.is_known THEN t.states * step.closed END) AS closed,
+				sum(CASE WHEN NOT t.is_known THEN t.states * step.closed END) AS unknown
+			FROM (
+				SELECT h.account_id, max(coalesce(z.today, (now() AT TIME ZONE 'UTC')::date)) AS today,
+					greatest((CASE WHEN f.first_from IS NULL OR f.first_from = h.valid_from
+						THEN least(h.created_at, h.valid_from) ELSE h.valid_from END
+						AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01') AS from_day,
+					greatest(coalesce((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date 'infinity'), date '1970-01-01') AS to_day,
+					CASE WHEN h.is_open THEN date 'infinity' WHEN h.is_open IS NULL THEN date '-infinity'
+						ELSE coalesce((h.resolved_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '-infinity')
+					END AS closed_on,
+					h.due_on, h.is_open IS NOT NULL AS is_known, count(*) AS states
+				FROM safety.followup_history h
+				LEFT JOIN safety.reporting_clock z ON z.account_id = h.account_id
+				LEFT JOIN (
+					SELECT a.account_id, a.id, min(a.valid_from) AS first_from FROM safety.followup_states a GROUP BY a.account_id, a.id
+				) f ON f.account_id = h.account_id AND f.id = h.id
+				GROUP BY 3, 4, 5, 6, 7, 1
+			) t CROSS JOIN LATERAL (VALUES
+				(t.from_day, 1, 0, 0),
+				(greatest(t.from_day, least(t.due_on + 1, t.closed_on, t.to_day)), -1, 1, 0),
+				(greatest(t.from_day, least(t.closed_on, t.to_day)), 0, -1, 1),
+				(t.to_day, 0, 0, -1)
+			) AS step (day, open, overdue, closed)
+			GROUP BY t.account_id, t.today, step.day
+		) g CROSS JOIN LATERAL (VALUES
+			('open', g.open), ('overdue', g.overdue), ('closed', g.closed), ('unknown', g.unknown)
+		) AS change (status, change)
+		WHERE g.day <= g.today AND (change.status <> 'unknown' OR change.change IS NOT NULL)
+	) c
+	WINDOW w AS (PARTITION BY c.account_id, c.status ORDER BY c.day)
+) s
+CROSS JOIN LATERAL (VALUES
+	(s.day, coalesce(s.next_day - 1, s.today), coalesce(s.running, 0)),
+	(CASE WHEN s.is_first THEN s.first_day END, s.day - 1, 0)
+) AS segment (from_day, to_day, followups)
+CROSS JOIN LATERAL generate_series(segment.from_day::timestamp, segment.to_day::timestamp, interval '1 day') AS dates (date);
 --> statement-breakpoint
 CREATE VIEW safety.training_status_daily AS
-WITH steps AS (
-	SELECT h.account_id, coalesce(h.status, 'unknown') AS status, step.day, step.change,
-		(now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS today
-	FROM safety.training_employee_status_history h
-	LEFT JOIN safety.reporting_settings z ON z.account_id = h.account_id
-	CROSS JOIN LATERAL (VALUES
-		(greatest((h.valid_from AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01'), 1),
-		(greatest((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, CASE WHEN h.valid_to IS NOT NULL THEN date '1970-01-01' END), -1)
-	) AS step (day, change)
-	WHERE step.day <= (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
-), changes AS (
-	SELECT account_id, status, day, sum(change) AS change FROM steps GROUP BY account_id, status, day
-), calendar AS (
-	SELECT d.account_id, d.status, day::date AS day
+SELECT s.account_id, dates.date::date AS date, s.status, segment.employees
+FROM (
+	SELECT c.account_id, c.today, c.status, c.day,
+		(sum(c.employees) OVER w)::bigint AS employees,
+		lead(c.day) OVER w AS next_day, row_number() OVER w = 1 AS is_first,
+		min(c.day) OVER (PARTITION BY c.account_id) AS first_day
 	FROM (
-		SELECT a.account_id, s.status, a.first_day, a.today
-		FROM (SELECT account_id, min(day) AS first_day, max(today) AS today FROM steps GROUP BY account_id) a
-		JOIN (SELECT DISTINCT account_id, status FROM changes WHERE change > 0) s ON s.account_id = a.account_id
-	) d CROSS JOIN LATERAL generate_series(d.first_day::timestamp, d.today::timestamp, interval '1 day') AS day
-)
-SELECT c.account_id, c.day AS date, c.status,
-	(sum(coalesce(n.change, 0)) OVER (PARTITION BY c.account_id, c.status ORDER BY c.day))::bigint AS employees
-FROM calendar c
-LEFT JOIN changes n ON n.account_id = c.account_id AND n.status = c.status AND n.day = c.day;
+		SELECT t.account_id, t.status, t.today, step.day, sum(step.change * t.states) AS employees
+		FROM (
+			SELECT h.account_id, coalesce(h.status, 'unknown') AS status,
+				max(coalesce(z.today, (now() AT TIME ZONE 'UTC')::date)) AS today,
+				greatest((h.valid_from AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01') AS from_day,
+				greatest(coalesce((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date 'infinity'), date '1970-01-01') AS to_day,
+				count(*) AS states
+			FROM safety.training_employee_status_history h
+			LEFT JOIN safety.reporting_clock z ON z.account_id = h.account_id
+			GROUP BY 4, 5, 2, 1
+		) t CROSS JOIN LATERAL (VALUES (t.from_day, 1), (t.to_day, -1)) AS step (day, change)
+		WHERE step.day <= t.today
+		GROUP BY t.account_id, t.status, t.today, step.day
+	) c
+	WINDOW w AS (PARTITION BY c.account_id, c.status ORDER BY c.day)
+) s
+CROSS JOIN LATERAL (VALUES
+	(s.day, coalesce(s.next_day - 1, s.today), s.employees),
+	(CASE WHEN s.is_first THEN s.first_day END, s.day - 1, 0)
+) AS segment (from_day, to_day, employees)
+CROSS JOIN LATERAL generate_series(segment.from_day::timestamp, segment.to_day::timestamp, interval '1 day') AS dates (date);
 --> statement-breakpoint
 CREATE VIEW safety.equipment_status_daily AS
-WITH steps AS (
-	SELECT h.account_id, coalesce(h.status, 'unknown') AS status, step.day, step.change,
-		CASE WHEN h.is_in_service THEN step.change ELSE 0 END AS in_service_change,
-		(now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS today
-	FROM safety.equipment_history h
-	LEFT JOIN safety.reporting_settings z ON z.account_id = h.account_id
-	CROSS JOIN LATERAL (VALUES
-		(greatest((h.valid_from AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01'), 1),
-		(greatest((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, CASE WHEN h.valid_to IS NOT NULL THEN date '1970-01-01' END), -1)
-	) AS step (day, change)
-	WHERE step.day <= (now() AT TIME ZONE coalesce(z.timezone, 'UTC'))::date
-), changes AS (
-	SELECT account_id, status, day, sum(change) AS change, sum(in_service_change) AS in_service_change
-	FROM steps GROUP BY account_id, status, day
-), calendar AS (
-	SELECT d.account_id, d.status, day::date AS day
+SELECT s.account_id, dates.date::date AS date, s.status, segment.equipment, segment.in_service
+FROM (
+	SELECT c.account_id, c.today, c.status, c.day,
+		(sum(c.equipment) OVER w)::bigint AS equipment, (sum(c.in_service) OVER w)::bigint AS in_service,
+		lead(c.day) OVER w AS next_day, row_number() OVER w = 1 AS is_first,
+		min(c.day) OVER (PARTITION BY c.account_id) AS first_day
 	FROM (
-		SELECT a.account_id, s.status, a.first_day, a.today
-		FROM (SELECT account_id, min(day) AS first_day, max(today) AS today FROM steps GROUP BY account_id) a
-		JOIN (SELECT DISTINCT account_id, status FROM changes WHERE change > 0) s ON s.account_id = a.account_id
-	) d CROSS JOIN LATERAL generate_series(d.first_day::timestamp, d.today::timestamp, interval '1 day') AS day
-)
-SELECT c.account_id, c.day AS date, c.status,
-	(sum(coalesce(n.change, 0)) OVER w)::bigint AS equipment,
-	(sum(coalesce(n.in_service_change, 0)) OVER w)::bigint AS in_service
-FROM calendar c
-LEFT JOIN changes n ON n.account_id = c.account_id AND n.status = c.status AND n.day = c.day
-WINDOW w AS (PARTITION BY c.account_id, c.status ORDER BY c.day);
+		SELECT t.account_id, t.status, t.today, step.day, sum(step.change * t.states) AS equipment, sum(step.change * t.in_service_states) AS in_service
+		FROM (
+			SELECT h.account_id, coalesce(h.status, 'unknown') AS status,
+				max(coalesce(z.today, (now() AT TIME ZONE 'UTC')::date)) AS today,
+				greatest((h.valid_from AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date '1970-01-01') AS from_day,
+				greatest(coalesce((h.valid_to AT TIME ZONE coalesce(z.timezone, 'UTC'))::date, date 'infinity'), date '1970-01-01') AS to_day,
+				count(*) AS states,
+				count(*) FILTER (WHERE h.is_in_service) AS in_service_states
+			FROM safety.equipment_history h
+			LEFT JOIN safety.reporting_clock z ON z.account_id = h.account_id
+			GROUP BY 4, 5, 2, 1
+		) t CROSS JOIN LATERAL (VALUES (t.from_day, 1), (t.to_day, -1)) AS step (day, change)
+		WHERE step.day <= t.today
+		GROUP BY t.account_id, t.status, t.today, step.day
+	) c
+	WINDOW w AS (PARTITION BY c.account_id, c.status ORDER BY c.day)
+) s
+CROSS JOIN LATERAL (VALUES
+	(s.day, coalesce(s.next_day - 1, s.today), s.equipment, s.in_service),
+	(CASE WHEN s.is_first THEN s.first_day END, s.day - 1, 0, 0)
+) AS segment (from_day, to_day, equipment, in_service)
+CROSS JOIN LATERAL generate_series(segment.from_day::timestamp, segment.to_day::timestamp, interval '1 day') AS dates (date);

@@ -1,7 +1,9 @@
 /** The public shape of the warehouse: relations, columns, comments, keys, and who may read it. */
+import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/ops/check-database.ts';
+import { STREAMS } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { DICTIONARY } from '../../src/warehouse/dictionary/index.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
@@ -101,6 +103,18 @@ describe('schema safety', () => {
     ]);
     for (const [table, names] of entities) {
       expect(names.slice(-4), table).toEqual(['_raw', '_synced_at', '_deleted_at', '_run_id']);
+    }
+  });
+
+  test('tables have their columns in the order in which they are declared', async () => {
+    const columns = await readColumns();
+    for (const { parent, children } of STREAMS) {
+      for (const table of [parent, ...children]) {
+        const { name, columns: declared } = getTableConfig(table);
+        expect(columns.filter((one) => one.relation === name).map((one) => one.name)).toEqual(
+          declared.map((one) => one.name),
+        );
+      }
     }
   });
 

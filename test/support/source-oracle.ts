@@ -331,7 +331,8 @@ function keyed(records: WireObject[], keyField: string, versionField?: string): 
   return [...kept.values()];
 }
 
-async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
+/** The rows that these tables should have by what the service says now. */
+export async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
   const { sandbox } = compared;
   const tables: ExpectedTables = {};
   const wants = (stream: string): boolean =>

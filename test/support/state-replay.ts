@@ -90,7 +90,7 @@ export class StateReplay {
       const fields = store.metafields.get(record.equipmentType_id) ?? [];
       const empty = Object.fromEntries(fields.map((field) => [field, 'NULL']));
       const asked = { ...record, metavalues: { ...empty, ...record.metavalues } };
-      rows.addEquipment(tables, asked as unknown as WireObject, '');
+      rows.addEquipment(tables, asked, '');
     }
     for (const history of Object.keys(HISTORIES) as HistoryName[]) {
       const since = (row: ExpectedRow): number | null =>

@@ -19,4 +19,13 @@ export const PEOPLE: Descriptions = {
       changed_at: 'When the time zone was last changed.',
     },
   },
+  reporting_clock: {
+    comment:
+      'What day it is for each account that has a row in reporting_settings; UTC holds for the others.',
+    columns: {
+      ...ACCOUNT,
+      timezone: 'Time zone in which days begin (REPORTING_TIMEZONE).',
+      today: 'Today in that time zone.',
+    },
+  },
 };

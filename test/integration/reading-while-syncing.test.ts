@@ -1,0 +1,108 @@
+/** What BI sees while a sync stores: the state before or the state after, at once. */
+import { afterEach, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+let worker: TestWorker;
+let reader: Connection;
+afterEach(async () => {
+  await reader.close();
+  await worker.close();
+});
+
+async function start(): Promise<void> {
+  worker = await createTestWorker({
+    sandbox: { size: { followups: 300, employees: 60, equipment: 80, resources: 30, users: 20 } },
+  });
+  reader = openConnection({ url: worker.databaseUrl, applicationName: 'reader', max: 1 });
+  // A reader that had to wait for a writer would fail.
+  await reader.query(`set lock_timeout = '50ms'`);
+  await sync();
+}
+async function sync(): Promise<void> {
+  for (const result of await worker.runAll({ kind: 'reconcile', force: true, allowMassDelete: true })) {
+    expectSucceeded(result);
+  }
+}
+
+/** Rows of every table and view of schema safety, in one look. */
+async function look(): Promise<Record<string, number>> {
+  const relations = await reader.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'safety'::regnamespace and relkind in ('r', 'v') order by 1`,
+  );
+  const counts = relations.map(({ name }) => `(select count(*)::int from safety.${name}) as ${name}`);
+  const [row] = await reader.query<Record<string, number>>(`select ${counts.join(', ')}`);
+  return row ?? {};
+}
+
+/** A change of every record that leaves the number of all rows as it is. */
+function touchEverything(): void {
+  const { store } = worker.sandbox;
+  const at = Date.now();
+  for (const key of store.followups.keys())
+    store.followups.update(key, { form_id: at % 1000, updated_on: at });
+  for (const key of store.resources.keys()) store.resources.update(key, { title: `at ${at}` });
+  for (const key of store.equipment.keys()) store.equipment.update(key, { notes: `at ${at}` });
+  for (const [key, { percent_complete }] of store.employees) {
+    store.employees.update(key, { status: 'active', percent_complete: (percent_complete + 1) % 100 });
+  }
+  store.recalculateTraining();
+}
+
+test('counts never dip and nobody waits while everything is stored anew', async () => {
+  await start();
+  const before = await look();
+  let isDone = false;
+  let looks = 0;
+  const syncing = (async () => {
+    for (let round = 0; round < 3; round += 1) {
+      touchEverything();
+      await sync();
+    }
+  })().finally(() => (isDone = true));
+  const dips: string[] = [];
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the sync sets it meanwhile
+  while (!isDone) {
+    const now = await look();
+    looks += 1;
+    for (const [name, count] of Object.entries(before)) {
+      if ((now[name] ?? 0) < count) dips.push(`${name}: ${now[name]} of ${count}`);
+    }
+  }
+  await syncing;
+  expect(dips).toEqual([]);
+  expect(looks).toBeGreaterThan(3);
+});
+
+test('between the last written row and the commit a reader sees the state before, without waiting', async () => {
+  await start();
+  const before = await look();
+  const blocker = openConnection({ url: worker.databaseUrl, applicationName: 'blocker', max: 1 });
+  try {
+    touchEverything();
+    const { equipment } = worker.sandbox.store;
+    for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
+    // The run's own record is written last: who holds it keeps the finished transaction open.
+    await blocker.query('begin');
+    await blocker.query(`select from safety_sync.stream_state where stream = 'equipments' for update`);
+    const running = worker.run('equipments');
+    const isHeld = async () => {
+      const [row] = await worker.query<{ held: boolean }>(
+        `select exists (select from pg_stat_activity where datname = current_database()
+           and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`,
+      );
+      return row?.held === true;
+    };
+    while (!(await isHeld())) await look();
+    expect(await look()).toEqual(before);
+    await blocker.query('rollback');
+    expectSucceeded(await running);
+    const after = await look();
+    expect(after['equipment']).toBe(before['equipment']);
+    expect(after['equipment_inspections']).toBeLessThan(before['equipment_inspections'] ?? 0);
+    expect(after['equipment_states']).toBe(60);
+  } finally {
+    await blocker.close();
+  }
+});

@@ -1,0 +1,195 @@
+/** The views against an independent computation from the service's answers. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { writeReportingTimezone } from '../../src/warehouse/reporting.ts';
+import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
+import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
+import { readHistory } from '../support/state-replay.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const ZONES = ['UTC', 'Pacific/Kiritimati', 'Pacific/Niue'];
+
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await createTestWorker({ sandbox: { seed: 19 } });
+  const sync = async () => {
+    for (const result of await worker.runAll({ kind: 'reconcile', force: true })) expectSucceeded(result);
+  };
+  await sync();
+  const { store, live } = worker.sandbox;
+  live.step(120);
+  // Deleted parents, whose children stay in the tables.
+  for (const table of [store.resources, store.followups, store.employees, store.equipment]) {
+    for (const key of [...table.keys()].slice(0, 5)) table.delete(key);
+  }
+  store.recalculateTraining();
+  await sync();
+});
+afterAll(() => worker.close());
+
+/** As text; points in time as ms. */
+async function readView(view: string, columns: readonly string[]): Promise<ViewRow[]> {
+  const typed = columns.map((column) =>
+    column.endsWith('_at')
+      ? `floor(extract(epoch from ${column}) * 1000)::text as ${column}`
+      : `${column}::text`,
+  );
+  return await worker.query<ViewRow>(`select ${typed.join(', ')} from safety.${view}`);
+}
+
+const sorted = (rows: readonly ViewRow[]): string[] =>
+  rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
+
+describe.each(ZONES)('with days that begin in %s', (timezone) => {
+  beforeAll(() => writeReportingTimezone(worker.connection.db, 'default', timezone));
+
+  test('every view of what is live shows what the service’s answers amount to', async () => {
+    const tables = await readSource(worker, Object.keys(TABLES) as TableName[]);
+    const today = dayOf(String(Date.now()), timezone) ?? '';
+    for (const [view, expected] of Object.entries(expectedViews(tables, { timezone, today }))) {
+      expect(expected.length, view).toBeGreaterThan(0);
+      const found = await readView(view, Object.keys(expected[0] ?? {}));
+      expect(sorted(found), view).toEqual(sorted(expected));
+    }
+  });
+
+  test.each([
+    ['training_status_daily', 'training_employee_status_history', 'employees'],
+    ['equipment_status_daily', 'equipment_history', 'equipment'],
+  ] as const)('%s counts what %s holds at the end of each day', async (view, history, column) => {
+    await spreadStates();
+    const today = dayOf(String(Date.now()), timezone) ?? '';
+    const states = (await readHistory(worker, history)).map(({ row, from, to }) => ({
+      status: String(row['status']),
+      isInService: row['is_in_service'] === true,
+      ...daysOf(from, to, timezone),
+    }));
+    const expected = countDays(states, today);
+    expect(expected.length).toBeGreaterThan(10);
+    const extra = view === 'equipment_status_daily';
+    const found = await readView(view, ['date', 'status', column, ...(extra ? ['in_service'] : [])]);
+    expect(sorted(found)).toEqual(
+      sorted(
+        expected.map(({ date, status, all, inService }) => ({
+          date,
+          status,
+          [column]: String(all),
+          ...(extra ? { in_service: String(inService) } : {}),
+        })),
+      ),
+    );
+  });
+
+  test('followup_daily counts open, overdue and closed ones at the end of each day since the first was raised', async () => {
+    await spreadStates();
+    const today = dayOf(String(Date.now()), timezone) ?? '';
+    const history = await readHistory(worker, 'followup_history');
+    const firsts = new Set<string>();
+    const states = history.map(({ key, row, from, to }) => {
+      const isFirst = !firsts.has(key);
+      firsts.add(key);
+      const created = Number(row['created_at']) * 1000;
+      return {
+        isOpen: row['is_open'] === true,
+        due: row['due_on'] == null ? null : String(row['due_on']),
+        resolved: dayOf(row['resolved_at'] ?? null, timezone),
+        ...daysOf(isFirst ? Math.min(created, from) : from, to, timezone),
+      };
+    });
+    const first = Math.min(...states.map(({ from }) => from));
+    const expected: ViewRow[] = [];
+    for (let day = first; day <= dayNumber(today); day += 1) {
+      const date = toDay(day);
+      const counts: Record<string, number> = { open: 0, overdue: 0, closed: 0 };
+      for (const { isOpen, due, resolved, from, to } of states) {
+        if (from > day || to <= day) continue;
+        const wasOpen = isOpen || (resolved !== null && resolved > date);
+        const status = !wasOpen
+          ? 'closed'
+          : due !== null && due < date.replaceAll('-', '')
+            ? 'overdue'
+            : 'open';
+        counts[status] = (counts[status] ?? 0) + 1;
+      }
+      for (const [status, count] of Object.entries(counts))
+        expected.push({ date, status, followups: String(count) });
+    }
+    expect(sorted(await readView('followup_daily', ['date', 'status', 'followups']))).toEqual(
+      sorted(expected),
+    );
+  });
+});
+
+/** Gives some rows a past, as weeks of syncing would have: once for all zones. */
+let isSpread = false;
+async function spreadStates(): Promise<void> {
+  if (isSpread) return;
+  isSpread = true;
+  const pasts: [string, string, string, string][] = [
+    ['equipment', 'equipment_states', 'id', `'expiring'`],
+    ['training_employee_status', 'training_employee_status_states', 'user_id', `'incomplete'`],
+  ];
+  for (const [table, states, key, status] of pasts) {
+    await worker.query(`update safety.${states} set valid_from = valid_from - interval '40 days'`);
+    await worker.query(
+      `insert into safety.${states} (account_id, ${key}, status, valid_from, valid_to)
+       select account_id, ${key}, ${status}, _valid_from - (1 + abs(hashtext(${key})) % 30) * interval '19 hours', _valid_from
+       from safety.${table} t where not exists (select from safety.${states} s where s.${key} = t.${key})`,
+    );
+  }
+}
+
+function daysOf(from: number, to: number | null, timezone: string): { from: number; to: number } {
+  const day = (micros: number) => dayNumber(dayOf(String(Math.floor(micros / 1000)), timezone) ?? '');
+  return { from: day(from), to: to === null ? Infinity : day(to) };
+}
+
+interface Counted {
+  readonly status: string;
+  readonly isInService: boolean;
+  readonly from: number;
+  readonly to: number;
+}
+
+function countDays(states: readonly Counted[], today: string) {
+  const first = Math.min(...states.map(({ from }) => from));
+  const statuses = [...new Set(states.map(({ status }) => status))];
+  const counts: { date: string; status: string; all: number; inService: number }[] = [];
+  for (let day = first; day <= dayNumber(today); day += 1) {
+    for (const status of statuses) {
+      const held = states.filter((one) => one.status === status && one.from <= day && one.to > day);
+      const inService = held.filter(({ isInService }) => isInService).length;
+      counts.push({ date: toDay(day), status, all: held.length, inService });
+    }
+  }
+  return counts;
+}
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** Tables that a plan reads without any condition on the account. */
+function readsOfAllAccounts(node: PlanNode): string[] {
+  const { Plans: below = [], ...own } = node;
+  const table = own['Relation Name'];
+  const conditions = Object.entries(own).filter(([name]) => /Cond|Filter/.test(name));
+  const isBound = conditions.some(([, text]) => text.includes('account_id'));
+  return [...(table === undefined || isBound ? [] : [table]), ...below.flatMap(readsOfAllAccounts)];
+}
+
+test('a filter on the account reaches the tables below every view', async () => {
+  const views = await worker.query<{ name: string }>(
+    `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
+  );
+  expect(views.length).toBeGreaterThan(16);
+  for (const { name } of views) {
+    const [row] = await worker.query<{ 'QUERY PLAN': string | { Plan: PlanNode }[] }>(
+      `explain (format json) select * from safety.${name} where account_id = 'nobody'`,
+    );
+    const answer = row?.['QUERY PLAN'] ?? '[]';
+    const [plan] = typeof answer === 'string' ? (JSON.parse(answer) as { Plan: PlanNode }[]) : answer;
+    expect(plan === undefined ? ['no plan'] : readsOfAllAccounts(plan.Plan), name).toEqual([]);
+  }
+});

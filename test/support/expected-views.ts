@@ -1,0 +1,134 @@
+/** What the views must show, computed from the service's answers in plain TypeScript. Cells are text, days YYYY-MM-DD. */
+import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
+import type { Cell } from './source-wire.ts';
+
+export type ViewRow = Record<string, string | null>;
+
+const DAY_MS = 86_400_000;
+
+/** The day on which a moment falls, and days as numbers to count with. */
+export function dayOf(ms: Cell, timezone: string): string | null {
+  if (ms === null) return null;
+  // The Swedish way of writing dates is the ISO way.
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(Number(ms));
+}
+export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+export const toDay = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
+
+const dashed = (day: Cell): string | null =>
+  typeof day === 'string' ? `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}` : null;
+const between = (from: string | null, to: string | null): string | null =>
+  from === null || to === null ? null : String(dayNumber(to) - dayNumber(from));
+const text = (cell: Cell | undefined): string | null =>
+  cell === null || cell === undefined ? null : String(cell);
+const elements = (cell: Cell | undefined): string[] =>
+  typeof cell === 'string' ? (JSON.parse(cell) as (string | number)[]).map(String) : [];
+
+function texts(row: ExpectedRow, ...names: string[]): ViewRow {
+  return Object.fromEntries(names.map((name) => [name, text(row[name])]));
+}
+
+export interface Today {
+  readonly timezone: string;
+  readonly today: string;
+}
+
+export function expectedViews(tables: ExpectedTables, { timezone, today }: Today): Record<string, ViewRow[]> {
+  const of = (table: string): ExpectedRow[] => tables[table] ?? [];
+  const names = new Map(of('users').map((user) => [user['id'], text(user['name'])]));
+  const nameOf = (id: Cell | undefined): string | null => names.get(id ?? null) ?? null;
+  const each = (table: string, key: string, column: string) =>
+    of(table).flatMap((row) => elements(row[column]).map((one) => ({ key: text(row[key]), one })));
+  const equipment = new Map(of('equipment').map((row) => [row['id'], row]));
+  const resources = new Map(of('resources').map((row) => [row['id'], row]));
+  return {
+    resource_tags: each('resources', 'id', 'tags').map(({ key, one }) => ({ resource_id: key, tag: one })),
+    equipment_field_offices: each('equipment', 'id', 'field_office_ids').map(({ key, one }) => ({
+      equipment_id: key,
+      field_office_id: one,
+    })),
+    equipment_clients: each('equipment', 'id', 'client_ids').map(({ key, one }) => ({
+      equipment_id: key,
+      client_id: one,
+    })),
+    equipment_assigned_users: each('equipment', 'id', 'assigned_user_ids').map(({ key, one }) => ({
+      equipment_id: key,
+      user_id: one,
+    })),
+    training_assignments: (['complete', 'incomplete'] as const).flatMap((kind) =>
+      each('training_employee_status', 'user_id', `${kind}_training_ids`).map(({ key, one }) => ({
+        user_id: key,
+        training_id: one,
+        is_complete: String(kind === 'complete'),
+      })),
+    ),
+    current_resource_versions: of('resource_versions')
+      .filter((version) => version['is_current'] === true)
+      .map((version) => ({
+        ...texts(version, 'resource_id', 'ordinal', 'version', 'type', 'file', 'link', 'creator_id'),
+        title: text(resources.get(version['resource_id'] ?? null)?.['title']),
+        creator_name: nameOf(version['creator_id']),
+      })),
+    followup_overview: of('followups').map((row) => {
+      const messages = of('followup_messages').filter((message) => message['followup_id'] === row['id']);
+      const sent = messages.flatMap((message) =>
+        message['sent_at'] == null ? [] : [Number(message['sent_at'])],
+      );
+      const due = dashed(row['due_on'] ?? null);
+      const created = dayOf(row['created_at'] ?? null, timezone);
+      return {
+        ...texts(row, 'id', 'form_id', 'is_open', 'observer_id', 'assignee_id'),
+        observer_name: nameOf(row['observer_id']),
+        assigner_name: nameOf(row['assigner_id']),
+        assignee_name: nameOf(row['assignee_id']),
+        completer_name: nameOf(row['completer_id']),
+        is_overdue: String(row['is_open'] === true && due !== null && due < today),
+        age_days: row['is_open'] === true ? between(created, today) : null,
+        days_to_resolve: between(created, dayOf(row['resolved_at'] ?? null, timezone)),
+        message_count: String(messages.length),
+        reassignment_count: String(
+          messages.filter((message) => (message['reassignee_id'] ?? '') !== '').length,
+        ),
+        last_message_at: sent.length === 0 ? null : String(Math.max(...sent)),
+      };
+    }),
+    training_compliance: of('training_employee_status').map((row) => {
+      const compliant: Record<string, string> = { active: 'true', expiring: 'true', incomplete: 'false' };
+      const expiries = of('training_completions')
+        .filter((one) => one['user_id'] === row['user_id'] && one['is_required'] !== false)
+        .map((one) => dashed(one['expires_on'] ?? null))
+        .filter((day) => day !== null && day >= today);
+      return {
+        ...texts(row, 'user_id', 'status'),
+        user_name: nameOf(row['user_id']),
+        is_compliant: compliant[String(row['status'])] ?? null,
+        complete_count: String(elements(row['complete_training_ids']).length),
+        incomplete_count: String(elements(row['incomplete_training_ids']).length),
+        next_expires_on: expiries.toSorted()[0] ?? null,
+      };
+    }),
+    training_expiry: of('training_completions')
+      .filter((row) => row['expires_on'] !== null)
+      .map((row) => {
+        const expires = dashed(row['expires_on'] ?? null) ?? '';
+        const starts = dashed(row['starts_expiring_on'] ?? null);
+        const isExpiring = starts !== null && starts <= today;
+        return {
+          ...texts(row, 'user_id', 'training_id', 'is_required'),
+          user_name: nameOf(row['user_id']),
+          expires_on: expires,
+          days_until_expiry: between(today, expires),
+          expiry_status: expires < today ? 'expired' : isExpiring ? 'expiring' : 'active',
+        };
+      }),
+    equipment_inspections: of('equipment_schedules').map((row) => {
+      const owner = equipment.get(row['equipment_id'] ?? null) ?? {};
+      return {
+        ...texts(row, 'equipment_id', 'schedule_id', 'status', 'expires_at'),
+        ...texts(owner, 'serial_number', 'equipment_type_id', 'is_in_service'),
+        equipment_status: text(owner['status']),
+        days_until_expiry: between(today, dayOf(row['expires_at'] ?? null, timezone)),
+      };
+    }),
+  };
+}
