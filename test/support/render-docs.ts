@@ -1,0 +1,143 @@
+/** The documents about the warehouse's schema, written from the database's own catalogue. */
+import prettier from 'prettier';
+import type { Connection } from '../../src/warehouse/connection.ts';
+
+interface Column {
+  readonly relation: string;
+  readonly kind: 'r' | 'v';
+  readonly about: string;
+  readonly name: string;
+  readonly type: string;
+  readonly meaning: string;
+  readonly is_key: boolean;
+  readonly is_required: boolean;
+}
+
+interface Reference {
+  readonly child: string;
+  readonly parent: string;
+  readonly columns: string;
+}
+
+interface Relation {
+  readonly name: string;
+  readonly kind: 'r' | 'v';
+  readonly about: string;
+  readonly columns: readonly Column[];
+}
+
+const NOTE = 'Generated from the database by `npm run docs:generate`; do not edit.';
+
+async function readRelations(connection: Connection): Promise<Relation[]> {
+  const rows = await connection.query<Column>(
+    `select c.relname as relation, c.relkind::text as kind, obj_description(c.oid, 'pg_class') as about, a.attname as name,
+       format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as meaning,
+       coalesce(a.attnum = any (i.indkey), false) as is_key, a.attnotnull as is_required
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+     left join pg_index i on i.indrelid = c.oid and i.indisprimary
+     where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
+  );
+  const relations = new Map<string, Column[]>();
+  for (const row of rows) relations.set(row.relation, [...(relations.get(row.relation) ?? []), row]);
+  return [...relations].map(([name, columns]) => ({
+    name,
+    kind: columns[0]?.kind ?? 'r',
+    about: columns[0]?.about ?? '',
+    columns,
+  }));
+}
+
+const readReferences = (connection: Connection) =>
+  connection.query<Reference>(
+    `select child.relname as child, parent.relname as parent,
+       (select string_agg(a.attname, ', ' order by k.ord) from unnest(f.conkey) with ordinality k (num, ord)
+         join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.num) as columns
+     from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
+     where f.contype = 'f' and f.connamespace = 'safety'::regnamespace order by 1, 2`,
+  );
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+
+function renderDictionary(relations: readonly Relation[]): string {
+  const part = (title: string, kind: Relation['kind']) =>
+    [
+      `## ${title}`,
+      ...relations
+        .filter((relation) => relation.kind === kind)
+        .flatMap(({ name, about, columns }) => [
+          `### \`safety.${name}\``,
+          about,
+          [
+            '| column | type | meaning |',
+            '| --- | --- | --- |',
+            ...columns.map(
+              (one) =>
+                `| ${one.is_key ? '**' : ''}\`${one.name}\`${one.is_key ? '**' : ''} | ${one.type} | ${cell(one.meaning)} |`,
+            ),
+          ].join('\n'),
+        ]),
+    ].join('\n\n');
+  return [
+    '# Data dictionary',
+    `${NOTE} The same texts are COMMENTs in the database. Key columns are bold. Times are points in time; days without a time are dates.`,
+    part('Views', 'v'),
+    part('Tables', 'r'),
+  ].join('\n\n');
+}
+
+const yaml = (text: string): string => JSON.stringify(text);
+
+function renderSources(relations: readonly Relation[]): string {
+  const lines = [
+    `# ${NOTE.replaceAll('`', '')}`,
+    'version: 2',
+    'sources:',
+    '  - name: safety',
+    `    description: ${yaml('Workplace-safety warehouse, kept by safety-sync.')}`,
+    '    schema: safety',
+    '    tables:',
+  ];
+  for (const { name, about, columns } of relations) {
+    lines.push(`      - name: ${name}`, `        description: ${yaml(about)}`, '        columns:');
+    for (const one of columns) {
+      lines.push(`          - name: ${one.name}`, `            description: ${yaml(one.meaning)}`);
+      lines.push(`            data_type: ${yaml(one.type)}`);
+      if (one.is_required) lines.push('            data_tests: [not_null]');
+    }
+  }
+  return lines.join('\n');
+}
+
+function renderDiagram(relations: readonly Relation[], references: readonly Reference[]): string {
+  const lines = ['erDiagram'];
+  for (const { child, parent, columns } of references)
+    lines.push(`  ${parent} ||--o{ ${child} : "${columns}"`);
+  for (const { name, columns } of relations.filter(({ kind }) => kind === 'r')) {
+    lines.push(`  ${name} {`);
+    for (const one of columns) {
+      const type = one.type.replace('timestamp with time zone', 'timestamptz').replaceAll(' ', '_');
+      lines.push(`    ${type} ${one.name}${one.is_key ? ' PK' : ''}`);
+    }
+    lines.push('  }');
+  }
+  return [
+    '# Schema',
+    `${NOTE} Foreign keys of schema \`safety\`; user ids lead to \`users\` without one, since a name may come later. Views and meanings: [data-dictionary.md](data-dictionary.md).`,
+    `\`\`\`mermaid\n${lines.join('\n')}\n\`\`\``,
+  ].join('\n\n');
+}
+
+/** By path from the root of the project. */
+export async function renderDocs(connection: Connection): Promise<Record<string, string>> {
+  const relations = await readRelations(connection);
+  const drafts = {
+    'docs/data-dictionary.md': renderDictionary(relations),
+    'docs/dbt/sources.yml': renderSources(relations),
+    'docs/schema.md': renderDiagram(relations, await readReferences(connection)),
+  };
+  const options = (await prettier.resolveConfig(new URL('../../package.json', import.meta.url))) ?? {};
+  const finished = Object.entries(drafts).map(
+    async ([path, text]) => [path, await prettier.format(text, { ...options, filepath: path })] as const,
+  );
+  return Object.fromEntries(await Promise.all(finished));
+}
