@@ -53,7 +53,8 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const socket =
     typeof path === 'string'
       ? net.connect({ path })
-      : net.connect({ host, port, noDelay: true, keepAlive: true });
+      : // A host that vanished is noticed after minutes, not after the two hours that the system would wait.
+        net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
   tellErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
   return Object.assign(socket, { host, port });

@@ -38,6 +38,11 @@ const UNREACHABLE = new Set([
   '53300', // too many connections
 ]);
 
+/** A statement that was cancelled from outside. */
+export function isCancelled(error: unknown): boolean {
+  return databaseCode(error) === '57014';
+}
+
 /** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */
 export function isDataError(error: unknown): boolean {
   const code = databaseCode(error) ?? '';

@@ -1,5 +1,5 @@
 /** Numbers and times as people read them. */
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
 const counts = new Intl.NumberFormat('en-US');
 
