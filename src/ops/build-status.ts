@@ -148,7 +148,7 @@ export function buildStatus(facts: StatusFacts): Status {
     isSchedulerAlive: facts.isSchedulerAlive,
     database: {
       isUp: facts.databaseProblem === null && operations !== null,
-      readAtMs,
+      readAtMs: readAtMs === null ? null : readAtMs + offMs,
       problem: facts.databaseProblem,
       pendingMigrations: operations?.pendingMigrations ?? null,
     },

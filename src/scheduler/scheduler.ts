@@ -35,7 +35,8 @@ export interface ScheduleOptions {
 export interface NextRun {
   readonly stream: StreamName;
   readonly kind: JobKind;
-  readonly at: Date;
+  /** ms from now. */
+  readonly inMs: number;
 }
 
 export interface Scheduler {
@@ -136,10 +137,10 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
     nextRuns: () =>
       tasks
         .flatMap(({ stream, kind, task }) => {
-          const at = task.getNextRun();
-          return at === null ? [] : [{ stream, kind, at }];
+          const inMs = task.msToNext();
+          return inMs === null ? [] : [{ stream, kind, inMs }];
         })
-        .sort((one, other) => one.at.getTime() - other.at.getTime()),
+        .sort((one, other) => one.inMs - other.inMs),
     isAlive: () => clock.monotonicMs() - beatMs < DEAD_AFTER_MS,
     async stop() {
       isStopping = true;

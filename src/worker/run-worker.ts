@@ -8,6 +8,7 @@ import { buildRoutes } from '../ops/routes.ts';
 import { buildRunEvents } from '../ops/run-report.ts';
 import { blotStatus, type Status, type WorkerState } from '../ops/status.ts';
 import { type Scheduler, startScheduler } from '../scheduler/scheduler.ts';
+import { SECOND_MS } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { HistoryProgress } from '../sync/extract.ts';
@@ -78,7 +79,10 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
       outages: (['database', 'service'] as const).flatMap((name) => outages.current(name) ?? []),
       refusals: gate.refusals,
       service: { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null },
-      nextRuns: (scheduler?.nextRuns() ?? []).map(({ at, ...next }) => ({ ...next, atMs: at.getTime() })),
+      nextRuns: (scheduler?.nextRuns() ?? []).map(({ inMs, ...next }) => ({
+        ...next,
+        atMs: roundToSecond(clock.now() + inMs),
+      })),
       progress,
     });
     return blotStatus(built, app.blot);
@@ -139,6 +143,11 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     metrics.close();
     log.info('stopped');
   }
+}
+
+/** Schedules are in whole seconds; what is left of the milliseconds is the time that this took. */
+function roundToSecond(ms: number): number {
+  return Math.round(ms / SECOND_MS) * SECOND_MS;
 }
 
 /** Nobody wants to wait a quarter of an hour for the first rows. */

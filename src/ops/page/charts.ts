@@ -105,7 +105,14 @@ export function daysChart(days: readonly DayVolume[]): Html {
 export function progressBar({ records, total }: ProgressReport): Html {
   const share = total === null || total <= 0 ? null : Math.min(1, records / total);
   const label = share === null ? 'under way' : `${Math.round(share * 100)} %`;
-  return html`<svg role="img" aria-label="${label}" viewBox="0 0 100 4" preserveAspectRatio="none" height="8">
+  return html`<svg
+    class="progress"
+    role="img"
+    aria-label="${label}"
+    viewBox="0 0 100 4"
+    preserveAspectRatio="none"
+    height="8"
+  >
     <rect class="track" width="100" height="4" rx="2" />
     <rect
       class="bar"

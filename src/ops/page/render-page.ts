@@ -194,9 +194,9 @@ export function renderPage(status: Status, nonce: string): string {
       <body>
         <p id="lost" role="alert" hidden></p>
         <main>
-          ${hero(status)} ${streamCards(status)} ${days(status)}
-          <div class="two">${issues(status)}${nextRuns(status)}</div>
-          ${lastRuns(status)}
+          ${hero(status)} ${streamCards(status)}
+          <div class="two">${days(status)}${nextRuns(status)}</div>
+          ${issues(status)} ${lastRuns(status)}
         </main>
         ${footer(status)}
         <script nonce="${nonce}">

@@ -25,7 +25,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92em;overflow-
 .hero.busy{background:var(--busybg);border-color:var(--busy)}.hero.busy h1{color:var(--busy)}
 .hero.warning{background:var(--warningbg);border-color:var(--warning)}.hero.warning h1{color:var(--warning)}
 .hero.bad{background:var(--badbg);border-color:var(--bad)}.hero.bad h1{color:var(--bad)}
-.streams{display:grid;gap:.9rem;grid-template-columns:repeat(auto-fit,minmax(min(17rem,100%),1fr));margin-top:1rem}
+.streams{display:grid;gap:.9rem;grid-template-columns:repeat(auto-fit,minmax(min(13.5rem,100%),1fr));margin-top:1rem}
 .head{display:flex;gap:.6rem;justify-content:space-between;align-items:flex-start}
 .badge{border-radius:99rem;padding:.1rem .6rem;font-size:.8rem;font-weight:600;white-space:nowrap}
 .badge.good{background:var(--goodbg);color:var(--good)}.badge.busy{background:var(--busybg);color:var(--busy)}
@@ -38,7 +38,9 @@ svg{display:block;width:100%}
 .succeeded{fill:var(--good)}.failed{fill:var(--bad)}.skipped{fill:var(--dim);opacity:.45}.running{fill:var(--busy)}
 .ins{fill:var(--ins)}.upd{fill:var(--upd)}.del{fill:var(--del)}.rows{fill:var(--upd)}.axis{stroke:var(--line);stroke-width:1}
 .track{fill:var(--line)}.bar{fill:var(--busy)}
-.chart text{fill:var(--dim);font-size:11px}
+.chart text{fill:var(--dim);font-size:15px}
+.progress{border-radius:99rem;overflow:hidden;margin:.3rem 0}
+.chart{max-height:14rem}
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--dim);margin-top:.5rem}
 .key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{width:100%;border-collapse:collapse;font-size:.9rem}

@@ -3,12 +3,17 @@ import { formatAge, formatCount, formatDuration, formatNumber } from '../../shar
 import type { Freshness } from '../freshness.ts';
 import type { IssueReport, Level, RunReport, StreamReport } from '../status.ts';
 
+/** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
+export function roughly(text: string): string {
+  return text.replace(/(\d+ min) \d+ s/, '$1').replace(/ 0 (min|h)\b/, '');
+}
+
 export function ageOf(ms: number | null, nowMs: number): string {
-  return ms === null ? 'never' : formatAge(new Date(ms).toISOString(), nowMs);
+  return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
 }
 
 export function untilOf(ms: number, nowMs: number): string {
-  return ms <= nowMs ? 'now' : `in ${formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000)}`;
+  return ms <= nowMs ? 'now' : `in ${roughly(formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000))}`;
 }
 
 /** `Fri 2026-03-06 14:30:05` in the time zone of the schedules. */
