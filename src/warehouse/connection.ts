@@ -4,6 +4,7 @@ import net from 'node:net';
 import { finished } from 'node:stream/promises';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
 
 export type Database = PostgresJsDatabase;

@@ -35,6 +35,7 @@ const UNREACHABLE = new Set([
   '57P01', // admin shutdown
   '57P02', // crash shutdown
   '57P03', // starting up
+  '55000', // this database is closed to connections for now
   '53300', // too many connections
 ]);
 

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { operations, runRow, statusFacts } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-const EVIL = `"><script>alert('x')</script><img src=x onerror=alert(1)>&\`${'${1}'}`;
+const EVIL = "\"><script>alert('x')</script><img src=x onerror=alert(1)>&`${1}";
 
 function evilStatus() {
   const runs = [
