@@ -1,5 +1,6 @@
 /** Is everything fresh? One sentence for the wall, plain reasons for `/readyz`. Pure. */
-import { formatAge, formatDuration, formatNumber } from '../shared/format.ts';
+import { formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
 import type { DatabaseReport, StreamReport, Verdict, WorkerState } from './status.ts';
@@ -15,7 +16,7 @@ export interface Circumstances {
   readonly streams: readonly StreamReport[];
 }
 
-const age = (ms: number, nowMs: number): string => formatAge(new Date(ms).toISOString(), nowMs);
+const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
 
 function freshnessReason(
   { stream, freshness, lastSuccessMs }: StreamReport,
@@ -27,18 +28,21 @@ function freshnessReason(
     case 'never':
       return `${stream} has never been synced`;
     case 'stale': {
-      const budget = formatDuration(at.freshnessBudgetMinutes * 60_000);
+      const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
       return `${stream} is stale: its last success was ${age(lastSuccessMs ?? 0, at.nowMs)}, the budget is ${budget}`;
     }
   }
 }
 
-function refusalReason({ code, message, stream, holdsAll, nextTryMs }: Refusal, nowMs: number): string {
+function refusalReason(
+  { code, message, advice, stream, holdsAll, nextTryMs }: Refusal,
+  nowMs: number,
+): string {
   const what = holdsAll
     ? 'the service refuses the credentials'
     : `the service refuses ${stream} to this token`;
-  const next = formatDuration(Math.max(1000, nextTryMs - nowMs));
-  return `${what} (${code}: ${message}); one more try in ${next}`;
+  const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
+  return `${what} (${code}: ${message}); one more try in ${next}. ${advice}`;
 }
 
 /** Why data may not be relied on now. Empty: ready. */

@@ -45,3 +45,8 @@ export function formatAge(instant: string | null, nowMs: number): string {
   const ageMs = nowMs - Date.parse(instant);
   return ageMs < SECOND_MS ? 'just now' : `${formatDuration(ageMs)} ago`;
 }
+
+/** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
+export function roughly(text: string): string {
+  return text.replace(/(\d+ min) \d+ s/, '$1').replace(/ 0 (min|h)\b/, '');
+}

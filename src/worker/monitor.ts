@@ -32,6 +32,8 @@ export interface MonitorOptions {
   readonly clock: Clock;
   readonly outages: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
+  /** Default: ten seconds. */
+  readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 10 * SECOND_MS;
@@ -42,7 +44,8 @@ const PATIENCE_MS = 5 * SECOND_MS;
 const COUNTING_SHARE = 200;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
 
-export function createMonitor({ connection, accountId, clock, outages, onDefect }: MonitorOptions): Monitor {
+export function createMonitor(options: MonitorOptions): Monitor {
+  const { connection, accountId, clock, outages, onDefect, everyMs = EVERY_MS } = options;
   let latest: Sighting = { operations: null, volumes: null, readAtMs: null, problem: null };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -89,7 +92,7 @@ export function createMonitor({ connection, accountId, clock, outages, onDefect 
   async function look(): Promise<void> {
     looking ??= lookOnce().finally(() => {
       looking = undefined;
-      schedule(EVERY_MS);
+      schedule(everyMs);
     });
     await looking;
   }

@@ -22,7 +22,11 @@ import { createJobs } from './run-jobs.ts';
 import { stopRuns } from './stop-runs.ts';
 
 export interface WorkerOptions {
+  /** How long to leave a service alone that refuses the credentials. */
   readonly refusalDelays?: RefusalDelays;
+  /** How often the warehouse is looked at; default: ten seconds. */
+  readonly lookEveryMs?: number;
+  readonly onListening?: (url: string) => void;
 }
 
 /** Runs until the app's signal, then ends what is running and returns. */
@@ -40,6 +44,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     accountId,
     clock,
     outages,
+    everyMs: options.lookEveryMs,
     onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
   });
   let state: WorkerState = 'starting';
@@ -97,6 +102,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     { ...describeConfig(config, VERSION), http: server.url, owner: app.owner },
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
+  options.onListening?.(server.url);
   void monitor.look();
   try {
     if (await prepareWarehouse(app)) {

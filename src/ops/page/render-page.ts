@@ -93,7 +93,9 @@ const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', runni
 function runRows(run: RunReport, { nowMs, timezone }: Status): Html {
   const level = OUTCOME_LEVELS[run.status];
   const remark =
-    run.error === null ? (run.note ?? '') : `${run.error.code}: ${run.error.message} ${run.error.advice}`;
+    run.error === null
+      ? (run.note ?? '')
+      : `${run.error.code}: ${run.error.message.replace(/\.?$/, '.')} ${run.error.advice}`;
   const repaired =
     run.repaired !== null && run.repaired > 0
       ? `${formatCount(run.repaired)} of them an earlier sync should have brought. `

@@ -10,7 +10,7 @@ export const STYLE = `
 body{margin:0;background:var(--bg);color:var(--text);font:16px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main,footer,#lost{max-width:90rem;margin:0 auto;padding:0 clamp(.75rem,2.5vw,2.5rem)}
 h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
-h3{font-size:1.05rem;margin:0;overflow-wrap:anywhere}
+h3{font-size:1.05rem;margin:0}
 p{margin:.3rem 0}
 ul{margin:.6rem 0 0;padding-left:1.2rem}
 a{color:inherit}
@@ -26,7 +26,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92em;overflow-
 .hero.warning{background:var(--warningbg);border-color:var(--warning)}.hero.warning h1{color:var(--warning)}
 .hero.bad{background:var(--badbg);border-color:var(--bad)}.hero.bad h1{color:var(--bad)}
 .streams{display:grid;gap:.9rem;grid-template-columns:repeat(auto-fit,minmax(min(13.5rem,100%),1fr));margin-top:1rem}
-.head{display:flex;gap:.6rem;justify-content:space-between;align-items:flex-start}
+.head{display:flex;flex-wrap:wrap;gap:.6rem;justify-content:space-between;align-items:flex-start}
 .badge{border-radius:99rem;padding:.1rem .6rem;font-size:.8rem;font-weight:600;white-space:nowrap}
 .badge.good{background:var(--goodbg);color:var(--good)}.badge.busy{background:var(--busybg);color:var(--busy)}
 .badge.warning{background:var(--warningbg);color:var(--warning)}.badge.bad{background:var(--badbg);color:var(--bad)}
@@ -68,7 +68,9 @@ export const SCRIPT = `
     try {
       const answer = await fetch(location.pathname, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
       if (!answer.ok) throw new Error(String(answer.status));
-      const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+      // Its style is ours already, and under our nonce the policy would refuse it.
+      const text = (await answer.text()).replace(/<style[^]*?<\\/style>/, '');
+      const next = new DOMParser().parseFromString(text, 'text/html');
       for (const part of ['main', 'footer', 'link[rel=icon]'])
         document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
       document.title = next.title;

@@ -1,12 +1,7 @@
 /** Status → plain words. Pure. */
-import { formatAge, formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import type { Freshness } from '../freshness.ts';
 import type { IssueReport, Level, RunReport, StreamReport } from '../status.ts';
-
-/** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
-export function roughly(text: string): string {
-  return text.replace(/(\d+ min) \d+ s/, '$1').replace(/ 0 (min|h)\b/, '');
-}
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
@@ -44,8 +39,7 @@ export function badgeOf({ isScheduled, freshness, running, lastRun }: StreamRepo
     stale: 'stale',
     never: 'never synced',
   };
-  if (freshness === 'fresh' && lastRun?.status === 'failed')
-    return { level: 'warning', text: 'fresh, failed last' };
+  if (freshness === 'fresh' && lastRun?.status === 'failed') return { level: 'warning', text: 'failed last' };
   return { level: freshness === 'fresh' ? 'good' : 'bad', text: texts[freshness] };
 }
 

@@ -27,9 +27,7 @@ describe('the verdict', () => {
     const facts = statusFacts({ operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS } }) });
     const { verdict, notReady } = buildStatus(facts);
     expect(verdict).toMatchObject({ level: 'bad', sentence: 'Followups is stale.' });
-    expect(notReady).toEqual([
-      'followups is stale: its last success was 3 h 0 min ago, the budget is 1 h 0 min',
-    ]);
+    expect(notReady).toEqual(['followups is stale: its last success was 3 h ago, the budget is 1 h']);
   });
 
   it('counts several', () => {
@@ -65,7 +63,7 @@ describe('the verdict', () => {
     const { verdict, notReady } = buildStatus(statusFacts({ refusals: [refusal] }));
     expect(verdict.sentence).toBe('The service refuses the credentials.');
     expect(notReady).toEqual([
-      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); one more try in 5 min 0 s',
+      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); one more try in 5 min. Have a new one issued.',
     ]);
   });
 
