@@ -3,8 +3,9 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './api/client.ts';
 import type { Config } from './config/load-config.ts';
+import { createOutageLog, type OutageLog } from './ops/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
-import { createLogger, type Logger } from './shared/logger.ts';
+import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
 import { type Clock, systemClock } from './shared/time.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
 import type { MigrationOutcome } from './warehouse/migrate.ts';
@@ -20,6 +21,11 @@ export interface App {
   readonly log: Logger;
   readonly clock: Clock;
   readonly warehouse: Warehouse;
+  /** Host and process: who holds a stream, in `runs.owner`. */
+  readonly owner: string;
+  readonly outages: OutageLog;
+  /** Takes the secrets of the configuration out of a text. */
+  readonly blot: (text: string) => string;
   /** The client of the service; `configuration_invalid` when none is configured. */
   readonly api: ApiClient;
   /** Aborted when the process is asked to stop. */
@@ -40,7 +46,6 @@ export interface CreateAppOptions {
   readonly clock?: Clock;
 }
 
-/** Host and process: who holds a stream, in `runs.owner`. */
 function describeOwner(): string {
   return `${hostname()} pid ${process.pid}`;
 }
@@ -59,7 +64,17 @@ export function buildLogger(config: Config): Logger {
   return createLogger({ ...config.log, secrets: secretsOf(config) });
 }
 
-export function buildApiClient(config: Config, log: Logger, clock: Clock = systemClock): ApiClient {
+export interface BuildApiClientOptions {
+  readonly clock?: Clock;
+  /** In an outage that was told already nobody wants to hear of every retry. */
+  readonly isOutage?: () => boolean;
+}
+
+export function buildApiClient(
+  config: Config,
+  log: Logger,
+  { clock = systemClock, isOutage = () => false }: BuildApiClientOptions = {},
+): ApiClient {
   if (config.service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
   }
@@ -69,7 +84,7 @@ export function buildApiClient(config: Config, log: Logger, clock: Clock = syste
     clock,
     userAgent: `safety-sync/${VERSION}`,
     onRetry: ({ method, attempt, delayMs, error }) => {
-      log.warn(
+      log[isOutage() ? 'debug' : 'warn'](
         {
           method,
           attempt,
@@ -97,13 +112,19 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     say: options.say,
   });
   let api: ApiClient | undefined;
+  const outages = createOutageLog({ log, clock });
+  const owner = describeOwner();
   const app: App = {
     config,
     log,
     clock,
     warehouse,
+    owner,
+    outages,
+    blot: createBlotter(secretsOf(config)),
     get api() {
-      api ??= buildApiClient(config, log, clock);
+      const isOutage = () => outages.current('service') !== undefined;
+      api ??= buildApiClient(config, log, { clock, isOutage });
       return api;
     },
     signal,
@@ -124,7 +145,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       db: warehouse.connection.db,
       api: () => app.api,
       clock: app.clock,
-      owner: describeOwner(),
+      owner,
       signal,
       events,
     }),

@@ -31,3 +31,5 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   terminal,
   signal: stop.signal,
 });
+// A connection to something that vanished must not keep a process that has said its last word.
+if (stop.signal.aborted) setTimeout(() => process.exit(), 500).unref();

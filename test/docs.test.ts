@@ -47,7 +47,7 @@ describe('the README has', () => {
   it('no variable that does not exist', () => {
     const named = [...readme.matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
     const beside = ['NAME_FILE', 'SAFETY_TOKEN_FILE', 'NO_COLOR', 'SAFETY_SYNC_CONTAINER'];
-    const ofTests = ['TEST_DATABASE_URL', 'TEST_POSTGRES_IMAGE'];
+    const ofTests = ['TEST_DATABASE_URL', 'TEST_POSTGRES_IMAGE', 'TEST_CHROMIUM'];
     const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests]);
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });

@@ -7,10 +7,10 @@ import type { BackfillRange } from '../sync/extract.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type BackfillForecast, forecastBackfill } from '../sync/forecast-backfill.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
-import { formatCount, formatNumber } from './format.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
 import { createProgress } from './progress.ts';
-import { EXIT, exitCodeOf, printResults, toJsonResult } from './run-results.ts';
-import { buildRunEvents, logResult } from './sync.ts';
+import { EXIT, exitCodeOf, printResults } from './run-results.ts';
+import { buildRunEvents, logResult, toJsonResult } from '../ops/run-report.ts';
 
 interface BackfillOptions {
   readonly from?: string;
@@ -113,7 +113,7 @@ export async function runBackfill(
         restart: options.restart ?? false,
         onResult: (result) => {
           progress.stop();
-          logResult(app, result);
+          logResult(app, result, { kind: 'backfill' });
         },
       });
       if (options.json) context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));

@@ -16,8 +16,8 @@ export interface CommandContext {
 
 export interface WithAppOptions {
   readonly needsService: boolean;
-  /** Whether the verb brings the warehouse up to date, or only reads one that is. */
-  readonly migrates: boolean;
+  /** Whether the verb brings the warehouse up to date, only reads one that is, or sees to it by itself later. */
+  readonly migrates: boolean | 'by_itself';
 }
 
 /** Loads the configuration, opens the warehouse, runs the verb, closes everything. */
@@ -37,6 +37,7 @@ export async function withApp<T>(
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
   try {
+    if (options.migrates === 'by_itself') return await work(app);
     if (options.migrates || app.warehouse.isEmbedded) {
       const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
       if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');

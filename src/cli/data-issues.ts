@@ -6,9 +6,9 @@ import { runStream } from '../sync/run-stream.ts';
 import type { IssueRow } from '../warehouse/issues.ts';
 import { readIssues } from '../warehouse/issues.ts';
 import { type CommandContext, withApp } from './command-context.ts';
-import { formatAge, formatCount, formatNumber } from './format.ts';
+import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { EXIT, exitCodeOf } from './run-results.ts';
-import { buildRunEvents, logResult } from './sync.ts';
+import { buildRunEvents, logResult } from '../ops/run-report.ts';
 import { renderTable } from './terminal.ts';
 
 interface IssuesOptions {

@@ -12,10 +12,10 @@ import { syncStreams } from '../sync/sync-streams.ts';
 import { type Connection, openConnection } from '../warehouse/connection.ts';
 import type { CommandContext } from './command-context.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
-import { formatDuration, formatNumber } from './format.ts';
+import { formatDuration, formatNumber } from '../shared/format.ts';
 import { EXIT, exitCodeOf, renderRemarks, renderResults } from './run-results.ts';
-import { buildRunEvents } from './sync.ts';
-import { serve } from './start.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
+import { runWorker } from '../worker/run-worker.ts';
 
 export const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training calculation. */
@@ -129,7 +129,7 @@ export async function runDemo(
     printNextSteps(context, app, serves);
     if (serves && code === EXIT.ok) {
       sandbox.live.start();
-      await serve(app, signal);
+      await runWorker(app);
     }
     return code;
   } finally {

@@ -3,7 +3,7 @@ import { createApp } from '../app.ts';
 import { adviseOnReader } from '../warehouse/reader-role.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { CommandContext } from './command-context.ts';
-import { formatNumber } from './format.ts';
+import { formatNumber } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 
 export async function runMigrate({ env, terminal, signal }: CommandContext): Promise<number> {

@@ -4,7 +4,7 @@ import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { HistoryProgress } from '../sync/extract.ts';
-import { formatCount, formatDuration } from './format.ts';
+import { formatCount, formatDuration } from '../shared/format.ts';
 
 export interface Progress {
   update(stream: StreamName, progress: HistoryProgress): void;

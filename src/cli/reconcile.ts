@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
-import { formatCount, formatNumber } from './format.ts';
-import { exitCodeOf, printResults, toJsonResult } from './run-results.ts';
-import { buildRunEvents, logResult } from './sync.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
+import { exitCodeOf, printResults } from './run-results.ts';
+import { buildRunEvents, logResult, toJsonResult } from '../ops/run-report.ts';
 
 /** What the sweep put right, in a sentence. */
 export function describeRepair(result: RunResult): string | null {
@@ -34,7 +34,7 @@ export async function runReconcile(
       trigger: 'manual',
       force: true,
       allowMassDelete: options.allowMassDelete ?? false,
-      onResult: (result) => logResult(app, result),
+      onResult: (result) => logResult(app, result, { kind: 'reconcile' }),
     });
     if (options.json) {
       context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));

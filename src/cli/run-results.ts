@@ -3,7 +3,7 @@ import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
-import { formatCount, formatDuration } from './format.ts';
+import { formatCount, formatDuration } from '../shared/format.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
@@ -109,30 +109,4 @@ export function printResults(results: readonly RunResult[], terminal: Terminal):
   terminal.print(renderResults(results, terminal));
   const remarks = renderRemarks(results, terminal.colors);
   if (remarks.length > 0) terminal.print(`\n${remarks.join('\n')}`);
-}
-
-/** One object a run, for `--json`. */
-export function toJsonResult(result: RunResult): Record<string, unknown> {
-  const { stream, outcome, requests, retries } = result;
-  const { read, ...counts } = result.counts;
-  return {
-    stream,
-    outcome,
-    records_read: read,
-    ...counts,
-    requests,
-    retries,
-    duration_ms: Math.round(result.durationMs),
-    ...(result.repaired === null ? {} : { repaired: result.repaired }),
-    ...(result.outcome === 'succeeded' ? { note: result.note } : {}),
-    ...(result.outcome === 'skipped' ? { reason: result.reason } : {}),
-    ...(result.outcome === 'failed'
-      ? {
-          error_code: result.error.code,
-          error_message: result.error.message,
-          advice: result.error.advice,
-          request_id: result.error.requestId ?? null,
-        }
-      : {}),
-  };
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readRuns, type RunRow } from '../warehouse/runs.ts';
 import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
-import { formatCount, formatDuration, formatTime } from './format.ts';
+import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 

@@ -3,7 +3,7 @@ import { type Freshness, freshnessOf } from '../ops/freshness.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
 import { type CommandContext, withApp } from './command-context.ts';
-import { formatAge, formatCount, formatTime } from './format.ts';
+import { formatAge, formatCount, formatTime } from '../shared/format.ts';
 import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 

@@ -1,19 +1,24 @@
-/** The HTTP side of `start`. */
-import { createServer, type Server, type ServerResponse } from 'node:http';
+/** The HTTP side of `start`: what is asked for, and the headers that keep an answer harmless. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
+import { SECOND_MS } from '../shared/time.ts';
 
-export interface Health {
-  readonly status: 'ok' | 'stopping';
-  readonly version: string;
-  /** Seconds since the start. */
-  readonly uptime_seconds: number;
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** Answers by path; none may take long or fail because the database is away. */
+export type Routes = Readonly<Record<string, () => Page | Promise<Page>>>;
 
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly health: () => Health;
+  readonly routes: Routes;
+  readonly onError: (path: string, error: unknown) => void;
 }
 
 export interface OpsServer {
@@ -21,9 +26,60 @@ export interface OpsServer {
   close(): Promise<void>;
 }
 
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-  response.end(`${JSON.stringify(body)}\n`);
+/** Nothing may be loaded, run or framed; a page that needs more says so itself. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
+
+export function jsonPage(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Page {
+  return {
+    status,
+    contentType: 'application/json; charset=utf-8',
+    body: `${JSON.stringify(body)}\n`,
+    headers,
+  };
+}
+
+async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<Page> {
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
+  if (route === undefined) {
+    return jsonPage(404, { error: 'not found', there_is: Object.keys(options.routes) });
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return jsonPage(405, { error: 'only GET' }, { allow: 'GET, HEAD' });
+  }
+  try {
+    return await route();
+  } catch (error) {
+    options.onError(path, error);
+    return jsonPage(500, { error: 'a defect of safety-sync; see its log' });
+  }
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HttpServerOptions,
+): Promise<void> {
+  const { status, contentType, body, headers } = await pageFor(request, options);
+  response.writeHead(status, {
+    ...HEADERS,
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
@@ -33,18 +89,16 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   });
 }
 
-export async function startHttpServer({ host, port, health }: HttpServerOptions): Promise<OpsServer> {
-  const server = createServer((request, response) => {
-    const path = (request.url ?? '/').split('?')[0];
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendJson(response, 405, { error: 'only GET' });
-    } else if (path === '/healthz') {
-      const state = health();
-      sendJson(response, state.status === 'ok' ? 200 : 503, state);
-    } else {
-      sendJson(response, 404, { error: 'not found' });
-    }
-  });
+export async function startHttpServer(options: HttpServerOptions): Promise<OpsServer> {
+  const { host, port } = options;
+  const server = createServer(
+    { requestTimeout: 10 * SECOND_MS, headersTimeout: 10 * SECOND_MS },
+    (request, response) => {
+      // Bodies are of no interest, and an unread one would keep the connection.
+      request.resume();
+      void answer(request, response, options);
+    },
+  );
   try {
     await listen(server, host, port);
   } catch (error) {

@@ -89,7 +89,7 @@ export const extractCalculation: Extract = async (context) => {
   if (context.kind === 'sync' && !context.force && remainingMs > 0) {
     const minutes = Math.ceil(remainingMs / MINUTE_MS);
     const reason = `the service recalculates at most every ${cacheMs / MINUTE_MS} minutes; the stored calculation is current for another ${minutes} min`;
-    return { outcome: 'skipped', reason };
+    return { outcome: 'skipped', reason, dueInMs: remainingMs };
   }
   const mark = await loader.mark();
   let why: SafetySyncError | undefined;

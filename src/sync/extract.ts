@@ -60,7 +60,12 @@ export interface ExtractContext {
 
 export type Extraction =
   /** Nothing was asked, or what was asked cannot be had here: not a failure. */
-  | { readonly outcome: 'skipped'; readonly reason: string }
+  | {
+      readonly outcome: 'skipped';
+      readonly reason: string;
+      /** When there will be something to ask for, ms from now; undefined: nobody knows. */
+      readonly dueInMs?: number;
+    }
   | {
       readonly outcome: 'read';
       /** What a complete snapshot covered; null deletes nothing. */

@@ -2,13 +2,14 @@
 import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { streamNamed } from '../streams/index.ts';
-import { toDatabaseError } from '../warehouse/database-error.ts';
+import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
 import { readOpenIdentities } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import {
   closeDeadRuns,
   failRun,
   finishRun,
+  hasRecentRun,
   type NewRun,
   readRunningRun,
   recordSkippedRun,
@@ -25,7 +26,11 @@ import type { RunContext, RunFigures, RunRequest, RunResult } from './run.ts';
 import { createLoader } from './load.ts';
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
-function toError(error: unknown): SafetySyncError {
+function toError(error: unknown, signal: AbortSignal): SafetySyncError {
+  if (signal.aborted && isCancelled(error)) {
+    const message = 'a statement was cancelled because the worker stops';
+    return new SafetySyncError('interrupted', message, { cause: error });
+  }
   if (error instanceof SafetySyncError) return error;
   const fromDatabase = error instanceof Error && ('code' in error || error.cause !== undefined);
   return fromDatabase
@@ -42,6 +47,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
     counts,
     requests: meter.requests,
     retries: meter.retries,
+    refusals: meter.refusals,
     durationMs: context.clock.monotonicMs() - startedMs,
   });
   const { accountId } = context.settings;
@@ -51,7 +57,7 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       databaseUrl: context.databaseUrl,
       accountId,
       stream: request.stream,
-      whenBusy: request.trigger === 'schedule' ? 'skip' : 'wait',
+      whenBusy: request.whenBusy ?? (request.trigger === 'schedule' ? 'skip' : 'wait'),
       signal: context.signal,
       onWait: () => {
         void readRunningRun(context.db, accountId, request.stream)
@@ -68,12 +74,24 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       );
       return { ...figures(noCounts()), outcome: 'skipped', reason };
     }
+    context.events.onSession?.(request.stream, session.backendPid);
+    if (request.unlessBegunWithinMs !== undefined) {
+      const { kind, stream } = request;
+      const withinMs = request.unlessBegunWithinMs();
+      if (await hasRecentRun(session.connection.db, { accountId, stream, kind, withinMs })) {
+        const reason = `another worker has done this ${kind}`;
+        const run = newRun(context, request, { backendPid: null, watermarkMs: null });
+        await recordSkippedRun(session.connection.db, run, reason);
+        return { ...figures(noCounts()), outcome: 'skipped', reason };
+      }
+    }
     const { result, counts, repaired } = await runInSession({ context, request, session, meter });
     return { ...figures(counts, repaired), ...result };
   } catch (error) {
-    return { ...figures(noCounts()), outcome: 'failed', error: toError(error) };
+    return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
     await session?.close().catch(() => undefined);
+    if (session !== undefined) context.events.onSessionEnd?.(request.stream, session.backendPid);
   }
 }
 
@@ -103,7 +121,7 @@ interface SessionRun {
 type Ending = Pick<RunResult, 'outcome'> &
   (
     | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string }
+    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );
 
@@ -207,7 +225,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     });
     return { result: ending, counts: stored, repaired };
   } catch (caught) {
-    const error = await session.explain(toError(caught));
+    const error = await session.explain(toError(caught, context.signal));
     // Over the session if it lives, else over the pool: a lost connection must not leave the run open.
     await failRun(db, runId, error, requestsOf(meter)).catch(() =>
       failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),
@@ -223,7 +241,7 @@ function requestsOf(meter: RequestMeter) {
 function toEnding(extraction: Extraction): Ending {
   switch (extraction.outcome) {
     case 'skipped':
-      return { outcome: 'skipped', reason: extraction.reason };
+      return { outcome: 'skipped', reason: extraction.reason, dueInMs: extraction.dueInMs };
     case 'read':
       return extraction.failure === null
         ? { outcome: 'succeeded', note: extraction.note }

@@ -28,6 +28,10 @@ export interface RunEvents {
   readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
   readonly onProgress?: (stream: StreamName, progress: HistoryProgress) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
+  /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
+  readonly onSession?: (stream: StreamName, backendPid: number) => void;
+  /** The session is closed, however the run ended. */
+  readonly onSessionEnd?: (stream: StreamName, backendPid: number) => void;
 }
 
 export interface RunRequest {
@@ -36,6 +40,13 @@ export interface RunRequest {
   readonly trigger: RunTrigger;
   readonly force: boolean;
   readonly allowMassDelete: boolean;
+  /** What to do while another run has the stream; default: a scheduled run skips, a manual one waits. */
+  readonly whenBusy?: 'skip' | 'wait';
+  /**
+   * For workers that share a schedule, once the lock is had: skip when another one has begun the same work no longer
+   * ago than these ms (by the database's clock).
+   */
+  readonly unlessBegunWithinMs?: () => number;
   /** backfill: the creation time to cover; everything when not given. */
   readonly range?: BackfillRange;
   /** backfill: begin anew instead of going on where one was cut off. */
@@ -49,6 +60,8 @@ export interface RunFigures {
   readonly counts: Readonly<RecordCounts>;
   readonly requests: number;
   readonly retries: number;
+  /** Answers that said "rate limit exceeded". */
+  readonly refusals: number;
   readonly durationMs: number;
   /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
   readonly repaired: number | null;
@@ -58,6 +71,6 @@ export interface RunFigures {
 export type RunResult = RunFigures &
   (
     | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string }
+    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );

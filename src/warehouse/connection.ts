@@ -4,6 +4,7 @@ import net from 'node:net';
 import { finished } from 'node:stream/promises';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
 
 export type Database = PostgresJsDatabase;
@@ -53,7 +54,8 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const socket =
     typeof path === 'string'
       ? net.connect({ path })
-      : net.connect({ host, port, noDelay: true, keepAlive: true });
+      : // A host that vanished is noticed after minutes, not after the two hours that the system would wait.
+        net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
   tellErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
   return Object.assign(socket, { host, port });

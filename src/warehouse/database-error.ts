@@ -35,8 +35,14 @@ const UNREACHABLE = new Set([
   '57P01', // admin shutdown
   '57P02', // crash shutdown
   '57P03', // starting up
+  '55000', // this database is closed to connections for now
   '53300', // too many connections
 ]);
+
+/** A statement that was cancelled from outside. */
+export function isCancelled(error: unknown): boolean {
+  return databaseCode(error) === '57014';
+}
 
 /** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */
 export function isDataError(error: unknown): boolean {

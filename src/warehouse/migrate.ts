@@ -34,7 +34,7 @@ async function knownMigrations(): Promise<number[]> {
 }
 
 /** What the warehouse still lacks. A warehouse that was never migrated lacks everything. */
-export async function readMigrationStatus(connection: Connection): Promise<MigrationStatus> {
+export async function readMigrationStatus(connection: Pick<Connection, 'query'>): Promise<MigrationStatus> {
   const known = await knownMigrations();
   const [found] = await connection.query<{ present: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
@@ -151,6 +151,32 @@ export async function failRun(
       request_id: failure.requestId ?? requests.lastRequestId ?? null,
     })
     .where(and(eq(runs.run_id, runId), eq(runs.status, 'running')));
+}
+
+export interface RecentRun {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly kind: RunKind;
+  readonly withinMs: number;
+}
+
+/** Whether such a run began lately and was not cut off: by the database's clock, which all workers share. */
+export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
+  const [row] = await db
+    .select({ run_id: runs.run_id })
+    .from(runs)
+    .where(
+      and(
+        eq(runs.account_id, accountId),
+        eq(runs.stream, stream),
+        eq(runs.kind, kind),
+        inArray(runs.status, ['succeeded', 'failed']),
+        sql`coalesce(${runs.error_code}, '') not in ('worker_died', 'interrupted', 'lock_lost')`,
+        sql`${runs.started_at} > clock_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
+      ),
+    )
+    .limit(1);
+  return row !== undefined;
 }
 
 export interface RunFilter {

@@ -1,6 +1,6 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
-import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/cli/format.ts';
+import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
 import { renderFailures } from '../../../src/cli/run-results.ts';
 import { type Column, renderTable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS } from '../../../src/shared/errors.ts';

@@ -1,5 +1,5 @@
 /** Numbers and times as people read them. */
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
 const counts = new Intl.NumberFormat('en-US');
 
@@ -44,4 +44,9 @@ export function formatAge(instant: string | null, nowMs: number): string {
   if (instant === null) return 'never';
   const ageMs = nowMs - Date.parse(instant);
   return ageMs < SECOND_MS ? 'just now' : `${formatDuration(ageMs)} ago`;
+}
+
+/** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
+export function roughly(text: string): string {
+  return text.replace(/(\d+ min) \d+ s/, '$1').replace(/ 0 (min|h)\b/, '');
 }

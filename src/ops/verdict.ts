@@ -1,0 +1,121 @@
+/** Is everything fresh? One sentence for the wall, plain reasons for `/readyz`. Pure. */
+import { formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import type { Outage } from './outage-log.ts';
+import type { Refusal } from './refusal-gate.ts';
+import type { DatabaseReport, StreamReport, Verdict, WorkerState } from './status.ts';
+
+export interface Circumstances {
+  readonly nowMs: number;
+  readonly freshnessBudgetMinutes: number;
+  readonly worker: WorkerState;
+  readonly isSchedulerAlive: boolean;
+  readonly database: DatabaseReport;
+  readonly outages: readonly Outage[];
+  readonly refusals: readonly Refusal[];
+  readonly streams: readonly StreamReport[];
+}
+
+const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
+
+function freshnessReason(
+  { stream, freshness, lastSuccessMs }: StreamReport,
+  at: Circumstances,
+): string | null {
+  switch (freshness) {
+    case 'fresh':
+      return null;
+    case 'never':
+      return `${stream} has never been synced`;
+    case 'stale': {
+      const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
+      return `${stream} is stale: its last success was ${age(lastSuccessMs ?? 0, at.nowMs)}, the budget is ${budget}`;
+    }
+  }
+}
+
+function refusalReason(
+  { code, message, advice, stream, holdsAll, nextTryMs }: Refusal,
+  nowMs: number,
+): string {
+  const what = holdsAll
+    ? 'the service refuses the credentials'
+    : `the service refuses ${stream} to this token`;
+  const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
+  return `${what} (${code}: ${message}); one more try in ${next}. ${advice}`;
+}
+
+/** Why data may not be relied on now. Empty: ready. */
+export function reasonsNotReady(at: Circumstances): string[] {
+  const reasons: string[] = [];
+  if (at.worker === 'stopping') reasons.push('the worker is stopping');
+  if (!at.isSchedulerAlive) reasons.push('the scheduler does not fire any more');
+  if (!at.database.isUp) {
+    reasons.push(
+      at.database.problem === null
+        ? 'the database was not asked yet'
+        : `the database is away: ${at.database.problem}`,
+    );
+  }
+  const pending = at.database.pendingMigrations ?? 0;
+  if (pending > 0) reasons.push(`the warehouse lacks ${formatNumber(pending, 'migration')}`);
+  if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
+  reasons.push(...at.refusals.map((refusal) => refusalReason(refusal, at.nowMs)));
+  if (at.database.readAtMs === null) return reasons;
+  for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
+    const reason = freshnessReason(stream, at);
+    if (reason !== null) reasons.push(reason);
+  }
+  return reasons;
+}
+
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
+
+function staleSentence(scheduled: readonly StreamReport[], late: readonly StreamReport[]): string {
+  if (late.length === scheduled.length && late.length > 1) return 'Nothing is fresh.';
+  const [only] = late;
+  if (late.length === 1 && only !== undefined) {
+    return only.freshness === 'never'
+      ? `${capital(only.stream)}: never synced yet.`
+      : `${capital(only.stream)} is stale.`;
+  }
+  return `${late.length} of ${scheduled.length} streams are not fresh.`;
+}
+
+export function buildVerdict(at: Circumstances): Verdict {
+  const scheduled = at.streams.filter(({ isScheduled }) => isScheduled);
+  const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
+  const outages = at.outages.map(
+    ({ dependency, sinceMs, code, message, failedRuns }) =>
+      `the ${dependency} cannot be used since ${age(sinceMs, at.nowMs).replace(/ ago$/, '')} (${code}: ${message}); ${formatNumber(failedRuns, 'run')} failed`,
+  );
+  const details = [...reasonsNotReady(at), ...outages].map(sentence);
+  const verdict = (level: Verdict['level'], text: string): Verdict => ({ level, sentence: text, details });
+  if (at.worker === 'stopping') return verdict('warning', 'The worker is stopping.');
+  if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler does not fire any more.');
+  if (!at.database.isUp) {
+    if (at.database.problem === null) return verdict('busy', 'Starting.');
+    return verdict('bad', 'The database is away.');
+  }
+  if ((at.database.pendingMigrations ?? 0) > 0) return verdict('bad', 'The warehouse is not migrated.');
+  if (at.refusals.some(({ holdsAll }) => holdsAll))
+    return verdict('bad', 'The service refuses the credentials.');
+  if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
+  if (late.length > 0) {
+    const isFirstSync = late.every(({ freshness, running, lastRun }) => {
+      const isUnderWay = running !== null || lastRun === null;
+      return freshness === 'never' && isUnderWay;
+    });
+    if (isFirstSync && at.refusals.length === 0) return verdict('busy', 'The first sync is under way.');
+    return verdict('bad', staleSentence(scheduled, late));
+  }
+  const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
+  if (failed.length > 0 || at.refusals.length > 0 || outages.length > 0) {
+    const names = failed.map(({ stream }) => stream).join(', ');
+    const text =
+      names === '' ? 'Everything is fresh, with trouble.' : `Everything is fresh, but ${names} failed last.`;
+    return verdict('warning', text);
+  }
+  return verdict('good', 'Everything is fresh.');
+}

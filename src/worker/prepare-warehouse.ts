@@ -1,0 +1,30 @@
+/** Migrates as soon as the database is there, however long that takes. */
+import type { App } from '../app.ts';
+import { dependencyOf, WATCH } from '../ops/outage-log.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import { pause, untilAborted } from './pause.ts';
+
+const FIRST_DELAY_MS = SECOND_MS;
+const MOST_DELAY_MS = 30 * SECOND_MS;
+
+/** False when a stop was asked for before. Throws what waiting does not cure: rights, an old server. */
+export async function prepareWarehouse(app: App): Promise<boolean> {
+  const { signal, outages, log, warehouse } = app;
+  const stopped = untilAborted(signal).then(() => 'stopped' as const);
+  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
+    try {
+      const migrated = await Promise.race([warehouse.migrate(), stopped]);
+      if (migrated === 'stopped') return false;
+      outages.noteAnswer('database', WATCH);
+      if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
+      return true;
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
+      outages.noteFailure(WATCH, error);
+      log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
+      await pause(delayMs, signal);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,255 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openConnection } from '../../src/warehouse/connection.ts';
+import type { RunRow } from '../../src/warehouse/runs.ts';
+import { parseLog, type RunningCli } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createGate } from '../support/gate.ts';
+
+const EVERY_SECOND = '* * * * * *';
+const PATIENCE = { timeout: 15_000, interval: 50 };
+
+let stage: CliStage;
+
+beforeEach(async () => {
+  stage = await createCliStage();
+});
+
+afterEach(async () => {
+  await stage.close();
+});
+
+async function baseUrl(worker: RunningCli): Promise<string> {
+  const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
+  return url;
+}
+
+async function readRuns(): Promise<RunRow[]> {
+  return await stage.query('select * from safety_sync.runs order by run_id');
+}
+
+async function reasonsOf(url: string): Promise<string[]> {
+  const answer = await fetch(`${url}/readyz`);
+  const { reasons } = (await answer.json()) as { reasons: string[] };
+  expect(answer.status).toBe(reasons.length === 0 ? 200 : 503);
+  return reasons;
+}
+
+const errorsOf = (worker: RunningCli) => parseLog(worker.stderr).filter(({ level }) => level === 50);
+
+/** Nobody gets in, and who is in is thrown out. */
+async function setDatabase(isOpen: boolean): Promise<void> {
+  const url = new URL(stage.databaseUrl);
+  const name = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const connection = openConnection({ url: url.href, applicationName: 'test', max: 1 });
+  try {
+    await connection.query(`alter database ${name} with allow_connections ${String(isOpen)}`);
+    if (!isOpen) {
+      await connection.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and pid <> pg_backend_pid()`,
+      );
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('the endpoints of start', () => {
+  it('tell everything, answer only GET, and show neither token nor password', async () => {
+    const canary = 'canary-token-5d1f';
+    stage.sandbox.access.set('active', canary);
+    const database = new URL(stage.databaseUrl);
+    // The server of the tests trusts everybody here, so any password will do.
+    const password = 'canary-password-77aa';
+    if (database.password === '') database.password = password;
+    const secrets = [canary, decodeURIComponent(database.password)];
+    const worker = stage.cli.start(['start'], {
+      ...stage.env,
+      SAFETY_TOKEN: canary,
+      DATABASE_URL: database.href,
+      LOG_LEVEL: 'trace',
+    });
+    const url = await baseUrl(worker);
+    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain(
+      'safety_sync_runs_total{stream="followups",kind="sync",status="succeeded",account="default"} 1',
+    );
+    expect(metrics).toContain(
+      'safety_sync_rows_total{stream="resources",op="inserted",account="default"} 25',
+    );
+    expect(metrics).toMatch(/^safety_sync_database_up\{account="default"\} 1$/m);
+    const status = (await (await fetch(`${url}/api/status`)).json()) as { verdict: { sentence: string } };
+    expect(status.verdict.sentence).toBe('Everything is fresh.');
+    const page = await fetch(`${url}/`);
+    const html = await page.text();
+    expect(html).toContain('Everything is fresh.');
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(page.headers.get('x-content-type-options')).toBe('nosniff');
+
+    const head = await fetch(`${url}/healthz`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const post = await fetch(`${url}/`, { method: 'POST', body: 'x' });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    for (const path of ['/nowhere', '/constructor', '/../package.json']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(404);
+    }
+
+    worker.kill('SIGTERM');
+    const { stderr } = await worker.finished;
+    expect(parseLog(stderr)[0]).toMatchObject({
+      account_id: 'default',
+      timezone: 'UTC',
+      reconcile: '30 2 * * 0',
+    });
+    for (const secret of secrets) {
+      for (const said of [stderr, html, metrics, JSON.stringify(status)]) expect(said).not.toContain(secret);
+    }
+  });
+});
+
+describe('an outage', () => {
+  it('of the service is one error, shows on the page, and ends with one line', async () => {
+    const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND, RETRY_ATTEMPTS: '0' };
+    const worker = stage.cli.start(['start'], { ...stage.env, ...schedule });
+    const url = await baseUrl(worker);
+    await worker.untilStderr(/resources: succeeded/);
+    stage.sandbox.faults.set({ reset: 1 });
+    await worker.untilStderr(/the service cannot be used \(network_error/);
+    await expect
+      .poll(async () => (await readRuns()).filter(({ status }) => status === 'failed').length, PATIENCE)
+      .toBeGreaterThanOrEqual(3);
+    expect(await (await fetch(url)).text()).toContain('The service cannot be used since');
+    stage.sandbox.faults.clear();
+    await worker.untilStderr(/the service is back after .*; \d+ runs failed meanwhile/);
+    expect(errorsOf(worker)).toHaveLength(1);
+    expect(worker.stderr).not.toMatch(/resources: failed/);
+    worker.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+  });
+
+  it('of the database, there already at the start, is waited for; another one later is survived', async () => {
+    await setDatabase(false);
+    const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
+    const worker = stage.cli.start(['start'], { ...stage.env, ...schedule });
+    const url = await baseUrl(worker);
+    await worker.untilStderr(/the database cannot be used/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await reasonsOf(url)).toEqual([expect.stringMatching(/^the database is away: PostgreSQL: /)]);
+    expect(await (await fetch(url)).text()).toContain('The database is away.');
+    await setDatabase(true);
+    await worker.untilStderr(/the database is back after/);
+    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+
+    await setDatabase(false);
+    await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
+    await expect
+      .poll(() => reasonsOf(url), PATIENCE)
+      .toEqual([expect.stringMatching(/^the database is away/)]);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
+    await setDatabase(true);
+    await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
+    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    expect(errorsOf(worker)).toHaveLength(2);
+    worker.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+  });
+});
+
+describe('a SIGTERM', () => {
+  it('while the service hangs ends the run as interrupted and the worker with 0', async () => {
+    stage.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
+    const worker = stage.cli.start(['start'], stage.env);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, PATIENCE).toBe(1);
+    const startedMs = performance.now();
+    worker.kill('SIGTERM');
+    expect(await worker.finished).toMatchObject({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    const runs = await readRuns();
+    expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
+    expect(runs.find(({ stream }) => stream === 'followups')).toMatchObject({
+      status: 'failed',
+      error_code: 'interrupted',
+    });
+  });
+
+  it('while a statement sleeps cancels it within ten seconds, and nothing of it is stored', async () => {
+    await stage.query(`create function public.doze() returns trigger language plpgsql as
+      'begin perform pg_sleep(60); return null; end'`);
+    await stage.query('create trigger doze after insert on safety.resources execute function public.doze()');
+    const worker = stage.cli.start(['start'], {
+      ...stage.env,
+      SYNC_CRON: 'off',
+      SYNC_CRON_RESOURCES: EVERY_SECOND,
+    });
+    await expect
+      .poll(
+        () =>
+          stage.query(
+            `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+          ),
+        PATIENCE,
+      )
+      .toHaveLength(1);
+    const startedMs = performance.now();
+    worker.kill('SIGTERM');
+    expect(await worker.finished).toMatchObject({ code: 0, signal: null });
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+    expect(await readRuns()).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+    expect(await stage.query('select from safety.resources')).toEqual([]);
+  });
+});
+
+describe('two workers', () => {
+  it('divide the streams: none is ever run twice at once, and both end cleanly', async () => {
+    const running = new Map<string, number>();
+    let most = 0;
+    const bothAsked = createGate();
+    stage.sandbox.hooks.beforeAnswer = async ({ method }) => {
+      running.set(method, (running.get(method) ?? 0) + 1);
+      if (method === 'resources.list') {
+        most = Math.max(most, running.get(method) ?? 0);
+        await bothAsked.opened;
+      }
+      running.set(method, (running.get(method) ?? 1) - 1);
+    };
+    const env = { ...stage.env, SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
+    const workers = [stage.cli.start(['start'], env), stage.cli.start(['start'], env)] as const;
+    // One of them holds the stream in the middle of a request; the other one's firings find it taken.
+    await expect
+      .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
+      .toBe(true);
+    bothAsked.open();
+    await expect
+      .poll(async () => (await readRuns()).filter(({ status }) => status === 'succeeded').length, PATIENCE)
+      .toBeGreaterThan(2);
+    for (const worker of workers) worker.kill('SIGTERM');
+    for (const worker of workers) expect((await worker.finished).code).toBe(0);
+    expect(most).toBe(1);
+    expect((await readRuns()).filter(({ status }) => status === 'running')).toEqual([]);
+  });
+
+  it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async () => {
+    const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
+    const workers = [stage.cli.start(['start'], env), stage.cli.start(['start'], env)] as const;
+    await expect
+      .poll(
+        async () =>
+          (await readRuns()).filter(({ stream, status }) => stream === 'resources' && status === 'skipped')
+            .length,
+        PATIENCE,
+      )
+      .toBeGreaterThan(0);
+    for (const worker of workers) worker.kill('SIGTERM');
+    for (const worker of workers) expect((await worker.finished).code).toBe(0);
+    const runs = (await readRuns()).filter(({ stream }) => stream === 'resources');
+    expect(runs.find(({ status }) => status === 'succeeded')).toMatchObject({
+      kind: 'reconcile',
+      trigger: 'schedule',
+    });
+    expect(runs.find(({ status }) => status === 'skipped')).toMatchObject({
+      kind: 'reconcile',
+      note: 'another worker has done this reconcile',
+    });
+  });
+});

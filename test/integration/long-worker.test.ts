@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/shared/time.ts';
+import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const PATIENCE = { timeout: 15_000, interval: 25 };
+const NEVER = '0 0 1 1 *';
+
+let worker: TestWorker;
+let stage: AppStage | undefined;
+
+beforeEach(async () => {
+  worker = await createTestWorker();
+});
+
+afterEach(async () => {
+  await stage?.stop();
+  stage = undefined;
+  await worker.close();
+});
+
+const ready = async (url: string) => {
+  const answer = await fetch(`${url}/readyz`);
+  return ((await answer.json()) as { reasons: string[] }).reasons;
+};
+
+const metric = async (url: string, pattern: RegExp): Promise<number> => {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0);
+};
+
+describe('refused credentials', () => {
+  it('stop the asking, are said, are tried now and then, and need no restart when they are good again', async () => {
+    worker.sandbox.access.set('inactive');
+    stage = await startAppStage(worker, {
+      env: { SYNC_CRON: '* * * * * *' },
+      refusalDelays: { firstMs: 700, mostMs: 1_400 },
+    });
+    const { url } = stage;
+    await expect
+      .poll(() => ready(url), PATIENCE)
+      .toContainEqual(
+        expect.stringMatching(/^the service refuses the credentials \(token_inactive: .*; one more try in /),
+      );
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');
+    expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(1);
+    const firstWave = worker.sandbox.requests.length;
+    // Of each firing four streams are held back; only the tries ask.
+    await expect
+      .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
+      .toBeGreaterThanOrEqual(8);
+    expect(firstWave).toBeLessThanOrEqual(4);
+    expect(worker.sandbox.requests.length).toBeLessThanOrEqual(firstWave + 4);
+
+    worker.sandbox.access.set('active');
+    await expect.poll(() => ready(url), PATIENCE).toEqual([]);
+    expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(0);
+  });
+});
+
+describe('a training sync that comes a little too early', () => {
+  it('is done when the calculation may have changed, not a whole period later', async () => {
+    await worker.run('training-employee-status');
+    const [state] = await worker.query<{ fresh: string }>(
+      `update safety_sync.stream_state set last_success_at = null returning fresh_for_ms::text as fresh`,
+    );
+    const aheadMs = Number(state?.fresh) - 1_500;
+    stage = await startAppStage(worker, {
+      env: { SYNC_CRON: 'off', SYNC_CRON_TRAINING_EMPLOYEE_STATUS: NEVER },
+      clock: { ...systemClock, now: () => Date.now() + aheadMs },
+    });
+    await expect
+      .poll(() => worker.query('select status from safety_sync.runs order by run_id'), PATIENCE)
+      .toEqual([{ status: 'succeeded' }, { status: 'skipped' }, { status: 'succeeded' }]);
+  });
+});
+
+describe('the status', () => {
+  it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
+    await worker.runAll();
+    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, lookEveryMs: 200 });
+    const { url } = stage;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    worker.sandbox.hooks.beforeAnswer = () => released;
+    const running = worker.run('followups', { kind: 'reconcile' });
+    await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(1);
+    expect(await (await fetch(url)).text()).toMatch(/Reconcile running for/);
+    release();
+    expect((await running).outcome).toBe('succeeded');
+    await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(0);
+  });
+});

@@ -1,0 +1,56 @@
+import { type App, createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { Clock } from '../../src/shared/time.ts';
+import { runWorker, type WorkerOptions } from '../../src/worker/run-worker.ts';
+import type { TestWorker } from './worker.ts';
+
+/** The long-lived worker inside of the test, against the sandbox and database of a test worker. */
+export interface AppStage {
+  readonly app: App;
+  readonly url: string;
+  /** As a SIGTERM does. */
+  stop(): Promise<void>;
+}
+
+export interface AppStageOptions extends WorkerOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
+}
+
+export async function startAppStage(worker: TestWorker, options: AppStageOptions = {}): Promise<AppStage> {
+  const stopping = new AbortController();
+  const config = loadConfig(
+    {
+      SAFETY_BASE_URL: worker.sandbox.url,
+      SAFETY_TOKEN: worker.sandbox.token,
+      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
+      DATABASE_URL: worker.databaseUrl,
+      HTTP_PORT: '0',
+      RETRY_MIN_DELAY_MS: '1',
+      RETRY_MAX_DELAY_MS: '20',
+      LOG_LEVEL: 'silent',
+      ...options.env,
+    },
+    { needsService: true, isTerminal: false },
+  );
+  const app = await createApp({
+    config,
+    signal: stopping.signal,
+    say: () => undefined,
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+  let ended: Promise<void> = Promise.resolve();
+  const url = await new Promise<string>((resolve, reject) => {
+    ended = runWorker(app, { ...options, onListening: resolve });
+    ended.catch(reject);
+  });
+  return {
+    app,
+    url,
+    async stop() {
+      stopping.abort(new Error('SIGTERM'));
+      await ended;
+      await app.close();
+    },
+  };
+}
