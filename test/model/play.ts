@@ -10,7 +10,7 @@ import { runStream } from '../../src/sync/run-stream.ts';
 import { openConnection } from '../../src/warehouse/connection.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
-import { expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
+import { type CompareOptions, expectWarehouseEqualsSource, TABLES_OF } from '../support/source-oracle.ts';
 import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
@@ -19,6 +19,7 @@ import type { FaultName, History, Step } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
 const SLICE_RECORDS = 12;
+const STEP_MS = 30_000;
 const ENTITY_TABLES: Readonly<Record<StreamName, string>> = {
   followups: 'followups',
   resources: 'resources',
@@ -50,6 +51,15 @@ function toFault(name: FaultName): Fault {
     default:
       return { kind: name };
   }
+}
+
+/** What hangs is a failure like any other. */
+async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no end of ${JSON.stringify(what)}`)), STEP_MS);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 export async function play(history: History, tally: Tally, cli?: Cli): Promise<void> {
@@ -93,6 +103,8 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   /** What waits for requests of the next run. */
   let waiting: { left: number; happen: () => void | Promise<void> }[] = [];
   let isStill = true;
+  /** What the comparison asks is answered, whatever waits for the worker. */
+  let isComparing = false;
 
   sandbox.hooks.beforeAnswer = async () => {
     for (const one of waiting) {
@@ -102,6 +114,14 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   };
 
   const compared = { sandbox, settings, query };
+  async function compare(options?: CompareOptions): Promise<void> {
+    isComparing = true;
+    try {
+      await expectWarehouseEqualsSource(compared, options);
+    } finally {
+      isComparing = false;
+    }
+  }
   const versions = async (stream: StreamName): Promise<Map<string, string>> => {
     const key = stream === 'training-employee-status' ? 'user_id' : 'id';
     const rows = await query<{ key: string; version: string }>(
@@ -165,7 +185,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     const isAsked = stream !== 'users' && result.note === null;
     const isPart = kind === 'backfill' && stream === 'followups';
     if (isStill && isAsked && !isPart) {
-      await expectWarehouseEqualsSource(compared, {
+      await compare({
         tables: TABLES_OF[stream] ?? [],
         exceptDeletedFollowups: kind === 'sync',
       });
@@ -211,7 +231,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
         return;
       case 'fault': {
         let skip = step.skip;
-        sandbox.faults.next(() => (skip -= 1) < 0, toFault(step.fault), step.times);
+        sandbox.faults.next(() => !isComparing && (skip -= 1) < 0, toFault(step.fault), step.times);
         return;
       }
       case 'between':
@@ -268,10 +288,10 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     time.now += 16 * MINUTE_MS;
     for (const stream of STREAM_NAMES.filter((name) => name !== 'users')) await succeed(stream, {});
     const tables = Object.entries(TABLES_OF).flatMap(([stream, names]) => (stream === 'users' ? [] : names));
-    await expectWarehouseEqualsSource(compared, { tables, exceptDeletedFollowups: true });
+    await compare({ tables, exceptDeletedFollowups: true });
     await succeed('followups', { kind: 'reconcile' });
     await succeed('users', { kind: 'reconcile' });
-    await expectWarehouseEqualsSource(compared);
+    await compare();
     const open = await query(`select run_id from safety_sync.runs where status = 'running'`);
     expect(open, 'runs left running').toEqual([]);
   }
@@ -282,8 +302,8 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   }
 
   try {
-    for (const step of history.steps) await take(step);
-    await endInPeace();
+    for (const step of history.steps) await withDeadline(take(step), step);
+    await withDeadline(endInPeace(), 'the end');
     tally.histories += 1;
   } finally {
     await api.close();

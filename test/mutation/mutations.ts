@@ -19,6 +19,7 @@ const READINGS = 'test/integration/followups-readings.test.ts';
 const SNAPSHOTS = 'test/integration/snapshots.test.ts';
 const TRAINING = 'test/integration/training.test.ts';
 const BATTERY = 'test/contract/streams-battery.test.ts';
+const BACK = 'test/crash/going-back.test.ts';
 const HISTORY = 'test/crash/history.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
@@ -62,8 +63,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'children of a changed record are not replaced',
     invariant: 1,
     file: 'src/warehouse/merge.ts',
-    search: 'if (counts.updated > 0) await tx.execute(merge.deleteStaleChildren',
-    replace: 'if (counts.updated < 0) await tx.execute(merge.deleteStaleChildren',
+    search: 'if (counts.updated > 0 && child.history === null)',
+    replace: 'if (counts.updated < 0 && child.history === null)',
     tests: ['test/integration/merge.test.ts', BATTERY, 'test/model/model.test.ts'],
   },
   {
@@ -123,7 +124,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/sync/extract-incremental.ts',
     search: 'Math.max(storedMs ?? seenMs, seenMs)',
     replace: 'seenMs',
-    tests: [WATERMARK],
+    tests: [BACK],
   },
   {
     breaks: 'a record from the future sets the watermark',
@@ -153,10 +154,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older version overwrites a newer one of the same run',
     invariant: 2,
-    file: 'src/warehouse/merge-sql.ts',
-    search: "(${version('b')}, b.ord) > (${version('a')}, a.ord)",
-    replace: 'a.ord > b.ord',
-    tests: [MOVING, BATTERY, READINGS],
+    file: 'src/sync/load.ts',
+    search: 'versionOf(stream, record) >= versionOf(stream, before);',
+    replace: 'true;',
+    tests: [BACK],
   },
   {
     breaks: 'the training cache is held against our clock alone',
@@ -172,7 +173,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/sync/extract-calculation.ts',
     search: 'calculatedAtMs <= state.calculatedAtMs',
     replace: 'calculatedAtMs === state.calculatedAtMs',
-    tests: [TRAINING],
+    tests: [BACK],
   },
   {
     breaks: 'pages of two calculations are mixed',
