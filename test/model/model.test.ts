@@ -7,8 +7,8 @@ import { expect, test } from 'vitest';
 import { noTally, play } from './play.ts';
 import { history } from './step.ts';
 
-const HISTORIES = 12;
-const LONGEST = 25;
+const HISTORIES = 8;
+const LONGEST = 20;
 const SEED = 20_261_120;
 
 test(`after any of ${HISTORIES} random histories the next sync makes the warehouse equal to the source`, async () => {

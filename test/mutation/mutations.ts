@@ -240,7 +240,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/shared/errors.ts',
     search: "  token_inactive: {\n    recovery: 'fail_run',",
     replace: "  token_inactive: {\n    recovery: 'retry',",
-    tests: ['test/integration/api/failures.test.ts', 'test/integration/api/retries.test.ts'],
+    tests: ['test/integration/credentials.test.ts'],
   },
   {
     breaks: 'an answer shorter than its own total counts as complete',
