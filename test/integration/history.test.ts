@@ -335,4 +335,5 @@ test.each([1, 2, 3])(
       [...replay.states('equipment_schedule_history').values()].some((states) => states.length > 2),
     ).toBe(true);
   },
+  120_000,
 );
