@@ -1,7 +1,8 @@
-/** What is older never takes the place of what is newer (contract, 5.2 and 5.3). */
+/** What is older never takes the place of what is newer, and what one answer kept back is asked for (contract, 5.2, 5.3, 5.7). */
 import { afterEach, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
 import { rowVersions, stateOf } from '../support/warehouse-marks.ts';
 
 let worker: TimedWorker;
@@ -55,4 +56,24 @@ test('of two versions in one answer the newer one is stored, in whichever order 
   expectSucceeded(await worker.run('followups'));
   const stored = await worker.query(`select assignee_id from safety.followups where id = 'twin'`);
   expect(stored).toEqual([{ assignee_id: 'newer' }]);
+});
+
+test('a record that a full answer kept back is found by the totals that no longer add up', async () => {
+  worker = await createTimedWorker({
+    settings: { followupsOverlapMs: 10 * 365 * 24 * 60 * MINUTE_MS },
+    sandbox: { size: SMALL_SANDBOX, readings: { largestPage: 20 } },
+  });
+  expectSucceeded(await worker.run('followups'));
+  const { followups } = worker.sandbox.store;
+  const newestFirst = () => [...followups.values()].toSorted((a, b) => b.created_on - a.created_on);
+  const fifth = newestFirst()[4];
+  followups.put({ ...fifth, id: 'kept-back', updated_on: worker.serviceNow() });
+  worker.sandbox.hooks.rewriteAnswer = (_, answer) => {
+    worker.sandbox.hooks.rewriteAnswer = undefined;
+    const shown = (answer['followups'] as { id: string }[]).filter(({ id }) => id !== 'kept-back');
+    const known = new Set(['kept-back', ...shown.map(({ id }) => id)]);
+    return { ...answer, followups: [...shown, newestFirst().find(({ id }) => !known.has(id))] };
+  };
+  expectSucceeded(await worker.run('followups'));
+  expect(await worker.query(`select id from safety.followups where id = 'kept-back'`)).toHaveLength(1);
 });

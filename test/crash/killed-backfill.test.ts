@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createCliStage, type CliStage } from '../support/cli-stage.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
-import { backfillWithKills } from './killed-backfill.ts';
+import { backfillWithKills, countPageRecords } from './killed-backfill.ts';
 
 const FOLLOWUPS = 6_000;
 const KILLS = 4;
@@ -71,3 +71,24 @@ test(`a backfill of ${FOLLOWUPS} follow-ups that is killed ${KILLS} times ends e
   expect(runs.find(({ status }) => status === 'succeeded')?.count).toBe(1);
   expect(runs.every(({ error_code }) => error_code === null || error_code === 'worker_died')).toBe(true);
 }, 120_000);
+
+test('a backfill that is interrupted by Ctrl-C goes on where it was', async () => {
+  stage = await createCliStage({ sandbox: { size: { ...SIZE, followups: 5_500 }, latencyMs: 10 } });
+  const { cli, sandbox, env } = stage;
+  const query = stage.query.bind(stage);
+  const running = cli.start(['backfill', 'followups'], { ...env, API_CONCURRENCY: '1' });
+  await expect.poll(() => sandbox.requests.length, { timeout: 20_000, interval: 5 }).toBeGreaterThan(6);
+  running.kill('SIGINT');
+  expect((await running.finished).code).toBe(1);
+  const [before] = await query<{ rows: number }>('select count(*)::int as rows from safety.followups');
+  expect(before?.rows).toBeGreaterThan(500);
+  sandbox.requests.length = 0;
+  expect((await cli.run(['backfill', 'followups'], env)).code).toBe(0);
+  expect(countPageRecords(sandbox.requests)).toBeLessThan(5_500 - (before?.rows ?? 0) + 2 * SLICE_RECORDS);
+  const runs = await query('select status, error_code from safety_sync.runs order by run_id');
+  expect(runs).toEqual([
+    { status: 'failed', error_code: 'interrupted' },
+    { status: 'succeeded', error_code: null },
+  ]);
+  await expectWarehouseEqualsSource({ sandbox, settings: { equipmentTypes: [] }, query }, { tables });
+}, 60_000);

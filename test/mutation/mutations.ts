@@ -256,7 +256,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/sync/creation-walk.ts',
     search: 'total !== undefined && total < task.after.remaining',
     replace: 'total !== undefined && total < 0',
-    tests: [MOVING, READINGS],
+    tests: [BACK],
   },
   {
     breaks: 'the lock is not taken',
