@@ -1,4 +1,5 @@
 /** Backfills by the built program, each ended by a real `kill -9` at a seeded moment until one gets through. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
 import type { Cli, CliEnvironment, Finished } from '../support/cli.ts';
 import { createRandom } from '../support/seeded-random.ts';
@@ -25,12 +26,25 @@ export interface KilledBackfill {
 
 /** A longer delay than an answer takes to be stored: kills fall on every part of the work. */
 const MOST_DELAY_MS = 40;
+const POLL_MS = 20;
 
 /** A question for one record only asks how many there are. */
 const isPage = ({ params, method }: RequestLogEntry) => method === 'followups.list' && params['limit'] !== 1;
 
 export function countPageRecords(requests: readonly RequestLogEntry[]): number {
   return requests.filter(isPage).reduce((sum, { records }) => sum + records, 0);
+}
+
+/** However long it takes: the deadline of `finished` is one for small work. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await delay(POLL_MS);
+  }
 }
 
 export async function backfillWithKills(options: KilledBackfillOptions): Promise<KilledBackfill> {
@@ -48,6 +62,7 @@ export async function backfillWithKills(options: KilledBackfillOptions): Promise
         if (left === 0) setTimeout(() => running.kill('SIGKILL'), delayMs);
       };
     }
+    await gone(running.pid);
     const finished = await running.finished;
     sandbox.hooks.beforeAnswer = undefined;
     if (finished.signal === 'SIGKILL') {
