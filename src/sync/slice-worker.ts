@@ -60,10 +60,13 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
   let state = slice;
   let stored: Promise<void> = Promise.resolve();
   const outcome = { isCut: false };
+  /** Records that will not be read again. */
+  let settled = slice.records;
   const note = (records: readonly unknown[], change: Partial<LedgerSlice>) => {
     state = { ...state, ...change, records: state.records + records.length };
-    // Who goes on from here is shown the border again, and counts it then.
-    const snapshot = { ...state, records: state.records - countAtBorder(records, change.readToMs) };
+    // Who goes on from here is shown the border again, and everything below it, and counts it then.
+    if (change.readToMs !== undefined) settled = state.records - countAtBorder(records, change.readToMs);
+    const snapshot = { ...state, records: settled };
     stored = history.store.store({ records, alsoStore: (tx) => noteSlice(tx, scope, snapshot) });
     // Awaited before the next answer is stored; until then a failure must not count as unhandled.
     stored.catch(() => undefined);

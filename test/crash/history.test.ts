@@ -207,6 +207,20 @@ describe('a backfill', () => {
     await isEqual();
   });
 
+  test('cut off between the last page of a slice and its end counts that page once', async () => {
+    await start({ settings: { readers: 1 } });
+    await worker.query(`create function refuse() returns trigger language plpgsql as
+      'begin raise exception ''no end today''; end'`);
+    await worker.query(`create trigger no_end before update on safety_sync.backfill_slices for each row
+      when (new.status = 'done') execute function refuse()`);
+    for (let cut = 0; cut < 3; cut += 1) expect((await backfill()).outcome).toBe('failed');
+    await worker.query('drop trigger no_end on safety_sync.backfill_slices');
+    expectSucceeded(await backfill());
+    const slices = await ledger();
+    expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
+    await isEqual();
+  });
+
   test('with --restart forgets how far it had come and reads everything', async () => {
     await start();
     await cutOffAtPage(12, () => backfill());
