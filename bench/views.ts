@@ -46,6 +46,9 @@ const FILL = [
   `insert into safety.equipment_schedules
    select 'default', 'e' || (i / 3 + 1), (i % 3)::text, (array['uptodate', 'expiring', 'expired'])[i % 3 + 1], now() + (i % 700 - 200) * interval '1 day',
      now() + (i % 700 - 230) * interval '1 day', now() - interval '90 days', now() - (i % 300) * interval '1 day' from generate_series(0, 149999) i`,
+  `insert into safety.equipment_metavalues
+   select 'default', 'e' || (i / 2 + 1), (i % 2)::text, null, case when i % 2 = 0 then 'x' end, case when i % 2 = 1 then array[1, 2, 3] end
+   from generate_series(0, 99999) i`,
   `insert into safety.equipment_states
    select account_id, id, serial_number, equipment_type_id, created_at, parent_id, field_office_ids, line_of_business_id, client_ids,
      assigned_user_ids, title, notes, is_in_service, metavalues, 'uptodate', _valid_from - n * interval '30 days',

@@ -1,20 +1,38 @@
 /** Composition root: builds everything from the configuration and hands it on. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type ApiClient, createApiClient } from './api/client.ts';
-import type { Config } from './config/load-config.ts';
+import { type ApiClient, createApiClient, type RetryEvent } from './api/client.ts';
+import type { AccountConfig } from './config/account-config.ts';
+import type { ApiConfig, Config } from './config/load-config.ts';
 import { createOutageLog, type OutageLog } from './ops/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
 import { type Clock, systemClock } from './shared/time.ts';
+import { noTracing, type Tracing } from './shared/tracing.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
+import { toDatabaseError } from './warehouse/database-error.ts';
 import type { MigrationOutcome } from './warehouse/migrate.ts';
 import { openWarehouse, type Warehouse } from './warehouse/open-warehouse.ts';
-import { writeReportingTimezone } from './warehouse/reporting.ts';
+import { type AccountTimezone, writeReportingTimezones } from './warehouse/reporting.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
 export const EMBEDDED_DATABASE = 'safety_sync';
+
+/** One account: everything that is its own, so that what goes wrong with it stays with it. */
+export interface Account {
+  readonly config: AccountConfig;
+  readonly id: string;
+  /** Tells the account in every line where there are several. */
+  readonly log: Logger;
+  /** Of its service; that of the database is shared by all. */
+  readonly outages: OutageLog;
+  /** The client of its service; `configuration_invalid` when none is configured. */
+  readonly api: ApiClient;
+  runContext(events?: RunEvents): RunContext;
+  /** Hears of every repetition of a request, as soon as it is due. */
+  watchRetries(listener: () => void): void;
+}
 
 export interface App {
   readonly config: Config;
@@ -23,16 +41,16 @@ export interface App {
   readonly warehouse: Warehouse;
   /** Host and process: who holds a stream, in `runs.owner`. */
   readonly owner: string;
+  /** Of the database. */
   readonly outages: OutageLog;
   /** Takes the secrets of the configuration out of a text. */
   readonly blot: (text: string) => string;
-  /** The client of the service; `configuration_invalid` when none is configured. */
-  readonly api: ApiClient;
+  /** At least one. */
+  readonly accounts: readonly Account[];
   /** Aborted when the process is asked to stop. */
   readonly signal: AbortSignal;
-  /** Brings the warehouse up to date, and tells it in which time zone this account reports. */
+  /** Brings the warehouse up to date, and tells it in which time zone each account reports. */
   migrate(): Promise<MigrationOutcome>;
-  runContext(events?: RunEvents): RunContext;
   close(): Promise<void>;
 }
 
@@ -44,6 +62,7 @@ export interface CreateAppOptions {
   /** The database on the embedded server. */
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
+  readonly trace?: Tracing;
 }
 
 function describeOwner(): string {
@@ -52,7 +71,7 @@ function describeOwner(): string {
 
 /** A short password is also a word: blotting it out everywhere would make logs unreadable, so only its place in a URL is. */
 function secretsOf(config: Config): string[] {
-  const secrets = config.service === undefined ? [] : [config.service.token];
+  const secrets = config.accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
   if (config.databaseUrl === undefined) return secrets;
   const { username, password } = new URL(config.databaseUrl);
   if (password === '') return secrets;
@@ -65,25 +84,31 @@ export function buildLogger(config: Config): Logger {
 }
 
 export interface BuildApiClientOptions {
+  readonly log: Logger;
   readonly clock?: Clock;
   /** In an outage that was told already nobody wants to hear of every retry. */
   readonly isOutage?: () => boolean;
+  readonly onRetry?: (event: RetryEvent) => void;
+  readonly trace?: Tracing;
 }
 
 export function buildApiClient(
-  config: Config,
-  log: Logger,
-  { clock = systemClock, isOutage = () => false }: BuildApiClientOptions = {},
+  { service }: AccountConfig,
+  settings: ApiConfig,
+  { log, clock = systemClock, isOutage = () => false, onRetry, trace = noTracing }: BuildApiClientOptions,
 ): ApiClient {
-  if (config.service === undefined) {
+  if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
   }
   return createApiClient({
-    ...config.api,
-    ...config.service,
+    ...settings,
+    ...service,
     clock,
+    trace,
     userAgent: `safety-sync/${VERSION}`,
-    onRetry: ({ method, attempt, delayMs, error }) => {
+    onRetry: (event) => {
+      const { method, attempt, delayMs, error } = event;
+      onRetry?.(event);
       log[isOutage() ? 'debug' : 'warn'](
         {
           method,
@@ -99,7 +124,7 @@ export function buildApiClient(
 }
 
 export async function createApp(options: CreateAppOptions): Promise<App> {
-  const { config, signal, clock = systemClock } = options;
+  const { config, signal, clock = systemClock, trace = noTracing } = options;
   const log = buildLogger(config);
   const warehouse = await openWarehouse({
     url: config.databaseUrl,
@@ -111,10 +136,58 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     maxConnections: 3,
     say: options.say,
   });
-  let api: ApiClient | undefined;
   const outages = createOutageLog({ log, clock });
   const owner = describeOwner();
-  const app: App = {
+  const clients: ApiClient[] = [];
+
+  function buildAccount(account: AccountConfig): Account {
+    const { accountId } = account;
+    const ownLog = config.accounts.length === 1 ? log : accountLog(log, accountId);
+    const ownOutages = createOutageLog({ log: ownLog, clock, shared: outages });
+    let api: ApiClient | undefined;
+    let onRetry: () => void = () => undefined;
+    const made: Account = {
+      config: account,
+      id: accountId,
+      log: ownLog,
+      outages: ownOutages,
+      // Made when it is needed: of thousands of accounts most do nothing at a time.
+      get api() {
+        if (api !== undefined) return api;
+        const isOutage = () => ownOutages.current('service') !== undefined;
+        api = buildApiClient(account, config.api, {
+          log: ownLog,
+          clock,
+          isOutage,
+          trace,
+          onRetry: () => onRetry(),
+        });
+        clients.push(api);
+        return api;
+      },
+      watchRetries: (listener) => void (onRetry = listener),
+      runContext: (events = {}) => ({
+        settings: {
+          accountId,
+          equipmentTypes: account.equipmentTypes,
+          followupsOverlapMs: config.followupsOverlapMs,
+          maxDeleteRatio: config.maxDeleteRatio,
+          readers: config.api.concurrency,
+        },
+        databaseUrl: warehouse.url,
+        db: warehouse.connection.db,
+        api: () => made.api,
+        clock,
+        owner,
+        signal,
+        trace,
+        events,
+      }),
+    };
+    return made;
+  }
+
+  return {
     config,
     log,
     clock,
@@ -122,37 +195,28 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     owner,
     outages,
     blot: createBlotter(secretsOf(config)),
-    get api() {
-      const isOutage = () => outages.current('service') !== undefined;
-      api ??= buildApiClient(config, log, { clock, isOutage });
-      return api;
-    },
+    accounts: config.accounts.map(buildAccount),
     signal,
     async migrate() {
       const outcome = await warehouse.migrate();
-      await writeReportingTimezone(warehouse.connection.db, config.accountId, config.reportingTimezone);
+      try {
+        await writeReportingTimezones(warehouse.connection.db, reportingTimezonesOf(config));
+      } catch (error) {
+        throw toDatabaseError(error);
+      }
       return outcome;
     },
-    runContext: (events = {}) => ({
-      settings: {
-        accountId: config.accountId,
-        equipmentTypes: config.equipmentTypes,
-        followupsOverlapMs: config.followupsOverlapMs,
-        maxDeleteRatio: config.maxDeleteRatio,
-        readers: config.api.concurrency,
-      },
-      databaseUrl: warehouse.url,
-      db: warehouse.connection.db,
-      api: () => app.api,
-      clock: app.clock,
-      owner,
-      signal,
-      events,
-    }),
     async close() {
-      await api?.close();
+      await Promise.all(clients.map((client) => client.close()));
       await warehouse.close();
     },
   };
-  return app;
+}
+
+function accountLog(log: Logger, accountId: string): Logger {
+  return log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
+}
+
+export function reportingTimezonesOf({ accounts }: Config): AccountTimezone[] {
+  return accounts.map(({ accountId, reportingTimezone: timezone }) => ({ accountId, timezone }));
 }

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 /** Process entry: arguments, signals, exit code; nothing else. */
+import { setFlagsFromString } from 'node:v8';
 import { runProgram } from './cli/program.ts';
 import { createTerminal } from './cli/terminal.ts';
+
+// On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
+setFlagsFromString('--heap-growing-percent=50');
 
 const stop = new AbortController();
 const terminal = createTerminal(process.env);

@@ -13,7 +13,7 @@ const dashboard = read('docs/operations/grafana-dashboard.json');
 const runbook = read('docs/operations.md');
 
 async function renderMetrics(): Promise<string> {
-  const metrics = createMetrics({ version: '1', accountId: 'default' });
+  const metrics = createMetrics({ version: '1', accountIds: ['default'] });
   const text = await metrics.render(buildStatus(statusFacts()));
   metrics.close();
   return text;
@@ -81,7 +81,8 @@ describe('manifests', () => {
       const named = [
         ...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE)_[A-Z_]+)\b/g),
       ]
-        .map((match) => (match[1] ?? '').replace(/_FILE$/, ''))
+        .map((match) => match[1] ?? '')
+        .map((name) => (name in VARIABLES ? name : name.replace(/_FILE$/, '')))
         .filter((name) => !['SAFETY_SYNC_CONTAINER', 'SAFETY_SYNC_IMAGE'].includes(name));
       expect(named.length).toBeGreaterThan(0);
       expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);

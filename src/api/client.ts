@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
+import { noTracing, type Tracing } from '../shared/tracing.ts';
 import { SinkFailure } from './answer-reader.ts';
 import { readPaging } from './envelope.ts';
 import type { Paging } from './envelope.ts';
@@ -98,10 +99,12 @@ export interface ApiClientOptions {
   readonly random?: () => number;
   readonly onRetry?: (event: RetryEvent) => void;
   readonly userAgent: string;
+  /** Default: none. */
+  readonly trace?: Tracing;
 }
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { clock, random = Math.random } = options;
+  const { clock, random = Math.random, trace = noTracing } = options;
   const limiter = createLimiter({
     concurrency: options.concurrency,
     requestsPerMinute: options.requestsPerMinute,
@@ -122,12 +125,26 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   });
   const closing = new AbortController();
 
+  /** What is asked with is in no span: it may tell more than a tracing service should know. */
+  const traced = (call: Call, attemptNumber: number): Promise<Answer> => {
+    const attributes = { 'rpc.method': call.method, 'safety_sync.attempt': attemptNumber };
+    return trace.span(`request ${call.method}`, attributes, async (span) => {
+      const answer = await exchange.call(call);
+      span.set({
+        'safety_sync.status': 'ok',
+        'safety_sync.request_id': answer.headers.requestId,
+        'safety_sync.records.read': answer.count,
+      });
+      return answer;
+    });
+  };
+
   const attempt = (call: Call, attemptNumber: number): Promise<Answer> =>
     gate.run(async (ordinal) => {
       call.meter.requests += 1;
       if (attemptNumber > 1) call.meter.retries += 1;
       try {
-        const answer = await exchange.call(call);
+        const answer = await traced(call, attemptNumber);
         limiter.noteSuccess(ordinal);
         return answer;
       } catch (error) {

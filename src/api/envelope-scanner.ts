@@ -1,4 +1,14 @@
 import { AnswerDefect } from './answer-defect.ts';
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  QUOTE,
+} from './json-bytes.ts';
 
 /** Everything outside the list is held until the end of the answer. */
 export const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
@@ -7,14 +17,6 @@ export const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
 const LONGEST_KEY_BYTES = 1024;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
 
 function isWhiteSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;

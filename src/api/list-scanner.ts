@@ -1,15 +1,9 @@
 import { AnswerDefect } from './answer-defect.ts';
+import { BACKSLASH, CLOSING_BRACE, CLOSING_BRACKET, COMMA, OPENING_BRACE, QUOTE } from './json-bytes.ts';
 
 /** One element must be held whole before it can be parsed; a list has no such bound. */
 export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
-// Bytes of multi-byte characters are all >= 0x80: never one of these.
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 /** A bracket with this bit set is the brace of the same side; no other ASCII byte becomes one by it. */
 const BRACE_BIT = 0x20;
 

@@ -6,13 +6,20 @@ import { streamNamed } from '../streams/index.ts';
 import type { BackfillRange } from '../sync/extract.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type BackfillForecast, forecastBackfill } from '../sync/forecast-backfill.ts';
+import {
+  accountFields,
+  type AccountOption,
+  type AccountResults,
+  addAccountOption,
+  streamLabel,
+} from './accounts.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { createProgress } from './progress.ts';
-import { EXIT, exitCodeOf, printResults } from './run-results.ts';
-import { buildRunEvents, logResult, toJsonResult } from '../ops/run-report.ts';
+import { EXIT, exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
+import { buildRunEvents, logResult } from '../ops/run-report.ts';
 
-interface BackfillOptions {
+interface BackfillOptions extends AccountOption {
   readonly from?: string;
   readonly to?: string;
   readonly restart?: true;
@@ -61,18 +68,27 @@ async function printPlan(
   options: BackfillOptions,
 ) {
   const range = parseRange(options);
-  const forecasts: BackfillForecast[] = [];
-  for (const stream of streams) {
-    forecasts.push(
-      await forecastBackfill(app.runContext(), { stream, range, restart: options.restart ?? false }),
-    );
+  const isMany = app.accounts.length > 1;
+  const forecasts: { readonly accountId: string; readonly forecast: BackfillForecast }[] = [];
+  for (const account of app.accounts) {
+    for (const stream of streams) {
+      const request = { stream, range, restart: options.restart ?? false };
+      forecasts.push({
+        accountId: account.id,
+        forecast: await forecastBackfill(account.runContext(), request),
+      });
+    }
   }
   if (options.json) {
-    context.terminal.print(JSON.stringify({ plan: forecasts }));
+    const plan = forecasts.map(({ accountId, forecast }) => ({
+      ...accountFields(isMany, accountId),
+      ...forecast,
+    }));
+    context.terminal.print(JSON.stringify({ plan }));
     return EXIT.ok;
   }
   const { colors } = context.terminal;
-  for (const forecast of forecasts) {
+  for (const { accountId, forecast } of forecasts) {
     const records =
       forecast.records === null ? 'an unknown number of records' : formatNumber(forecast.records, 'record');
     const requests =
@@ -82,7 +98,9 @@ async function printPlan(
         ? ''
         : `; goes on where it was cut off (${formatCount(forecast.slicesDone)} of ${formatCount(forecast.slices)} slices are done)`;
     const slices = forecast.slices === 0 ? 'a full re-read' : formatNumber(forecast.slices, 'slice');
-    context.terminal.print(`${colors.bold(forecast.stream)}: ${records}, ${slices}${requests}${resumed}`);
+    context.terminal.print(
+      `${colors.bold(streamLabel(isMany, accountId, forecast.stream))}: ${records}, ${slices}${requests}${resumed}`,
+    );
   }
   context.terminal.print('Nothing was written. Leave out --plan to do it.');
   return EXIT.ok;
@@ -95,39 +113,47 @@ export async function runBackfill(
 ): Promise<number> {
   const range = parseRange(options);
   const streams = checkRange(parseStreams(names), range);
-  return await withApp(context, { needsService: true, migrates: true }, async (app) => {
-    if (options.plan) return await printPlan(context, app, streams, options);
-    const progress = createProgress(
-      app.log,
-      context.terminal.isInteractive && app.config.log.format === 'pretty',
-    );
-    const events = { ...buildRunEvents(app), onProgress: progress.update.bind(progress) };
-    try {
-      const results = await syncStreams(app.runContext(events), {
-        streams,
-        kind: 'backfill',
-        trigger: 'manual',
-        force: true,
-        allowMassDelete: false,
-        range,
-        restart: options.restart ?? false,
-        onResult: (result) => {
+  return await withApp(
+    context,
+    { needsService: true, migrates: true, accounts: options.account },
+    async (app) => {
+      if (options.plan) return await printPlan(context, app, streams, options);
+      const all: AccountResults[] = [];
+      // One after the other: each reads as much side by side as its service allows, and has the progress bar to itself.
+      for (const account of app.accounts) {
+        const progress = createProgress(
+          account.log,
+          context.terminal.isInteractive && app.config.log.format === 'pretty',
+        );
+        const events = { ...buildRunEvents(account), onProgress: progress.update.bind(progress) };
+        try {
+          const results = await syncStreams(account.runContext(events), {
+            streams,
+            kind: 'backfill',
+            trigger: 'manual',
+            force: true,
+            allowMassDelete: false,
+            range,
+            restart: options.restart ?? false,
+            onResult: (result) => {
+              progress.stop();
+              logResult(account, result, { kind: 'backfill' });
+            },
+          });
+          all.push({ accountId: account.id, results });
+        } finally {
           progress.stop();
-          logResult(app, result, { kind: 'backfill' });
-        },
-      });
-      if (options.json) context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));
-      else printResults(results, context.terminal);
-      return exitCodeOf(results);
-    } finally {
-      progress.stop();
-    }
-  });
+        }
+      }
+      if (options.json) context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
+      else printResults(all, context.terminal);
+      return exitCodeOfAccounts(all);
+    },
+  );
 }
 
 export function addBackfill(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('backfill')
+  addAccountOption(program.command('backfill'))
     .description('read history again; follow-ups in slices of creation time, going on where it was cut off')
     .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
     .option('--from <date>', 'follow-ups created on or after this day or time (UTC)')

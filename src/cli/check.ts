@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
+import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../app.ts';
 import { type Check, checkDatabase } from '../ops/check-database.ts';
 import { checkService } from '../ops/check-service.ts';
+import type { AccountConfig } from '../config/account-config.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createLogger } from '../shared/logger.ts';
+import { accountFields, type AccountOption, addAccountOption } from './accounts.ts';
 import type { CommandContext } from './command-context.ts';
 import { EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
@@ -20,10 +23,13 @@ function renderCheck(check: Check, colors: Colors): string {
 
 async function checkWarehouse(context: CommandContext, config: Config): Promise<Check[]> {
   const say = (line: string) => context.terminal.note(context.terminal.noteColors.dim(line));
+  const [account] = config.accounts;
+  const isMany = config.accounts.length > 1;
+  const whose = isMany ? `${config.accounts.length} accounts` : `account ${account?.accountId ?? ''}`;
   try {
     const app = await createApp({ config, signal: context.signal, say });
     try {
-      return await checkDatabase(app.warehouse.connection, config.accountId);
+      return await checkDatabase(app.warehouse.connection, whose);
     } finally {
       await app.close();
     }
@@ -35,34 +41,69 @@ async function checkWarehouse(context: CommandContext, config: Config): Promise<
   }
 }
 
+async function checkAccount(
+  context: CommandContext,
+  config: Config,
+  { account, tell }: { readonly account: AccountConfig; readonly tell: (check: Check) => void },
+): Promise<void> {
+  const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
+  const api = buildApiClient(account, { ...config.api, retryAttempts: CHECK_RETRIES }, { log });
+  try {
+    await checkService({ api, equipmentTypes: account.equipmentTypes, signal: context.signal, tell });
+  } finally {
+    await api.close();
+  }
+}
+
+/** Accounts that are asked side by side. */
+const ACCOUNTS_AT_ONCE = 4;
+
 export function exitCodeOfChecks(checks: readonly Check[]): number {
   const failed = checks.filter((check) => check.result === 'failed');
   if (failed.some((check) => check.isRefusal === true)) return EXIT.refused;
   return failed.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
-export async function runCheck(context: CommandContext, options: { json?: true }): Promise<number> {
+interface CheckOptions extends AccountOption {
+  readonly json?: true;
+}
+
+export async function runCheck(context: CommandContext, options: CheckOptions): Promise<number> {
   const { terminal } = context;
-  const config = loadConfig(context.env, { needsService: true, isTerminal: terminal.isInteractive });
-  const checks: Check[] = [];
-  const tell = (more: readonly Check[]) => {
-    checks.push(...more);
-    if (!options.json) for (const check of more) terminal.print(renderCheck(check, terminal.colors));
+  const config = loadConfig(context.env, {
+    needsService: true,
+    isTerminal: terminal.isInteractive,
+    accounts: options.account ?? [],
+  });
+  const isMany = config.accounts.length > 1;
+  const checks: (Check & { readonly account_id?: string })[] = [];
+  const tell = (more: readonly Check[], accountId?: string) => {
+    const own = accountId === undefined ? {} : accountFields(isMany, accountId);
+    checks.push(...more.map((check) => ({ ...own, ...check })));
+    if (options.json) return;
+    const label = isMany && accountId !== undefined ? `${accountId}: ` : '';
+    for (const check of more) {
+      terminal.print(renderCheck({ ...check, what: `${label}${check.what}` }, terminal.colors));
+    }
   };
-  tell([{ what: 'configuration', result: 'ok', finding: 'every variable is usable', advice: null }]);
+  const usable = isMany
+    ? `every variable is usable, ${config.accounts.length} accounts`
+    : 'every variable is usable';
+  tell([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
   tell(await checkWarehouse(context, config));
-  const quiet = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  const api = buildApiClient({ ...config, api: { ...config.api, retryAttempts: CHECK_RETRIES } }, quiet);
-  try {
-    await checkService({
-      api,
-      equipmentTypes: config.equipmentTypes,
-      signal: context.signal,
-      tell: (one) => tell([one]),
-    });
-  } finally {
-    await api.close();
-  }
+  const limit = pLimit(ACCOUNTS_AT_ONCE);
+  const asked = config.accounts.map((account) =>
+    limit(async () => {
+      const found: Check[] = [];
+      await checkAccount(context, config, {
+        account,
+        tell: (check) => (isMany ? void found.push(check) : tell([check], account.accountId)),
+      });
+      return { accountId: account.accountId, found };
+    }),
+  );
+  // In the order of the accounts, and together what belongs to one of them, whichever answers first.
+  for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
   const failed = checks.filter((check) => check.result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else
@@ -73,9 +114,8 @@ export async function runCheck(context: CommandContext, options: { json?: true }
 }
 
 export function addCheck(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('check')
+  addAccountOption(program.command('check'))
     .description('test configuration, database and service, and say what is wrong and what to do')
     .option('--json', 'as JSON on stdout')
-    .action(async (options: { json?: true }) => exit(await runCheck(context, options)));
+    .action(async (options: CheckOptions) => exit(await runCheck(context, options)));
 }

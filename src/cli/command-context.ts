@@ -2,6 +2,8 @@
 import { type App, createApp } from '../app.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
+import { openTracing } from '../ops/open-telemetry.ts';
+import { VERSION } from '../version.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -18,6 +20,8 @@ export interface WithAppOptions {
   readonly needsService: boolean;
   /** Whether the verb brings the warehouse up to date, only reads one that is, or sees to it by itself later. */
   readonly migrates: boolean | 'by_itself';
+  /** Names of `--account`; none: all accounts. */
+  readonly accounts?: readonly string[] | undefined;
 }
 
 /** Loads the configuration, opens the warehouse, runs the verb, closes everything. */
@@ -30,10 +34,13 @@ export async function withApp<T>(
   const config = loadConfig(context.env, {
     needsService: options.needsService,
     isTerminal: terminal.isInteractive,
+    accounts: options.accounts ?? [],
   });
+  const trace = await openTracing(context.env, VERSION);
   const app = await createApp({
     config,
     signal,
+    trace,
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
   try {
@@ -47,6 +54,7 @@ export async function withApp<T>(
     return await work(app);
   } finally {
     await app.close();
+    await trace.close();
   }
 }
 

@@ -5,13 +5,14 @@ import type { RunResult } from '../sync/run.ts';
 import { runStream } from '../sync/run-stream.ts';
 import type { IssueRow } from '../warehouse/issues.ts';
 import { readIssues } from '../warehouse/issues.ts';
+import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { EXIT, exitCodeOf } from './run-results.ts';
 import { buildRunEvents, logResult } from '../ops/run-report.ts';
 import { renderTable } from './terminal.ts';
 
-interface IssuesOptions {
+interface IssuesOptions extends AccountOption {
   readonly json?: true;
   readonly all?: true;
   readonly retry?: true;
@@ -34,7 +35,13 @@ export function groupIssues(issues: readonly IssueRow[]): Group[] {
   const groups = new Map<string, Group>();
   for (const issue of issues) {
     const field = (issue.field ?? '').replace(/\[\d+\]/g, '[]');
-    const id = JSON.stringify([issue.stream, issue.kind, field, issue.resolved_at === null]);
+    const id = JSON.stringify([
+      issue.account_id,
+      issue.stream,
+      issue.kind,
+      field,
+      issue.resolved_at === null,
+    ]);
     const group = groups.get(id);
     if (group === undefined) groups.set(id, { sample: { ...issue, field }, records: [issue] });
     else group.records.push(issue);
@@ -43,37 +50,42 @@ export function groupIssues(issues: readonly IssueRow[]): Group[] {
 }
 
 /** Puts the records of every stream that has open issues through again. */
-async function retryAll(context: CommandContext): Promise<RunResult[]> {
-  return await withApp(context, { needsService: false, migrates: false }, async (app) => {
+async function retryAll(context: CommandContext, { account: names }: IssuesOptions): Promise<RunResult[]> {
+  const frame = { needsService: false, migrates: false, accounts: names };
+  return await withApp(context, frame, async (app) => {
     const open = await readIssues(app.warehouse.connection.db, {
-      accountId: app.config.accountId,
+      accountIds: app.accounts.map(({ id }) => id),
       includeResolved: false,
     });
     const results: RunResult[] = [];
-    for (const stream of STREAM_NAMES.filter((name) => open.some((issue) => issue.stream === name))) {
-      const result = await runStream(app.runContext(buildRunEvents(app)), {
-        stream,
-        kind: 'sync',
-        trigger: 'manual',
-        force: false,
-        allowMassDelete: false,
-        retryIssues: true,
-      });
-      logResult(app, result);
-      results.push(result);
+    for (const account of app.accounts) {
+      const streams = new Set(open.flatMap((one) => (one.account_id === account.id ? [one.stream] : [])));
+      for (const stream of STREAM_NAMES.filter((name) => streams.has(name))) {
+        const result = await runStream(account.runContext(buildRunEvents(account)), {
+          stream,
+          kind: 'sync',
+          trigger: 'manual',
+          force: false,
+          allowMassDelete: false,
+          retryIssues: true,
+        });
+        logResult(account, result);
+        results.push(result);
+      }
     }
     return results;
   });
 }
 
 export async function runDataIssues(context: CommandContext, options: IssuesOptions): Promise<number> {
-  const retried = options.retry ? await retryAll(context) : [];
+  const retried = options.retry ? await retryAll(context, options) : [];
   return await withApp(
     context,
-    { needsService: false, migrates: false },
-    async ({ config, warehouse, clock }) => {
+    { needsService: false, migrates: false, accounts: options.account },
+    async ({ accounts, warehouse, clock }) => {
+      const isMany = accounts.length > 1;
       const issues = await readIssues(warehouse.connection.db, {
-        accountId: config.accountId,
+        accountIds: accounts.map(({ id }) => id),
         includeResolved: options.all ?? false,
       });
       const { terminal } = context;
@@ -89,6 +101,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
       terminal.print(
         renderTable(
           [
+            ...(isMany ? [{ title: 'account' }] : []),
             { title: 'stream' },
             { title: 'what' },
             { title: 'field' },
@@ -97,6 +110,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
             { title: 'example' },
           ],
           groupIssues(issues).map(({ sample, records }) => [
+            ...(isMany ? [sample.account_id] : []),
             sample.stream,
             `${sample.kind}${sample.resolved_at === null ? '' : colors.green(' (resolved)')}`,
             sample.field === '' ? '–' : (sample.field ?? '–'),
@@ -120,8 +134,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
 }
 
 export function addDataIssues(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('data-issues')
+  addAccountOption(program.command('data-issues'))
     .description('rejected records, nulled fields, unknown fields and values')
     .option('--json', 'as JSON on stdout')
     .option('--all', 'also those that have come right')

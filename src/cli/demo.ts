@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Command } from 'commander';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
@@ -7,9 +7,12 @@ import { createSandbox, type Sandbox } from '../sandbox/index.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
-import type { RunResult } from '../sync/run.ts';
+import { renderReport } from '../report/page/render-report.ts';
+import { readReport } from '../report/read-report.ts';
+import { writeWholeFile } from '../report/write-file.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type Connection, openConnection } from '../warehouse/connection.ts';
+import type { AccountResults } from './accounts.ts';
 import type { CommandContext } from './command-context.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../shared/format.ts';
@@ -42,14 +45,18 @@ async function emptyDatabase({ warehouse }: App): Promise<void> {
   await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
 }
 
-async function syncAll(app: App): Promise<RunResult[]> {
-  return await syncStreams(app.runContext(buildRunEvents(app)), {
+/** The demo's configuration has one account. */
+async function syncAll({ accounts }: App): Promise<AccountResults> {
+  const [account] = accounts;
+  if (account === undefined) throw new TypeError('there is no account');
+  const results = await syncStreams(account.runContext(buildRunEvents(account)), {
     streams: STREAM_NAMES,
     kind: 'sync',
     trigger: 'manual',
     force: false,
     allowMassDelete: false,
   });
+  return { accountId: account.id, results };
 }
 
 function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves: boolean) {
@@ -66,6 +73,14 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
     },
     { needsService: true, isTerminal: terminal.isInteractive },
   );
+}
+
+/** Beside the embedded database, so that the working directory stays as it was. */
+async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
+  const file = resolve(dirname(EMBEDDED_DATA_DIR), 'safety-report.html');
+  const report = await readReport(warehouse.connection, accountId);
+  await writeWholeFile(file, await renderReport(report));
+  return file;
 }
 
 /** Everything after an interrupted sync would tell of half a warehouse. */
@@ -106,7 +121,7 @@ export async function runDemo(
 
     section('2  First sync: everything');
     const first = await syncAll(app);
-    terminal.print(indent(renderResults(first, terminal)));
+    terminal.print(indent(renderResults([first], terminal)));
     refuseToGoOn(signal);
 
     section('3  The source lives on, and one more sync: what changed');
@@ -116,17 +131,18 @@ export async function runDemo(
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
     const second = await syncAll(app);
-    terminal.print(indent(renderResults(second, terminal)));
-    const remarks = renderRemarks([...first, ...second], colors);
+    terminal.print(indent(renderResults([second], terminal)));
+    const remarks = renderRemarks([{ ...first, results: [...first.results, ...second.results] }], colors);
     if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));
     refuseToGoOn(signal);
 
     section('4  What the warehouse can tell');
-    terminal.print(indent(await renderAnswers(app.warehouse.connection, colors)));
+    terminal.print(indent(await renderAnswers(app.warehouse.connection.db, first.accountId, colors)));
+    const report = await writeReport(app, first.accountId);
 
-    const code = exitCodeOf([...first, ...second]);
+    const code = exitCodeOf([...first.results, ...second.results]);
     terminal.print(`\nDone in ${formatDuration(performance.now() - startedMs)}.`);
-    printNextSteps(context, app, serves);
+    printNextSteps(context, app, { serves, report });
     if (serves && code === EXIT.ok) {
       sandbox.live.start();
       await runWorker(app);
@@ -139,7 +155,11 @@ export async function runDemo(
   }
 }
 
-function printNextSteps({ terminal }: CommandContext, { warehouse }: App, serves: boolean): void {
+function printNextSteps(
+  { terminal }: CommandContext,
+  { warehouse }: App,
+  { serves, report }: { readonly serves: boolean; readonly report: string },
+): void {
   const { colors } = terminal;
   const url = warehouse.url;
   const lines = serves
@@ -153,6 +173,7 @@ function printNextSteps({ terminal }: CommandContext, { warehouse }: App, serves
         '  npx safety-sync demo --serve      keeps everything running and prints the connection string',
       ];
   terminal.print(`\n${colors.bold('Next')}`);
+  terminal.print(`All of it as charts and tables, for a browser:\n  ${report}`);
   terminal.print(lines.join('\n'));
   terminal.print(
     [

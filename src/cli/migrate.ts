@@ -2,12 +2,20 @@ import type { Command } from 'commander';
 import { createApp } from '../app.ts';
 import { adviseOnReader } from '../warehouse/reader-role.ts';
 import { loadConfig } from '../config/load-config.ts';
+import { type AccountOption, addAccountOption } from './accounts.ts';
 import type { CommandContext } from './command-context.ts';
 import { formatNumber } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 
-export async function runMigrate({ env, terminal, signal }: CommandContext): Promise<number> {
-  const config = loadConfig(env, { needsService: false, isTerminal: terminal.isInteractive });
+export async function runMigrate(
+  { env, terminal, signal }: CommandContext,
+  { account }: AccountOption,
+): Promise<number> {
+  const config = loadConfig(env, {
+    needsService: false,
+    isTerminal: terminal.isInteractive,
+    accounts: account ?? [],
+  });
   const app = await createApp({
     config,
     signal,
@@ -29,8 +37,7 @@ export async function runMigrate({ env, terminal, signal }: CommandContext): Pro
 }
 
 export function addMigrate(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('migrate')
+  addAccountOption(program.command('migrate'))
     .description('apply the migrations; safe to run by several processes at once')
-    .action(async () => exit(await runMigrate(context)));
+    .action(async (options: AccountOption) => exit(await runMigrate(context, options)));
 }

@@ -9,6 +9,7 @@ import { addDemo } from './demo.ts';
 import { addMigrate } from './migrate.ts';
 import { EXIT } from './run-results.ts';
 import { addReconcile } from './reconcile.ts';
+import { addReport } from './report.ts';
 import { addRuns } from './runs.ts';
 import { addSandbox } from './sandbox.ts';
 import { addStart } from './start.ts';
@@ -40,6 +41,7 @@ export function buildProgram(context: CommandContext, exit: (code: number) => vo
   addStart(program, context, exit);
   addStatus(program, context, exit);
   addRuns(program, context, exit);
+  addReport(program, context, exit);
   addDataIssues(program, context, exit);
   addSandbox(program, context, exit);
   for (const command of program.commands)

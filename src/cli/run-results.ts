@@ -1,9 +1,10 @@
 /** How the results of runs are told, and what exit code they make. */
 import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
-import type { StreamName } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
+import { toJsonResult } from '../ops/run-report.ts';
+import { accountFields, type AccountResults, streamLabel } from './accounts.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
@@ -11,6 +12,17 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 export function exitCodeOf(results: readonly RunResult[]): number {
   if (results.some(isRefused)) return EXIT.refused;
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
+}
+
+/** Over accounts as over streams: refused credentials of one say more than whatever else failed. */
+export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
+  return exitCodeOf(all.flatMap(({ results }) => results));
+}
+
+export function toJsonResults(all: readonly AccountResults[]): Record<string, unknown>[] {
+  return all.flatMap(({ accountId, results }) =>
+    results.map((result) => ({ ...accountFields(all.length > 1, accountId), ...toJsonResult(result) })),
+  );
 }
 
 function outcomeText(result: RunResult, colors: Colors): string {
@@ -35,32 +47,37 @@ const SPARE = {
 };
 
 export function renderResults(
-  results: readonly RunResult[],
+  all: readonly AccountResults[],
   terminal: Pick<Terminal, 'colors' | 'width'>,
 ): string {
   const columns = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
   return renderTable(
     [
+      ...(all.length > 1 ? [{ title: 'account' }] : []),
       { title: 'stream' },
       { title: 'outcome' },
       ...columns.map((title) => ({ title, align: 'right' as const, spare: SPARE[title] })),
       { title: 'requests', align: 'right', spare: 2 },
       { title: 'time', align: 'right' },
     ],
-    results.map((result) => [
-      result.stream,
-      outcomeText(result, terminal.colors),
-      ...columns.map((column) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[column]))),
-      formatCount(result.requests),
-      formatDuration(result.durationMs),
-    ]),
+    all.flatMap(({ accountId, results }) =>
+      results.map((result) => [
+        ...(all.length > 1 ? [accountId] : []),
+        result.stream,
+        outcomeText(result, terminal.colors),
+        ...columns.map((column) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[column]))),
+        formatCount(result.requests),
+        formatDuration(result.durationMs),
+      ]),
+    ),
     terminal,
   );
 }
 
 /** A run that failed, now or according to its record. */
 export interface Failure {
-  readonly stream: StreamName;
+  /** With its account where there are several. */
+  readonly stream: string;
   readonly code: ErrorCode;
   readonly message: string;
   readonly requestId?: string | null | undefined;
@@ -80,16 +97,26 @@ export function renderFailures(failures: readonly Failure[], colors: Colors): st
   ]);
 }
 
-function toFailure(result: RunResult): Failure[] {
+interface Labelled {
+  readonly label: string;
+  readonly result: RunResult;
+}
+
+function toFailure({ label, result }: Labelled): Failure[] {
   if (result.outcome !== 'failed') return [];
   const { code, message, requestId } = result.error;
-  return [{ stream: result.stream, code, message, requestId }];
+  return [{ stream: label, code, message, requestId }];
 }
 
 /** Reasons, errors and what to do about them, below the table. */
-export function renderRemarks(results: readonly RunResult[], colors: Colors): string[] {
-  const notes = results.flatMap((result) => {
-    const name = colors.bold(result.stream);
+export function renderRemarks(all: readonly AccountResults[], colors: Colors): string[] {
+  const labelled = all.flatMap(({ accountId, results }) =>
+    results.map((result): Labelled => {
+      return { label: streamLabel(all.length > 1, accountId, result.stream), result };
+    }),
+  );
+  const notes = labelled.flatMap(({ label, result }) => {
+    const name = colors.bold(label);
     const { rejected } = result.counts;
     const rejections =
       rejected === 0 ? [] : [`${name}: ${formatCount(rejected)} rejected; see: safety-sync data-issues`];
@@ -102,11 +129,11 @@ export function renderRemarks(results: readonly RunResult[], colors: Colors): st
         return rejections;
     }
   });
-  return [...notes, ...renderFailures(results.flatMap(toFailure), colors)];
+  return [...notes, ...renderFailures(labelled.flatMap(toFailure), colors)];
 }
 
-export function printResults(results: readonly RunResult[], terminal: Terminal): void {
-  terminal.print(renderResults(results, terminal));
-  const remarks = renderRemarks(results, terminal.colors);
+export function printResults(all: readonly AccountResults[], terminal: Terminal): void {
+  terminal.print(renderResults(all, terminal));
+  const remarks = renderRemarks(all, terminal.colors);
   if (remarks.length > 0) terminal.print(`\n${remarks.join('\n')}`);
 }

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { readRuns, type RunRow } from '../warehouse/runs.ts';
+import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 
-interface RunsOptions {
+interface RunsOptions extends AccountOption {
   readonly json?: true;
   readonly limit: string;
   readonly stream?: string;
@@ -26,8 +27,11 @@ function remark(run: RunRow): string {
 export async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
   const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
   const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
-  return await withApp(context, { needsService: false, migrates: false }, async ({ config, warehouse }) => {
-    const rows = await readRuns(warehouse.connection.db, { accountId: config.accountId, stream, limit });
+  const frame = { needsService: false, migrates: false, accounts: options.account };
+  return await withApp(context, frame, async ({ accounts, warehouse }) => {
+    const accountIds = accounts.map(({ id }) => id);
+    const isMany = accountIds.length > 1;
+    const rows = await readRuns(warehouse.connection.db, { accountIds, stream, limit });
     if (options.json) {
       context.terminal.print(JSON.stringify({ runs: rows }));
       return EXIT.ok;
@@ -47,6 +51,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
         [
           right('run'),
           { title: 'started' },
+          ...(isMany ? [{ title: 'account' }] : []),
           { title: 'stream' },
           { title: 'kind', spare: 3 },
           { title: 'trigger', spare: 8 },
@@ -60,6 +65,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
         rows.map((run) => [
           String(run.run_id),
           formatTime(run.started_at),
+          ...(isMany ? [run.account_id] : []),
           run.stream,
           run.kind,
           run.trigger,
@@ -78,8 +84,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
 }
 
 export function addRuns(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('runs')
+  addAccountOption(program.command('runs'))
     .description('run history, newest first')
     .option('--json', 'as JSON on stdout')
     .option('--limit <n>', 'how many', '20')

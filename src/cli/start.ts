@@ -1,21 +1,25 @@
 import type { Command } from 'commander';
 import { runWorker } from '../worker/run-worker.ts';
+import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { EXIT } from './run-results.ts';
 
-export async function runStart(context: CommandContext): Promise<number> {
+export async function runStart(context: CommandContext, { account }: AccountOption): Promise<number> {
   // The worker migrates by itself, as soon as the database is there.
-  return await withApp(context, { needsService: true, migrates: 'by_itself' }, async (app) => {
-    await runWorker(app);
-    return EXIT.ok;
-  });
+  return await withApp(
+    context,
+    { needsService: true, migrates: 'by_itself', accounts: account },
+    async (app) => {
+      await runWorker(app);
+      return EXIT.ok;
+    },
+  );
 }
 
 export function addStart(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('start')
+  addAccountOption(program.command('start'))
     .description(
       'the long-lived worker: migrates, syncs on schedule, serves health, metrics and a status page, stops on SIGTERM',
     )
-    .action(async () => exit(await runStart(context)));
+    .action(async (options: AccountOption) => exit(await runStart(context, options)));
 }

@@ -2,10 +2,15 @@ import type { Command } from 'commander';
 import { type Freshness, freshnessOf } from '../ops/freshness.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
+import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
-import { formatAge, formatCount, formatTime } from '../shared/format.ts';
+import { formatAge, formatCount, formatNumber, formatTime } from '../shared/format.ts';
 import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
+
+interface StatusOptions extends AccountOption {
+  readonly json?: true;
+}
 
 function freshnessText(freshness: Freshness, colors: Colors): string {
   switch (freshness) {
@@ -27,47 +32,85 @@ function lastRunText({ lastRun }: StreamStatus, nowMs: number, colors: Colors): 
   return `${color(status)} ${kind === 'sync' ? '' : `${kind} `}${formatAge(lastRun.started_at, nowMs)}`;
 }
 
-function toFailure({ stream, lastRun }: StreamStatus): Failure[] {
+function toFailure(label: string, { lastRun }: StreamStatus): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
-    { stream, code: (code ?? 'internal_error') as ErrorCode, message: message ?? 'no message', requestId },
+    {
+      stream: label,
+      code: (code ?? 'internal_error') as ErrorCode,
+      message: message ?? 'no message',
+      requestId,
+    },
   ];
 }
 
-export async function runStatus(context: CommandContext, { json }: { json?: true }): Promise<number> {
-  return await withApp(
-    context,
-    { needsService: false, migrates: false },
-    async ({ config, warehouse, clock }) => {
-      const streams = await readStatus(warehouse.connection.db, config.accountId);
-      const nowMs = clock.now();
-      const freshness = (one: StreamStatus) =>
-        freshnessOf(one.lastSuccessAt, nowMs, config.freshnessBudgetMinutes);
-      if (json) {
-        context.terminal.print(
-          JSON.stringify({
-            account_id: config.accountId,
-            streams: streams.map((one) => ({
-              stream: one.stream,
-              freshness: freshness(one),
-              last_success_at: one.lastSuccessAt,
-              watermark: one.watermark,
-              calculated_at: one.calculatedAt,
-              live_rows: one.liveRows,
-              deleted_rows: one.deletedRows,
-              open_data_issues: one.openIssues,
-              last_run: one.lastRun,
-            })),
-          }),
-        );
-        return EXIT.ok;
-      }
-      const { terminal } = context;
-      const { colors } = terminal;
-      context.terminal.print(
+/** With more accounts than this, those with whom all is well are counted only. */
+const MOST_LISTED = 20;
+
+interface Judged {
+  readonly accountId: string;
+  readonly stream: StreamStatus;
+  readonly freshness: Freshness;
+  readonly isScheduled: boolean;
+}
+
+const needsLook = ({ stream, freshness, isScheduled }: Judged): boolean =>
+  (isScheduled && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
+
+function toJsonStream({ stream, freshness }: Judged): Record<string, unknown> {
+  return {
+    stream: stream.stream,
+    freshness,
+    last_success_at: stream.lastSuccessAt,
+    watermark: stream.watermark,
+    calculated_at: stream.calculatedAt,
+    live_rows: stream.liveRows,
+    deleted_rows: stream.deletedRows,
+    open_data_issues: stream.openIssues,
+    last_run: stream.lastRun,
+  };
+}
+
+/** Of many accounts those that somebody should look at, and how many the others are. */
+function chooseListed(all: readonly (readonly Judged[])[]): { listed: readonly Judged[]; left: number } {
+  if (all.length <= MOST_LISTED) return { listed: all.flat(), left: 0 };
+  const listed = all.filter((streams) => streams.some(needsLook));
+  return { listed: listed.flat().filter(needsLook), left: all.length - listed.length };
+}
+
+export async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
+  const frame = { needsService: false, migrates: false, accounts: options.account };
+  return await withApp(context, frame, async ({ config, accounts, warehouse, clock }) => {
+    const read = await readStatus(
+      warehouse.connection.db,
+      accounts.map(({ id }) => id),
+    );
+    const nowMs = clock.now();
+    const isMany = accounts.length > 1;
+    const judged = read.map(({ accountId, streams }, index) =>
+      streams.map((stream): Judged => {
+        const freshness = freshnessOf(stream.lastSuccessAt, nowMs, config.freshnessBudgetMinutes);
+        const isScheduled = accounts[index]?.config.schedule.streams[stream.stream] != null;
+        return { accountId, stream, freshness, isScheduled };
+      }),
+    );
+    if (options.json) {
+      const bodies = read.map(({ accountId }, index) => ({
+        account_id: accountId,
+        streams: (judged[index] ?? []).map(toJsonStream),
+      }));
+      context.terminal.print(JSON.stringify(isMany ? { accounts: bodies } : bodies[0]));
+      return EXIT.ok;
+    }
+    const { terminal } = context;
+    const { colors } = terminal;
+    const { listed, left } = chooseListed(judged);
+    if (listed.length > 0) {
+      terminal.print(
         renderTable(
           [
+            ...(isMany ? [{ title: 'account' }] : []),
             { title: 'stream' },
             { title: 'data' },
             { title: 'last success', spare: 3 },
@@ -77,30 +120,41 @@ export async function runStatus(context: CommandContext, { json }: { json?: true
             { title: 'deleted', align: 'right', spare: 2 },
             { title: 'open issues', align: 'right' },
           ],
-          streams.map((one) => [
-            one.stream,
-            freshnessText(freshness(one), colors),
-            formatAge(one.lastSuccessAt, nowMs),
-            lastRunText(one, nowMs, colors),
-            formatTime(one.watermark ?? one.calculatedAt),
-            formatCount(one.liveRows),
-            formatCount(one.deletedRows),
-            formatCount(one.openIssues),
+          listed.map(({ accountId, stream, freshness }) => [
+            ...(isMany ? [accountId] : []),
+            stream.stream,
+            freshnessText(freshness, colors),
+            formatAge(stream.lastSuccessAt, nowMs),
+            lastRunText(stream, nowMs, colors),
+            formatTime(stream.watermark ?? stream.calculatedAt),
+            formatCount(stream.liveRows),
+            formatCount(stream.deletedRows),
+            formatCount(stream.openIssues),
           ]),
           terminal,
         ),
       );
-      const failures = renderFailures(streams.flatMap(toFailure), colors);
-      if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
-      return EXIT.ok;
-    },
-  );
+    }
+    if (left > 0) {
+      const others = listed.length === 0 ? 'All' : 'The other';
+      terminal.print(
+        `${listed.length === 0 ? '' : '\n'}${others} ${formatNumber(left, 'account')} are fresh; --account NAME shows one, --json all.`,
+      );
+    }
+    const failures = renderFailures(
+      listed.flatMap(({ accountId, stream }) =>
+        toFailure(streamLabel(isMany, accountId, stream.stream), stream),
+      ),
+      colors,
+    );
+    if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
+    return EXIT.ok;
+  });
 }
 
 export function addStatus(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('status')
+  addAccountOption(program.command('status'))
     .description('per stream: last run, watermark, freshness, rows, open data issues')
     .option('--json', 'as JSON on stdout')
-    .action(async (options: { json?: true }) => exit(await runStatus(context, options)));
+    .action(async (options: StatusOptions) => exit(await runStatus(context, options)));
 }

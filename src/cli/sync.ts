@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { syncStreams } from '../sync/sync-streams.ts';
+import { type AccountOption, addAccountOption, forEachAccount } from './accounts.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
-import { buildRunEvents, logResult, toJsonResult } from '../ops/run-report.ts';
-import { exitCodeOf, printResults } from './run-results.ts';
+import { buildRunEvents, logResult } from '../ops/run-report.ts';
+import { exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
 
-interface SyncOptions {
+interface SyncOptions extends AccountOption {
   readonly force?: true;
   readonly allowMassDelete?: true;
   readonly json?: true;
@@ -16,24 +17,30 @@ export async function runSync(
   options: SyncOptions,
 ): Promise<number> {
   const streams = parseStreams(names);
-  return await withApp(context, { needsService: true, migrates: true }, async (app) => {
-    const results = await syncStreams(app.runContext(buildRunEvents(app)), {
-      streams,
-      kind: 'sync',
-      trigger: 'manual',
-      force: options.force ?? false,
-      allowMassDelete: options.allowMassDelete ?? false,
-      onResult: (result) => logResult(app, result),
-    });
-    if (options.json) context.terminal.print(JSON.stringify({ runs: results.map(toJsonResult) }));
-    else printResults(results, context.terminal);
-    return exitCodeOf(results);
-  });
+  return await withApp(
+    context,
+    { needsService: true, migrates: true, accounts: options.account },
+    async (app) => {
+      const all = await forEachAccount(app, async (account) => ({
+        accountId: account.id,
+        results: await syncStreams(account.runContext(buildRunEvents(account)), {
+          streams,
+          kind: 'sync',
+          trigger: 'manual',
+          force: options.force ?? false,
+          allowMassDelete: options.allowMassDelete ?? false,
+          onResult: (result) => logResult(account, result),
+        }),
+      }));
+      if (options.json) context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
+      else printResults(all, context.terminal);
+      return exitCodeOfAccounts(all);
+    },
+  );
 }
 
 export function addSync(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('sync')
+  addAccountOption(program.command('sync'))
     .description('one sync now, of all streams or the named ones, then exits')
     .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
     .option('--force', 'ignore "nothing can have changed yet" (the training cache)')

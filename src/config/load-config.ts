@@ -1,14 +1,13 @@
-import { isIP } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createBlotter } from '../shared/logger.ts';
-import type { StreamName } from '../streams/stream.ts';
+import {
+  type AccountConfig,
+  baseUrlProblems,
+  type ScheduleConfig,
+  toServiceConfig,
+} from './account-config.ts';
+import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
-
-export interface ServiceConfig {
-  /** Without `/v1` and without a slash at the end. */
-  readonly baseUrl: string;
-  readonly token: string;
-}
 
 export interface ApiConfig {
   readonly concurrency: number;
@@ -20,23 +19,18 @@ export interface ApiConfig {
 }
 
 export interface Config {
-  readonly accountId: string;
-  /** undefined: not configured; verbs that only read the warehouse do without. */
-  readonly service: ServiceConfig | undefined;
-  readonly equipmentTypes: readonly string[];
+  /** At least one; those that the verb was asked for. */
+  readonly accounts: readonly AccountConfig[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
-  /** In which days begin for the views. */
-  readonly reportingTimezone: string;
+  /** Of each account's service. */
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
-  readonly schedule: {
-    readonly timezone: string;
-    /** null: off. */
-    readonly streams: Readonly<Record<StreamName, string | null>>;
-    readonly reconcile: string | null;
-  };
+  /** Most runs at once in this process, over all accounts: each has a database session of its own. */
+  readonly syncConcurrency: number;
+  /** Over how many seconds the accounts' firings are spread; with one account nothing is. */
+  readonly syncSpreadSeconds: number;
   readonly http: { readonly host: string; readonly port: number };
   readonly freshnessBudgetMinutes: number;
   readonly log: {
@@ -51,56 +45,117 @@ export interface LoadConfigOptions {
   readonly needsService: boolean;
   /** stderr is a terminal: the default of LOG_FORMAT. */
   readonly isTerminal: boolean;
+  /** Names of `--account`; none: all accounts. */
+  readonly accounts?: readonly string[];
 }
 
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+/** Any of these makes the variables describe an account, beside those of the file. */
+const ACCOUNT_VARIABLES = [
+  'SAFETY_BASE_URL',
+  'SAFETY_TOKEN',
+  'SAFETY_ACCOUNT',
+  'SAFETY_EQUIPMENT_TYPES',
+] as const;
+
+function isSet(env: Environment, name: string): boolean {
+  return [name, `${name}_FILE`].some((one) => (env[one] ?? '') !== '');
 }
 
-/** What is wrong with a base URL that is a URL. */
-function baseUrlProblems(text: string, allowInsecureHttp: boolean): string[] {
-  const url = new URL(text);
-  const problems: string[] = [];
-  if (url.username !== '' || url.password !== '')
-    problems.push('SAFETY_BASE_URL: leave user and password out');
-  if (url.search !== '' || url.hash !== '') problems.push('SAFETY_BASE_URL: leave out what follows ? or #');
-  if (/\/v1(\/|$)/.test(url.pathname)) {
-    problems.push('SAFETY_BASE_URL: leave /v1 out; the worker adds /v1/METHOD itself');
-  }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecureHttp) {
-    problems.push(
-      `SAFETY_BASE_URL: plain http:// to ${url.hostname} would send the token in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
-    );
-  }
-  return problems;
+function scheduleOf({ values }: ReadVariables): ScheduleConfig {
+  const cron = (own: string | null | undefined) => (own === undefined ? (values.SYNC_CRON ?? null) : own);
+  return {
+    timezone: values.SYNC_TIMEZONE ?? 'UTC',
+    streams: {
+      resources: cron(values.SYNC_CRON_RESOURCES),
+      followups: cron(values.SYNC_CRON_FOLLOWUPS),
+      'training-employee-status': cron(values.SYNC_CRON_TRAINING_EMPLOYEE_STATUS),
+      equipments: cron(values.SYNC_CRON_EQUIPMENTS),
+      users: cron(values.SYNC_CRON_USERS),
+    },
+    reconcile: values.RECONCILE_CRON ?? null,
+  };
 }
 
-function serviceOf(
-  { values }: ReadVariables,
-  needsService: boolean,
-  problems: string[],
-): ServiceConfig | undefined {
+/** The account that the variables themselves describe. */
+function accountOfVariables(read: ReadVariables, needsService: boolean, problems: string[]): AccountConfig {
+  const { values } = read;
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
   const isNamed = (name: string) => problems.some((problem) => problem.startsWith(name));
-  if (baseUrl !== undefined)
-    problems.push(...baseUrlProblems(baseUrl, values.SAFETY_ALLOW_INSECURE_HTTP === true));
+  if (baseUrl !== undefined) {
+    const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP === true;
+    const found = baseUrlProblems(baseUrl, {
+      allowsInsecureHttp,
+      permission: 'SAFETY_ALLOW_INSECURE_HTTP=true',
+    });
+    problems.push(...found.map((problem) => `SAFETY_BASE_URL: ${problem}`));
+  }
   if (needsService && baseUrl === undefined && !isNamed('SAFETY_BASE_URL')) {
     problems.push('SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com');
   }
   if (needsService && token === undefined && !isNamed('SAFETY_TOKEN')) {
     problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
   }
-  if (baseUrl === undefined || token === undefined) return undefined;
-  return { baseUrl: baseUrl.replace(/\/+$/, ''), token };
+  return {
+    accountId: values.SAFETY_ACCOUNT ?? 'default',
+    service: baseUrl === undefined || token === undefined ? undefined : toServiceConfig(baseUrl, token),
+    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES ?? [],
+    reportingTimezone: values.REPORTING_TIMEZONE ?? 'UTC',
+    schedule: scheduleOf(read),
+  };
+}
+
+interface FoundAccounts {
+  readonly accounts: readonly AccountConfig[];
+  /** Also of accounts that cannot be used. */
+  readonly tokens: readonly string[];
+}
+
+/** The accounts of the file and, where the variables describe one, that one before them. */
+function findAccounts(
+  env: Environment,
+  read: ReadVariables,
+  { needsService, problems }: { readonly needsService: boolean; readonly problems: string[] },
+): FoundAccounts {
+  const path = read.values.SAFETY_ACCOUNTS_FILE;
+  const hasFile = path !== undefined || isSet(env, 'SAFETY_ACCOUNTS_FILE');
+  const isDescribed = !hasFile || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
+  const own = isDescribed ? [accountOfVariables(read, needsService, problems)] : [];
+  if (path === undefined) return { accounts: own, tokens: [] };
+  const file: AccountsFile = readAccountsFile(path, {
+    schedule: scheduleOf(read),
+    reportingTimezone: read.values.REPORTING_TIMEZONE ?? 'UTC',
+    allowsInsecureHttp: read.values.SAFETY_ALLOW_INSECURE_HTTP === true,
+    taken: own.map(({ accountId }) => accountId),
+  });
+  problems.push(...file.problems);
+  return { accounts: [...own, ...file.accounts], tokens: file.tokens };
+}
+
+const LISTED_NAMES = 10;
+
+function selectAccounts(all: readonly AccountConfig[], names: readonly string[]): readonly AccountConfig[] {
+  if (names.length === 0) return all;
+  const unknown = names.filter((name) => !all.some(({ accountId }) => accountId === name));
+  if (unknown.length > 0) {
+    const known = all.slice(0, LISTED_NAMES).map(({ accountId }) => accountId);
+    const rest = all.length > known.length ? ` and ${all.length - known.length} more` : '';
+    throw new SafetySyncError(
+      'usage_invalid',
+      `--account: no account is named ${unknown.join(', ')}; there are ${known.join(', ')}${rest}`,
+    );
+  }
+  return all.filter(({ accountId }) => names.includes(accountId));
 }
 
 /** Throws `configuration_invalid` with every problem at once. */
-export function loadConfig(env: Environment, { needsService, isTerminal }: LoadConfigOptions): Config {
+export function loadConfig(
+  env: Environment,
+  { needsService, isTerminal, accounts: asked = [] }: LoadConfigOptions,
+): Config {
   const read = readVariables(env);
   const problems = [...read.problems];
   const { values } = read;
-  const service = serviceOf(read, needsService, problems);
+  const { accounts, tokens } = findAccounts(env, read, { needsService, problems });
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
   if (
     isContainer &&
@@ -114,17 +169,13 @@ export function loadConfig(env: Environment, { needsService, isTerminal }: LoadC
   }
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
-    const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '']);
+    const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
     const list = problems.map((problem) => `  - ${blot(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
-  const cron = (own: string | null | undefined) => (own === undefined ? (values.SYNC_CRON ?? null) : own);
   return Object.freeze<Config>({
-    accountId: values.SAFETY_ACCOUNT ?? 'default',
-    service,
-    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES ?? [],
+    accounts: selectAccounts(accounts, asked),
     databaseUrl: values.DATABASE_URL,
-    reportingTimezone: values.REPORTING_TIMEZONE ?? 'UTC',
     api: {
       concurrency: values.API_CONCURRENCY ?? 4,
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
@@ -135,17 +186,8 @@ export function loadConfig(env: Environment, { needsService, isTerminal }: LoadC
     },
     followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS ?? 600_000,
     maxDeleteRatio: values.MAX_DELETE_RATIO ?? 0.5,
-    schedule: {
-      timezone: values.SYNC_TIMEZONE ?? 'UTC',
-      streams: {
-        resources: cron(values.SYNC_CRON_RESOURCES),
-        followups: cron(values.SYNC_CRON_FOLLOWUPS),
-        'training-employee-status': cron(values.SYNC_CRON_TRAINING_EMPLOYEE_STATUS),
-        equipments: cron(values.SYNC_CRON_EQUIPMENTS),
-        users: cron(values.SYNC_CRON_USERS),
-      },
-      reconcile: values.RECONCILE_CRON ?? null,
-    },
+    syncConcurrency: values.SYNC_CONCURRENCY ?? 20,
+    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS ?? 300,
     http: { host: values.HTTP_HOST ?? '127.0.0.1', port: values.HTTP_PORT ?? 8080 },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES ?? 60,
     log: {

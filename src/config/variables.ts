@@ -5,23 +5,23 @@ import { z } from 'zod';
 /** Longest delay that a Node timer can wait, ms. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-const wholeNumber = (min: number, max: number) =>
+export const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/)
     .transform(Number)
     .refine((value) => value >= min && value <= max);
 
-const flag = z
+export const flag = z
   .enum(['true', 'false', '1', '0', 'yes', 'no'])
   .transform((value) => value === 'true' || value === '1' || value === 'yes');
 
-const cron = z
+export const cron = z
   .string()
   .refine((value) => value === 'off' || isCron(value))
   .transform((value) => (value === 'off' ? null : value));
 
-const timezone = z.string().refine((value) => {
+export const timezone = z.string().refine((value) => {
   try {
     new Intl.DateTimeFormat('en', { timeZone: value });
     return true;
@@ -31,10 +31,24 @@ const timezone = z.string().refine((value) => {
 });
 
 /** A name: PostgreSQL reads an offset such as +02:00 the other way round. */
-const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
+export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
 
-const url = (...protocols: string[]) =>
+export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+
+export const token = z.string().regex(/^[\x21-\x7e]+$/);
+export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
+
+/** What a value should have been, in the same words wherever it stands. */
+export const EXPECTED = {
+  baseUrl: 'an https:// URL without /v1, e.g. https://service.example.com',
+  token: 'an API token: one line, no spaces',
+  account: '1 to 100 letters, digits or _ . @ : -',
+  cron: 'a cron expression of 5 or 6 fields, or off',
+  timezone: 'a time zone such as Europe/Oslo',
+  namedTimezone: 'the name of a time zone, such as Europe/Oslo',
+  flag: 'true or false',
+} as const;
 
 /** A variable; `secret` ones are never shown, not even in the error about a bad value. */
 function variable<T>(
@@ -46,16 +60,13 @@ function variable<T>(
 }
 
 export const VARIABLES = {
-  SAFETY_BASE_URL: variable(
-    url('https:', 'http:'),
-    'an https:// URL without /v1, e.g. https://service.example.com',
+  SAFETY_BASE_URL: variable(url('https:', 'http:'), EXPECTED.baseUrl),
+  SAFETY_TOKEN: variable(token, EXPECTED.token, { secret: true }),
+  SAFETY_ACCOUNT: variable(accountName, EXPECTED.account, { default: 'default' }),
+  SAFETY_ACCOUNTS_FILE: variable(
+    z.string().regex(/^[^\0]+$/),
+    'the path of a YAML or JSON file that lists accounts',
   ),
-  SAFETY_TOKEN: variable(z.string().regex(/^[\x21-\x7e]+$/), 'an API token: one line, no spaces', {
-    secret: true,
-  }),
-  SAFETY_ACCOUNT: variable(z.string().regex(/^[\w.@:-]{1,100}$/), '1 to 100 letters, digits or _ . @ : -', {
-    default: 'default',
-  }),
   SAFETY_EQUIPMENT_TYPES: variable(
     z.string().transform((value) =>
       value
@@ -66,21 +77,23 @@ export const VARIABLES = {
     'equipmentType_id values with commas between',
     { default: '' },
   ),
-  SAFETY_ALLOW_INSECURE_HTTP: variable(flag, 'true or false', { default: 'false' }),
+  SAFETY_ALLOW_INSECURE_HTTP: variable(flag, EXPECTED.flag, { default: 'false' }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
     secret: true,
   }),
-  REPORTING_TIMEZONE: variable(namedTimezone, 'the name of a time zone, such as Europe/Oslo', {
+  REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone, {
     default: 'UTC',
   }),
-  SYNC_CRON: variable(cron, 'a cron expression of 5 or 6 fields, or off', { default: '*/15 * * * *' }),
-  SYNC_CRON_RESOURCES: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
-  SYNC_CRON_FOLLOWUPS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
-  SYNC_CRON_TRAINING_EMPLOYEE_STATUS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
-  SYNC_CRON_EQUIPMENTS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
-  SYNC_CRON_USERS: variable(cron, 'a cron expression of 5 or 6 fields, or off'),
-  SYNC_TIMEZONE: variable(timezone, 'a time zone such as Europe/Oslo', { default: 'UTC' }),
-  RECONCILE_CRON: variable(cron, 'a cron expression of 5 or 6 fields, or off', { default: '30 2 * * 0' }),
+  SYNC_CRON: variable(cron, EXPECTED.cron, { default: '*/15 * * * *' }),
+  SYNC_CRON_RESOURCES: variable(cron, EXPECTED.cron),
+  SYNC_CRON_FOLLOWUPS: variable(cron, EXPECTED.cron),
+  SYNC_CRON_TRAINING_EMPLOYEE_STATUS: variable(cron, EXPECTED.cron),
+  SYNC_CRON_EQUIPMENTS: variable(cron, EXPECTED.cron),
+  SYNC_CRON_USERS: variable(cron, EXPECTED.cron),
+  SYNC_TIMEZONE: variable(timezone, EXPECTED.timezone, { default: 'UTC' }),
+  RECONCILE_CRON: variable(cron, EXPECTED.cron, { default: '30 2 * * 0' }),
+  SYNC_CONCURRENCY: variable(wholeNumber(1, 1000), 'a whole number from 1 to 1000', { default: '20' }),
+  SYNC_SPREAD_SECONDS: variable(wholeNumber(0, 86_400), 'seconds, 0 to a day', { default: '300' }),
   FOLLOWUPS_OVERLAP_MS: variable(wholeNumber(0, 365 * 24 * 3600 * 1000), 'ms, 0 to a year', {
     default: '600000',
   }),

@@ -14,6 +14,7 @@ import type {
   NextRunReport,
   PressureReport,
   ProgressReport,
+  QueueReport,
   RunningReport,
   RunReport,
   Status,
@@ -44,6 +45,7 @@ export interface StatusFacts {
   readonly outages: readonly Outage[];
   readonly refusals: readonly Refusal[];
   readonly service: PressureReport;
+  readonly queue: QueueReport;
   readonly nextRuns: readonly NextRunReport[];
   /** Of the runs of this process. */
   readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
@@ -175,6 +177,7 @@ export function buildStatus(facts: StatusFacts): Status {
     outages,
     refusals,
     service: facts.service,
+    queue: facts.queue,
     streams,
     running,
     recentRuns: (operations?.runs ?? []).slice(0, LISTED_RUNS).map((row) => toRunReport(row, nowMs)),
@@ -185,6 +188,9 @@ export function buildStatus(facts: StatusFacts): Status {
 }
 
 /** For alarms and gauges. */
-export function freshnessSeconds({ lastSuccessMs }: StreamReport, nowMs: number): number | undefined {
+export function freshnessSeconds(
+  { lastSuccessMs }: Pick<StreamReport, 'lastSuccessMs'>,
+  nowMs: number,
+): number | undefined {
   return lastSuccessMs === null ? undefined : Math.max(0, (nowMs - lastSuccessMs) / 1000);
 }

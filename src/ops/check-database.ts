@@ -16,7 +16,8 @@ export interface Check {
 
 const OLDEST_MAJOR = 14;
 
-export async function checkDatabase(connection: Connection, accountId: string): Promise<Check[]> {
+/** `whose`: for whom the tables are written, in words. */
+export async function checkDatabase(connection: Connection, whose: string): Promise<Check[]> {
   const [server] = await connection.query<{
     version: string;
     number: string;
@@ -55,7 +56,7 @@ export async function checkDatabase(connection: Connection, accountId: string): 
   return [
     reachable,
     { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
-    await checkRights(connection, accountId),
+    await checkRights(connection, whose),
     await checkReader(connection),
   ];
 }
@@ -72,7 +73,7 @@ async function checkReader(connection: Connection): Promise<Check> {
 }
 
 /** Every table that a sync writes, in the two schemas. */
-async function checkRights(connection: Connection, accountId: string): Promise<Check> {
+async function checkRights(connection: Connection, whose: string): Promise<Check> {
   const rows = await connection.query<{ name: string }>(
     `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
@@ -88,9 +89,7 @@ async function checkRights(connection: Connection, accountId: string): Promise<C
     what: 'rights',
     result: lacking.length === 0 ? 'ok' : 'failed',
     finding:
-      lacking.length === 0
-        ? `may read and write every table (account ${accountId})`
-        : `not on ${lacking.join(', ')}`,
+      lacking.length === 0 ? `may read and write every table (${whose})` : `not on ${lacking.join(', ')}`,
     advice:
       lacking.length === 0
         ? null

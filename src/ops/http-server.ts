@@ -11,8 +11,8 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers by path; none may take long or fail because the database is away. */
-export type Routes = Readonly<Record<string, () => Page | Promise<Page>>>;
+/** Answers by path, given what follows the ?; none may take long or fail because the database is away. */
+export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | Promise<Page>>>;
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -51,7 +51,7 @@ export function jsonPage(
 }
 
 async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<Page> {
-  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const [path = '/', ...query] = (request.url ?? '/').split('?');
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {
     return jsonPage(404, { error: 'not found', there_is: Object.keys(options.routes) });
@@ -60,7 +60,7 @@ async function pageFor(request: IncomingMessage, options: HttpServerOptions): Pr
     return jsonPage(405, { error: 'only GET' }, { allow: 'GET, HEAD' });
   }
   try {
-    return await route();
+    return await route(new URLSearchParams(query.join('?')));
   } catch (error) {
     options.onError(path, error);
     return jsonPage(500, { error: 'a defect of safety-sync; see its log' });

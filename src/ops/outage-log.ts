@@ -44,7 +44,14 @@ interface OpenOutage {
   failedRuns: number;
 }
 
-export function createOutageLog({ log, clock }: { readonly log: Logger; readonly clock: Clock }): OutageLog {
+export interface OutageLogOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Follows the database for all accounts of a process: its outage is theirs together, and is told once. */
+  readonly shared?: OutageLog | undefined;
+}
+
+export function createOutageLog({ log, clock, shared }: OutageLogOptions): OutageLog {
   const open = new Map<Dependency, OpenOutage>();
 
   function begin(dependency: Dependency, error: SafetySyncError, fields: object): OpenOutage {
@@ -73,12 +80,17 @@ export function createOutageLog({ log, clock }: { readonly log: Logger; readonly
     noteFailure(who, error, fields = {}) {
       const dependency = dependencyOf(error);
       if (dependency === undefined) return false;
+      if (dependency === 'database' && shared !== undefined) return shared.noteFailure(who, error, fields);
       const outage = open.get(dependency) ?? begin(dependency, error, fields);
       outage.affected.add(who);
       if (who !== WATCH) outage.failedRuns += 1;
       return true;
     },
     noteAnswer(dependency, who) {
+      if (dependency === 'database' && shared !== undefined) {
+        shared.noteAnswer(dependency, who);
+        return;
+      }
       const outage = open.get(dependency);
       if (outage === undefined) return;
       // One answer of the database is good for all.
@@ -93,6 +105,7 @@ export function createOutageLog({ log, clock }: { readonly log: Logger; readonly
       );
     },
     current(dependency) {
+      if (dependency === 'database' && shared !== undefined) return shared.current(dependency);
       const outage = open.get(dependency);
       if (outage === undefined) return undefined;
       const { sinceMs, failedRuns, error } = outage;

@@ -1,5 +1,6 @@
 /** How runs are told: as JSON, and as one log line each. */
 import { formatCount, formatDuration } from '../shared/format.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../warehouse/control-tables.ts';
 import type { RunEvents, RunResult } from '../sync/run.ts';
@@ -44,7 +45,14 @@ export function logResult(
   result: RunResult,
   { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
 ): void {
-  const fields = { kind, ...toJsonResult(result) };
+  const { runId, watermarkBefore, watermarkAfter } = result.record;
+  const fields = {
+    run_id: runId,
+    kind,
+    ...toJsonResult(result),
+    watermark_before: watermarkBefore,
+    watermark_after: watermarkAfter,
+  };
   const name = kind === 'sync' ? result.stream : `${result.stream} ${kind}`;
   switch (result.outcome) {
     case 'succeeded':
@@ -57,13 +65,19 @@ export function logResult(
       log.info(fields, `${name}: skipped, ${result.reason}`);
       break;
     case 'failed':
-      // What is part of an outage was said when that began.
-      log[isKnown ? 'debug' : 'error'](
+      log[levelOfFailure(result.error, isKnown)](
         fields,
         `${name}: failed, ${result.error.code}: ${result.error.message}`,
       );
       break;
   }
+}
+
+function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 'warn' | 'error' {
+  // What is part of an outage was said when that began.
+  if (isKnown) return 'debug';
+  // It was stopped by whoever may stop it: nobody has to be woken.
+  return code === 'interrupted' ? 'warn' : 'error';
 }
 
 export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {

@@ -102,6 +102,16 @@ export interface PressureReport {
   readonly coolingUntilMs: number | null;
 }
 
+/** Runs of this process that are under way or wait for a place. */
+export interface QueueReport {
+  readonly places: number;
+  readonly running: number;
+  /** Of those, the ones whose service does not answer; their places are given to others. */
+  readonly ailing: number;
+  readonly waiting: number;
+  readonly longestWaitMs: number;
+}
+
 export interface Status {
   readonly version: string;
   readonly accountId: string;
@@ -120,6 +130,7 @@ export interface Status {
   readonly outages: readonly Outage[];
   readonly refusals: readonly Refusal[];
   readonly service: PressureReport;
+  readonly queue: QueueReport;
   readonly streams: readonly StreamReport[];
   readonly running: readonly RunningReport[];
   /** Newest first. */
@@ -131,7 +142,8 @@ export interface Status {
 }
 
 /** `startedMs` is a time, `durationMs` is not. */
-const isTime = (name: string): boolean => name.endsWith('Ms') && name !== 'durationMs';
+const isTime = (name: string): boolean =>
+  name.endsWith('Ms') && name !== 'durationMs' && name !== 'longestWaitMs';
 
 /** For JSON: names as everywhere else outside (`started_at`, `duration_ms`), times as ISO texts. */
 export function toJsonStatus(value: unknown): unknown {
@@ -152,12 +164,12 @@ function toJsonName(name: string): string {
 }
 
 /** Takes secrets out of every text, wherever it came from. */
-export function blotStatus(status: Status, blot: (text: string) => string): Status {
+export function blotStatus<Value>(status: Value, blot: (text: string) => string): Value {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return blot(value);
     if (Array.isArray(value)) return value.map(clean);
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one)]));
   };
-  return clean(status) as Status;
+  return clean(status) as Value;
 }

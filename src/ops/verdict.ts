@@ -3,7 +3,20 @@ import { formatAge, formatDuration, formatNumber, roughly } from '../shared/form
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
-import type { DatabaseReport, StreamReport, Verdict, WorkerState } from './status.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Freshness } from './freshness.ts';
+import type { DatabaseReport, Verdict, WorkerState } from './status.ts';
+
+/** Of a stream, what a verdict is made of. */
+export interface JudgedStream {
+  readonly stream: StreamName;
+  readonly isScheduled: boolean;
+  readonly freshness: Freshness;
+  readonly lastSuccessMs: number | null;
+  /** null: none is under way. */
+  readonly running: object | null;
+  readonly lastRun: { readonly status: string } | null;
+}
 
 export interface Circumstances {
   readonly nowMs: number;
@@ -13,13 +26,13 @@ export interface Circumstances {
   readonly database: DatabaseReport;
   readonly outages: readonly Outage[];
   readonly refusals: readonly Refusal[];
-  readonly streams: readonly StreamReport[];
+  readonly streams: readonly JudgedStream[];
 }
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
 
 function freshnessReason(
-  { stream, freshness, lastSuccessMs }: StreamReport,
+  { stream, freshness, lastSuccessMs }: JudgedStream,
   at: Circumstances,
 ): string | null {
   switch (freshness) {
@@ -45,8 +58,10 @@ function refusalReason(
   return `${what} (${code}: ${message}); one more try in ${next}. ${advice}`;
 }
 
-/** Why data may not be relied on now. Empty: ready. */
-export function reasonsNotReady(at: Circumstances): string[] {
+/** What keeps all accounts of a process alike from being relied on. */
+export function processReasons(
+  at: Pick<Circumstances, 'worker' | 'isSchedulerAlive' | 'database'>,
+): string[] {
   const reasons: string[] = [];
   if (at.worker === 'stopping') reasons.push('the worker is stopping');
   if (!at.isSchedulerAlive) reasons.push('the scheduler does not fire any more');
@@ -60,6 +75,12 @@ export function reasonsNotReady(at: Circumstances): string[] {
   const pending = at.database.pendingMigrations ?? 0;
   if (pending > 0) reasons.push(`the warehouse lacks ${formatNumber(pending, 'migration')}`);
   if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
+  return reasons;
+}
+
+/** What is an account's own: refusals and staleness. */
+export function accountReasons(at: Circumstances): string[] {
+  const reasons: string[] = [];
   reasons.push(...at.refusals.map((refusal) => refusalReason(refusal, at.nowMs)));
   if (at.database.readAtMs === null) return reasons;
   for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
@@ -69,10 +90,15 @@ export function reasonsNotReady(at: Circumstances): string[] {
   return reasons;
 }
 
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
+/** Why data may not be relied on now. Empty: ready. */
+export function reasonsNotReady(at: Circumstances): string[] {
+  return [...processReasons(at), ...accountReasons(at)];
+}
 
-function staleSentence(scheduled: readonly StreamReport[], late: readonly StreamReport[]): string {
+export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
+
+function staleSentence(scheduled: readonly JudgedStream[], late: readonly JudgedStream[]): string {
   if (late.length === scheduled.length && late.length > 1) return 'Nothing is fresh.';
   const [only] = late;
   if (late.length === 1 && only !== undefined) {

@@ -1,12 +1,15 @@
 /** Cron → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
-import cron, { type ScheduledTask } from 'node-cron';
+import cron from 'node-cron';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { type CronEntry, startCronGroups } from './cron-groups.ts';
+import { createRunQueue, type QueueLoad } from './run-queue.ts';
 
 export type JobKind = 'sync' | 'reconcile';
 
 export interface Job {
+  readonly accountId: string;
   readonly stream: StreamName;
   readonly kind: JobKind;
   /** When the schedule fired, on the monotonic clock. */
@@ -15,20 +18,34 @@ export interface Job {
   readonly periodMs: number | null;
 }
 
-export interface ScheduleOptions {
+export type JobTarget = Pick<Job, 'accountId' | 'stream' | 'kind'>;
+
+export interface AccountSchedule {
+  readonly accountId: string;
   readonly timezone: string;
-  readonly clock: Clock;
   /** null: off. */
-  readonly crons: Readonly<Record<StreamName, string | null>>;
+  readonly streams: Readonly<Record<StreamName, string | null>>;
   /** Full sweep of all streams; null: off. */
-  readonly reconcileCron: string | null;
+  readonly reconcile: string | null;
+}
+
+/** What a job that is not done yet is doing. */
+export type JobState = 'waiting' | 'running';
+
+export interface ScheduleOptions {
+  readonly accounts: readonly AccountSchedule[];
+  /** Over how long the accounts' firings are spread, ms. */
+  readonly spreadMs: number;
+  /** Most runs at once. */
+  readonly places: number;
+  readonly clock: Clock;
   /** Does a job; must not reject. */
   readonly run: (job: Job) => Promise<void>;
-  /** A firing came while the stream was still being worked on here. */
-  readonly onOverrun: (job: Job) => void;
+  /** A firing came while the stream was still being worked on here, or waited for a place. */
+  readonly onOverrun: (job: Job, state: JobState) => void;
   /** A firing came too late to be on time (the machine slept, the process was starved); it is made up for now. */
-  readonly onMissed: (stream: StreamName, kind: JobKind) => void;
-  /** This stream starts only when the others that are running here have ended. */
+  readonly onMissed: (target: JobTarget) => void;
+  /** This stream starts only when the others of its account that are running here have ended. */
   readonly runsLast: (stream: StreamName) => boolean;
 }
 
@@ -41,12 +58,16 @@ export interface NextRun {
 
 export interface Scheduler {
   /** Fires a stream now, as its schedule would. */
-  fire(stream: StreamName): void;
+  fire(accountId: string, stream: StreamName): void;
   /** Fires a stream once in so many ms. */
-  fireIn(stream: StreamName, ms: number): void;
-  readonly running: readonly Job[];
-  /** Soonest first. */
-  nextRuns(): NextRun[];
+  fireIn(accountId: string, stream: StreamName, ms: number): void;
+  /** Tells whether an account's service answers: see the run queue. */
+  noteHealth(accountId: string, isWell: boolean): void;
+  readonly load: QueueLoad;
+  /** Jobs that are not done yet. */
+  readonly open: readonly JobTarget[];
+  /** Of one account, soonest first. */
+  nextRuns(accountId: string): NextRun[];
   /** False when no schedule has been looked at for minutes: the process is up and does nothing. */
   isAlive(): boolean;
   /** No new firing from now on. */
@@ -58,100 +79,126 @@ export interface Scheduler {
 const HEARTBEAT_CRON = '*/10 * * * * *';
 const DEAD_AFTER_MS = 3 * MINUTE_MS;
 
+interface OpenJob {
+  readonly job: Job;
+  state: JobState;
+  done: Promise<void>;
+}
+
 const keyOf = ({ kind, stream }: Pick<Job, 'kind' | 'stream'>): string => `${kind} ${stream}`;
+
+function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[] {
+  return accounts.flatMap(({ accountId, timezone, streams, reconcile }) =>
+    STREAM_NAMES.flatMap((stream) =>
+      (['sync', 'reconcile'] as const).flatMap((kind) => {
+        const expression = kind === 'sync' ? streams[stream] : reconcile;
+        return expression === null
+          ? []
+          : [{ accountId, target: { accountId, stream, kind }, timezone, expression }];
+      }),
+    ),
+  );
+}
 
 export function startScheduler(options: ScheduleOptions): Scheduler {
   const { clock } = options;
-  const running = new Map<string, { readonly job: Job; readonly done: Promise<void> }>();
+  const open = new Map<string, Map<string, OpenJob>>();
   const timers = new Set<NodeJS.Timeout>();
-  const tasks: { readonly stream: StreamName; readonly kind: JobKind; readonly task: ScheduledTask }[] = [];
+  const queue = createRunQueue({ places: options.places, clock });
   let isStopping = false;
   let beatMs = clock.monotonicMs();
 
-  const othersOf = ({ kind, stream }: Job) =>
-    [...running.values()]
+  const openJobs = (): OpenJob[] => [...open.values()].flatMap((jobs) => [...jobs.values()]);
+
+  const othersOf = ({ accountId, kind, stream }: Job) =>
+    [...(open.get(accountId)?.values() ?? [])]
       .filter(({ job }) => job.kind === kind && job.stream !== stream && !options.runsLast(job.stream))
       .map(({ done }) => done);
 
-  const isBusy = ({ kind, stream }: Job): boolean =>
-    running.has(keyOf({ kind, stream })) ||
+  const busyWith = ({ accountId, kind, stream }: Job): OpenJob | undefined => {
+    const jobs = open.get(accountId);
     // A sweep brings what a sync would; the other way round the sweep waits for the stream's lock.
-    (kind === 'sync' && running.has(keyOf({ kind: 'reconcile', stream })));
+    const sweep = kind === 'sync' ? jobs?.get(keyOf({ kind: 'reconcile', stream })) : undefined;
+    return jobs?.get(keyOf({ kind, stream })) ?? sweep;
+  };
+
+  const forget = ({ accountId, ...job }: Job): void => {
+    const jobs = open.get(accountId);
+    jobs?.delete(keyOf(job));
+    if (jobs?.size === 0) open.delete(accountId);
+  };
 
   const fireJob = (job: Job): void => {
     if (isStopping) return;
-    if (isBusy(job)) {
-      options.onOverrun(job);
+    const busy = busyWith(job);
+    if (busy !== undefined) {
+      options.onOverrun(job, busy.state);
       return;
     }
+    const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
     const work = async (): Promise<void> => {
       // Firings of one minute come one after the other: let all of them begin first.
       await new Promise((resolve) => setImmediate(resolve));
       if (options.runsLast(job.stream)) await Promise.all(othersOf(job));
-      if (!isStopping) await options.run(job);
+      await queue.run(job.accountId, async () => {
+        entry.state = 'running';
+        if (!isStopping) await options.run(job);
+      });
     };
-    const done = work().finally(() => running.delete(keyOf(job)));
-    running.set(keyOf(job), { job, done });
+    entry.done = work().finally(() => forget(job));
+    const jobs = open.get(job.accountId) ?? new Map<string, OpenJob>();
+    jobs.set(keyOf(job), entry);
+    open.set(job.accountId, jobs);
   };
 
-  const fire = (stream: StreamName, kind: JobKind = 'sync', periodMs: number | null = null): void =>
-    fireJob({ stream, kind, firedMs: clock.monotonicMs(), periodMs });
+  const fire = (target: JobTarget, periodMs: number | null = null): void =>
+    fireJob({ ...target, firedMs: clock.monotonicMs(), periodMs });
 
-  const schedule = (stream: StreamName, kind: JobKind, expression: string | null): void => {
-    if (expression === null) return;
-    const task = cron.schedule(expression, () => fire(stream, kind, task.msToNext()), {
-      timezone: options.timezone,
-      name: keyOf({ stream, kind }),
-      suppressMissedWarning: true,
-    });
-    task.on('execution:missed', () => {
-      if (isStopping) return;
-      options.onMissed(stream, kind);
-      fire(stream, kind);
-    });
-    tasks.push({ stream, kind, task });
-  };
-
-  for (const stream of STREAM_NAMES) {
-    schedule(stream, 'sync', options.crons[stream]);
-    schedule(stream, 'reconcile', options.reconcileCron);
-  }
+  const groups = startCronGroups<JobTarget>({
+    entries: toEntries(options.accounts),
+    spreadMs: options.spreadMs,
+    clock,
+    fire,
+    onMissed: (target) => {
+      if (!isStopping) options.onMissed(target);
+    },
+  });
   const heartbeat = cron.schedule(HEARTBEAT_CRON, () => void (beatMs = clock.monotonicMs()), {
     name: 'heartbeat',
     suppressMissedWarning: true,
   });
 
   return {
-    fire: (stream) => fire(stream),
-    fireIn(stream, ms) {
+    fire: (accountId, stream) => fire({ accountId, stream, kind: 'sync' }),
+    fireIn(accountId, stream, ms) {
       if (isStopping) return;
       const timer = setTimeout(() => {
         timers.delete(timer);
-        fire(stream);
+        fire({ accountId, stream, kind: 'sync' });
       }, ms);
       timers.add(timer);
     },
-    get running() {
-      return [...running.values()].map(({ job }) => job);
+    noteHealth: (accountId, isWell) => queue.noteHealth(accountId, isWell),
+    get load() {
+      return queue.load;
     },
-    nextRuns: () =>
-      tasks
-        .flatMap(({ stream, kind, task }) => {
-          const inMs = task.msToNext();
-          return inMs === null ? [] : [{ stream, kind, inMs }];
-        })
+    get open() {
+      return openJobs().map(({ job }) => job);
+    },
+    nextRuns: (accountId) =>
+      groups
+        .next(accountId)
+        .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
         .sort((one, other) => one.inMs - other.inMs),
     isAlive: () => clock.monotonicMs() - beatMs < DEAD_AFTER_MS,
     async stop() {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
-      await Promise.all(
-        [heartbeat, ...tasks.map(({ task }) => task)].map(async (task) => await task.destroy()),
-      );
+      await Promise.all([heartbeat.destroy(), groups.stop()]);
     },
     async settled() {
-      await Promise.all([...running.values()].map(({ done }) => done));
+      await Promise.all(openJobs().map(({ done }) => done));
     },
   };
 }

@@ -126,9 +126,11 @@ const attachmentFields = { key: wire.text, caption: wire.text };
 
 /** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
 function oldestFirst<T extends { readonly date: string | null; readonly index: number }>(messages: T[]): T[] {
+  if (messages.length < 2) return messages;
+  const times = new Map(messages.map((message) => [message, Date.parse(message.date ?? '')]));
   const dated = messages.every((message) => message.date !== null);
   return messages.toSorted((a, b) => {
-    const byTime = dated ? Date.parse(a.date ?? '') - Date.parse(b.date ?? '') : 0;
+    const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
     return byTime === 0 ? a.index - b.index : byTime;
   });
 }

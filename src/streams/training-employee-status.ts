@@ -10,10 +10,11 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
+import { toInstant } from './instant-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { type Item, readFields, toInstant } from './wire.ts';
+import { type Item, readFields } from './wire.ts';
 
 const statusColumns = () => ({
   account_id: accountId(),

@@ -4,6 +4,7 @@
  * without inventing something. Absent and null are both null and never a problem.
  */
 import { z } from 'zod';
+import { toInstant } from './instant-text.ts';
 import type { IssueKind, ReportIssue, WireRecord } from './stream.ts';
 
 /** Told about a value that cannot be taken; `suffix` is the place inside the field, e.g. `[2]`. */
@@ -22,10 +23,17 @@ export function describeValue(value: unknown): string {
   return `${typeof value === 'string' ? 'text' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 
-function scalar<T>(expected: string, schema: z.ZodType<T>): Field<T> {
+/** `plain` takes the form in which the service shows the value; the schema knows all the others. */
+function scalar<T>(
+  expected: string,
+  schema: z.ZodType<T>,
+  plain: (value: unknown) => T | undefined = () => undefined,
+): Field<T> {
   return {
     read(value, report) {
       if (value === undefined || value === null) return null;
+      const taken = plain(value);
+      if (taken !== undefined) return taken;
       const parsed = schema.safeParse(value);
       if (parsed.success) return parsed.data;
       report(`expected ${expected}, got ${describeValue(value)}`);
@@ -52,14 +60,6 @@ const number = z.union([
     .pipe(z.number()),
 ]);
 
-/** ms since 1970 (specification, "Resources and their fields") → ISO text, microseconds kept, years above 9999 included. */
-export function toInstant(ms: number): string {
-  const whole = Math.floor(ms);
-  const micros = Math.floor((ms - whole) * 1000);
-  const iso = new Date(whole).toISOString().replace(/^\+0*/, '');
-  return micros === 0 ? iso : `${iso.slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
-}
-
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 function toDate(digits: string): string | undefined {
   const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)];
@@ -70,6 +70,19 @@ function toDate(digits: string): string | undefined {
     : iso;
 }
 
+/** Days of records repeat; what is no day is not kept. */
+const MOST_KNOWN_DAYS = 5000;
+const knownDays = new Map<number, string>();
+
+function toKnownDay(value: unknown): string | undefined {
+  if (typeof value !== 'number') return undefined;
+  const known = knownDays.get(value);
+  if (known !== undefined) return known;
+  const day = Number.isInteger(value) && value >= 1e7 && value < 1e8 ? toDate(String(value)) : undefined;
+  if (day !== undefined && knownDays.size < MOST_KNOWN_DAYS) knownDays.set(value, day);
+  return day;
+}
+
 const identifierSchema = z
   .union([z.string(), z.int().transform(String)])
   .refine((value) => value.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(value) <= MAX_KEY_BYTES);
@@ -77,18 +90,25 @@ const identifierSchema = z
 export const text: Field<string> = scalar(
   'text',
   z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]),
+  (value) => (typeof value === 'string' ? value : undefined),
 );
+
+/** Text that is short enough however many bytes its characters take. */
+const toShortText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.length <= MAX_KEY_BYTES / 4 ? value : undefined;
 
 /** An identifier; a number is taken as its decimal text. */
 export const identifier: Field<string> = scalar(
   `an identifier (text or whole number) of at most ${MAX_KEY_BYTES} bytes`,
   identifierSchema,
+  toShortText,
 );
 
 /** An identifier that is part of a primary key. */
 export const key: Field<string> = scalar(
   `an identifier of 1 to ${MAX_KEY_BYTES} bytes`,
   identifierSchema.refine((value) => value.length > 0),
+  (value) => (value === '' ? undefined : toShortText(value)),
 );
 
 export const bigint: Field<string> = scalar(
@@ -98,6 +118,7 @@ export const bigint: Field<string> = scalar(
     // zod goes on to this check where the pattern before it has failed: BigInt would throw.
     .refine((value) => DIGITS.test(value) && BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
     .transform((value) => BigInt(value).toString()),
+  (value) => (Number.isSafeInteger(value) ? String(value) : undefined),
 );
 
 export const numeric: Field<string> = scalar(
@@ -109,6 +130,8 @@ export const numeric: Field<string> = scalar(
 export const instant: Field<string> = scalar(
   'a time in milliseconds since 1970',
   number.pipe(z.number().min(MIN_TIME_MS).max(MAX_TIME_MS)).transform(toInstant),
+  (value) =>
+    typeof value === 'number' && value >= MIN_TIME_MS && value <= MAX_TIME_MS ? toInstant(value) : undefined,
 );
 
 /** An eight-digit day. */
@@ -118,11 +141,13 @@ export const date: Field<string> = scalar(
     .union([z.int().transform(String), z.string()])
     .refine((value) => /^\d{8}$/.test(value) && toDate(value) !== undefined)
     .transform((value) => toDate(value) ?? ''),
+  toKnownDay,
 );
 
 export const boolean: Field<boolean> = scalar(
   'true or false',
   z.union([z.boolean(), z.literal('true').transform(() => true), z.literal('false').transform(() => false)]),
+  (value) => (typeof value === 'boolean' ? value : undefined),
 );
 
 /** Any JSON value as it came. */
@@ -215,25 +240,27 @@ export function readFields<const F extends Fields>(
 ): Values<F> {
   const prefix = at === '' ? '' : `${at}.`;
   const values: Record<string, unknown> = {};
-  for (const name in fields) {
-    const value = record[name];
-    values[name] = (fields[name] as Field<unknown>).read(value, (problem, detail = {}) =>
-      report({
-        kind: detail.kind ?? 'field_nulled',
-        field: prefix + name + (detail.suffix ?? ''),
-        problem,
-        value: 'value' in detail ? detail.value : value,
-      }),
-    );
+  let name = '';
+  let value: unknown;
+  // One for all fields: they are read one after the other.
+  const reportField: FieldReport = (problem, detail = {}) =>
+    report({
+      kind: detail.kind ?? 'field_nulled',
+      field: prefix + name + (detail.suffix ?? ''),
+      problem,
+      value: 'value' in detail ? detail.value : value,
+    });
+  for (name in fields) {
+    value = record[name];
+    values[name] = (fields[name] as Field<unknown>).read(value, reportField);
   }
-  for (const name in record) {
-    if (Object.hasOwn(fields, name)) continue;
-    const field = `${prefix.replace(/\[\d+\]/g, '[]')}${name}`;
+  for (const unknown in record) {
+    if (Object.hasOwn(fields, unknown)) continue;
     report({
       kind: 'unknown_field',
-      field,
+      field: `${prefix.replace(/\[\d+\]/g, '[]')}${unknown}`,
       problem: 'the specification names no such field',
-      value: record[name],
+      value: record[unknown],
     });
   }
   return values as Values<F>;

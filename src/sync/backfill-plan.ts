@@ -5,8 +5,22 @@ export interface TimeSlice {
   readonly toMs: number;
 }
 
-/** Records of a slice, where the settings do not say otherwise: a handful of pages. */
-export const SLICE_RECORDS = 2500;
+/** Pages of a slice at least: a handful. */
+const SLICE_PAGES = 5;
+/** What a reader can have in hand when the worker dies: an answer that is being stored, and the next one. */
+const PAGES_IN_HAND = 2;
+
+/** Records of a slice that is worth planning: as many as may be lost and read again when the worker is killed. */
+export function sliceRecordsFor({
+  readers,
+  pageSize,
+}: {
+  readonly readers: number;
+  readonly pageSize: number;
+}): number {
+  return Math.max(SLICE_PAGES, PAGES_IN_HAND * readers) * pageSize;
+}
+
 /** The slice of a plan without a lower bound begins here; it is asked for without that bound. */
 export const EARLIEST_MS = 0;
 

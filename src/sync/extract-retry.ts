@@ -13,7 +13,11 @@ function toReadContext(context: unknown): ReadContext {
 export const extractRetry: Extract = async ({ stream, loader, session, settings }) => {
   const { db } = session.connection;
   const scope = { accountId: settings.accountId, stream: stream.name };
-  const open = await readIssues(db, { ...scope, includeResolved: false });
+  const open = await readIssues(db, {
+    accountIds: [scope.accountId],
+    stream: scope.stream,
+    includeResolved: false,
+  });
   for (const issue of open) {
     // A rejected record is held by its issue as a whole; a part of one (`messages[2]`) by the stored record.
     if (issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null)) {

@@ -19,7 +19,7 @@ export interface SyncSettings {
   readonly maxDeleteRatio: number;
   /** Slices of history that are read side by side. */
   readonly readers: number;
-  /** Records of a slice that is worth planning; default `SLICE_RECORDS`. */
+  /** Records of a slice that is worth planning; default: by `sliceRecordsFor`. */
   readonly sliceRecords?: number;
 }
 

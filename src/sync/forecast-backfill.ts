@@ -4,7 +4,7 @@ import { collectRecords } from '../api/record-sink.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { readBackfillPlan, readSlices } from '../warehouse/backfill-ledger.ts';
-import { SLICE_RECORDS } from './backfill-plan.ts';
+import { sliceRecordsFor } from './backfill-plan.ts';
 import { toCreationFilters } from './creation-slice.ts';
 import type { BackfillRange } from './extract.ts';
 import type { RunContext } from './run.ts';
@@ -55,7 +55,8 @@ export async function forecastBackfill(
     ledger.some((slice) => slice.status !== 'done');
   const stored = isResumed ? ledger.reduce((sum, slice) => sum + slice.records, 0) : 0;
   const left = total === null ? null : Math.max(0, total - stored);
-  const { sliceRecords = SLICE_RECORDS } = context.settings;
+  const { readers, sliceRecords = sliceRecordsFor({ readers, pageSize: reading.pageSize }) } =
+    context.settings;
   const slices = isResumed ? ledger.length : Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
   return {
     stream,

@@ -10,7 +10,7 @@ import {
   readBackfillPlan,
   readSlices,
 } from '../warehouse/backfill-ledger.ts';
-import { SLICE_RECORDS } from './backfill-plan.ts';
+import { sliceRecordsFor } from './backfill-plan.ts';
 import type { BackfillRange, ExtractContext } from './extract.ts';
 import { makePlan } from './history-plan.ts';
 import { createSerialStore } from './serial-store.ts';
@@ -70,8 +70,9 @@ export async function readHistory(
   const { stream, session, settings } = context;
   if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} has no history to slice`);
   const scope: LedgerScope = { accountId: settings.accountId, stream: stream.name };
-  const reader = createSliceReader(context, { pageSize: stream.reading.pageSize, filters: {} });
-  const { sliceRecords = SLICE_RECORDS } = settings;
+  const { pageSize } = stream.reading;
+  const reader = createSliceReader(context, { pageSize, filters: {} });
+  const { sliceRecords = sliceRecordsFor({ readers: settings.readers, pageSize }) } = settings;
   const { db } = session.connection;
   const before = await readBackfillPlan(db, scope);
   const isResumed =
@@ -106,7 +107,11 @@ export async function readHistory(
     },
   };
   history.tell(0, 0);
-  await readAll(history);
+  try {
+    await readAll(history);
+  } finally {
+    await history.store.idle();
+  }
   const [first, ...others] = history.failures;
   const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
   return {

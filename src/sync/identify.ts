@@ -21,21 +21,38 @@ const DEEPEST = 200;
 
 class NestedTooDeeply extends Error {}
 
+/** Names of fields as JSON text with their colon: there are few of them, and they come again in every record. */
+const fieldTexts = new Map<string, string>();
+const MOST_FIELD_TEXTS = 5000;
+
+function toFieldText(name: string): string {
+  let text = fieldTexts.get(name);
+  if (text === undefined) {
+    text = `${JSON.stringify(name)}:`;
+    if (fieldTexts.size < MOST_FIELD_TEXTS) fieldTexts.set(name, text);
+  }
+  return text;
+}
+
 /** JSON with the keys of every object in order: two answers that differ only in order are one record. */
 export function toCanonicalJson(value: unknown, depth = 0): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  // JSON has numbers that are infinite here, and no text for them.
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
+  if (typeof value !== 'object' || value === null) return String(value);
   if (depth > DEEPEST) throw new NestedTooDeeply();
-  if (Array.isArray(value)) return `[${value.map((item) => toCanonicalJson(item, depth + 1)).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const object = value as Record<string, unknown>;
-    const keys = Object.keys(object);
-    if (keys.length > 1) keys.sort();
-    let text = '{';
-    for (const key of keys) {
-      text += `${text === '{' ? '' : ','}${JSON.stringify(key)}:${toCanonicalJson(object[key], depth + 1)}`;
-    }
-    return `${text}}`;
+  let text = '';
+  if (Array.isArray(value)) {
+    for (const item of value) text += (text === '' ? '[' : ',') + toCanonicalJson(item, depth + 1);
+    return text === '' ? '[]' : `${text}]`;
   }
-  return JSON.stringify(value);
+  const object = value as Record<string, unknown>;
+  const names = Object.keys(object);
+  if (names.length > 1) names.sort();
+  for (const name of names) {
+    text += (text === '' ? '{' : ',') + toFieldText(name) + toCanonicalJson(object[name], depth + 1);
+  }
+  return text === '' ? '{}' : `${text}}`;
 }
 
 /** In JSON text: an escaped NUL or a surrogate that stands alone (a pair is never escaped by JSON.stringify). */

@@ -1,20 +1,33 @@
-/** The load step: takes records as received, sends what is new or changed to the staging tables, merges on commit. */
-import { RawJson } from '../warehouse/copy-text.ts';
+/** The load step: takes records as received, sends what is new or changed to the warehouse, merges on commit. */
 import type { Transaction } from '../warehouse/connection.ts';
+import { isDataError } from '../warehouse/database-error.ts';
+import { loadDirectly } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
 import { type DeleteGuard, mergeStaged } from '../warehouse/merge.ts';
 import type { SnapshotScope } from '../warehouse/merge-sql.ts';
+import type { SpanAttributes, Tracing } from '../shared/tracing.ts';
 import { addCounts, noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
-import type { StagedRecord, Staging, StreamShape } from '../warehouse/staging.ts';
+import type { Staging, StreamShape } from '../warehouse/staging.ts';
 import type { StreamSession } from '../warehouse/stream-session.ts';
-import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { identify, type IdentifiedRecord, identityOf } from './identify.ts';
-import { buildRejection, normalize } from './normalize.ts';
+import type { ReadContext } from '../streams/stream.ts';
+import { identify } from './identify.ts';
+import { buildRejection } from './normalize.ts';
+import { prepareBatch, type PreparedBatch, type PreparedRecord, type ReadRecord } from './prepare-batch.ts';
 
 /** Records that are compared and sent together: enough to make a round trip cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
+/** New records that wait in memory for their commit. */
+const MOST_HELD = 4000;
+
+/** For spans. */
+export function countAttributes(counts: Readonly<RecordCounts>): SpanAttributes {
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]),
+  );
+}
 
 export interface LoaderOptions {
+  readonly trace: Tracing;
   readonly session: StreamSession;
   readonly staging: Staging;
   readonly shape: StreamShape;
@@ -30,19 +43,30 @@ export interface LoaderOptions {
 export interface CommitOptions {
   /** What a complete snapshot covered; null deletes nothing. */
   readonly covered: SnapshotScope | null;
-  /** Runs in the same transaction, with the run's counts up to and including this commit. */
+  /** More will be committed in this run: a crash of PostgreSQL itself may lose it, as a whole. */
+  readonly isCheckpoint?: boolean;
+  /**
+   * Runs in the same transaction, with the run's counts up to and including this commit; once more, in another
+   * transaction, when PostgreSQL refuses the first.
+   */
   readonly finish: (tx: Transaction, counts: Readonly<RecordCounts>) => Promise<void>;
 }
 
 export interface Loader {
   /** Takes records over; resolves when there is room for more. */
   add(records: readonly unknown[], context: ReadContext): Promise<void>;
+  /** Begins to work on records that `take` adds later, while something else may still be committed. */
+  prepare(records: readonly unknown[], context: ReadContext): Preparation;
+  /** Adds what was prepared. One at a time, in the order of preparing. */
+  take(preparation: Preparation): Promise<void>;
   /** A point to come back to when an answer breaks in the middle. */
   mark(): Promise<Mark>;
   /** Forgets everything that was added after the mark. */
   rewind(mark: Mark): Promise<void>;
   /** Keys of the live rows of the scope that were not among what was added. */
   findVanished(scope: SnapshotScope): Promise<Set<string>>;
+  /** Resolves when nothing is on its way to the database, however that ended. */
+  idle(): Promise<void>;
   /** Merges everything that was added, in one transaction. */
   commit(options: CommitOptions): Promise<RecordCounts>;
 }
@@ -52,99 +76,85 @@ export interface Mark {
   readonly counts: Readonly<RecordCounts>;
 }
 
-interface KeyedRecord {
-  readonly identified: IdentifiedRecord & { readonly key: string };
-  readonly context: ReadContext;
-  readonly ord: number;
-}
-
-/**
- * One version of each record, the newest as the merge has it: by the source's own time, then by the order of reading.
- * Were they compared with the warehouse one by one, the stored version would count as unchanged and the others as
- * changes, so that every run would exchange them.
- */
-function newestOfEach(stream: StreamDefinition, records: KeyedRecord[]): KeyedRecord[] {
-  const kept = new Map<string, KeyedRecord>();
-  for (const record of records) {
-    const before = kept.get(record.identified.key);
-    const isNewer =
-      before === undefined ||
-      before.identified.hash === record.identified.hash ||
-      versionOf(stream, record) >= versionOf(stream, before);
-    if (isNewer) kept.set(record.identified.key, record);
-  }
-  return kept.size === records.length
-    ? records
-    : records.filter((record) => kept.get(record.identified.key) === record);
-}
-
-/** ms; without a version all are of one age. */
-function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
-  if (stream.versionColumn === null) return 0;
-  const version = normalize({ stream, ...record }).parent[stream.versionColumn];
-  return typeof version === 'string' ? Date.parse(version) : -Infinity;
+export interface Preparation {
+  readonly batch: readonly ReadRecord[];
+  readonly prepared: Promise<PreparedBatch>;
+  /** How many preparations had been taken when this one began. */
+  readonly begun: number;
 }
 
 export function createLoader(options: LoaderOptions): Loader {
   const { staging, shape } = options;
+  const about = { 'safety_sync.account': options.accountId, 'safety_sync.stream': shape.stream.name };
   const counts = noCounts();
   const repaired = new Set<string>();
   let nextOrd = 1;
   let hasCommitted = false;
-  let buffer: { identified: IdentifiedRecord; context: ReadContext }[] = [];
+  let buffer: ReadRecord[] = [];
   /** The batch that is on its way while the next one is being read. */
   let working: Promise<void> = Promise.resolve();
+  /** New records without issues, which go straight to their tables when they are committed. */
+  let held: PreparedRecord[] = [];
+  /** Since the last commit there was more than could be held. */
+  let hasSpilled = false;
+  /** Since the last commit something was sent to the staging tables. */
+  let hasStaged = false;
+  const waiting = new Set<Preparation>();
+  /** The keys that were taken while others were being prepared, by the number of the preparation. */
+  const taken = new Map<number, ReadonlySet<string>>();
+  let takes = 0;
 
-  async function process(batch: typeof buffer, firstOrd: number): Promise<void> {
-    const issues: StagedIssue[] = [];
-    const storable: KeyedRecord[] = [];
-    for (const [index, { identified, context }] of batch.entries()) {
-      const ord = firstOrd + index;
-      if (identified.key === null) {
-        issues.push(buildRejection({ stream: shape.stream, identified, context, ord }));
-        counts.rejected += 1;
-      } else storable.push({ identified: { ...identified, key: identified.key }, context, ord });
+  const toRead = (received: unknown, context: ReadContext): ReadRecord => ({
+    identified: identify(shape.stream, received),
+    context,
+    ord: nextOrd++,
+  });
+
+  async function accept(batch: PreparedBatch): Promise<void> {
+    addCounts(counts, batch.counts);
+    for (const identity of batch.repaired) repaired.add(identity);
+    const goesDirectly = ({ staged, hasIssues }: PreparedRecord) =>
+      staged.isNew && !hasIssues && !options.distrustsHashes && !hasSpilled;
+    const plain = batch.records.filter(goesDirectly);
+    if (held.length + plain.length > MOST_HELD) {
+      await spill();
+      await send(batch.records, batch.issues);
+      return;
     }
-    const distinct = newestOfEach(shape.stream, storable);
-    counts.unchanged += storable.length - distinct.length;
-    // One record after the other within the batch: the first of them stands for the number of the keys seen.
-    const standings = await staging.compare(
-      distinct.map(({ identified: { key, hash } }) => ({ key, hash })),
-      firstOrd,
-    );
-    const staged: StagedRecord[] = [];
-    for (const [index, { identified, context, ord }] of distinct.entries()) {
-      const standing = standings[index] ?? 'changed';
-      if (standing === 'unchanged' && !options.distrustsHashes) {
-        counts.unchanged += 1;
-        continue;
-      }
-      const normalized = normalize({ stream: shape.stream, identified, context, ord });
-      issues.push(...normalized.issues);
-      staged.push({
-        ord,
-        isNew: standing === 'new',
-        parent: { ...normalized.parent, _hash: identified.hash, _raw: new RawJson(identified.text) },
-        children: normalized.children,
-      });
-      // A record that was stored before is another one: follow-ups of one form response share their identity.
-      const mayBeRepaired = standing === 'new' && options.openIdentities.size > 0;
-      const identity = mayBeRepaired ? identityOf(shape.stream, identified.record) : null;
-      if (identity !== null && options.openIdentities.has(identity)) repaired.add(identity);
-    }
+    const others = plain.length === 0 ? batch.records : batch.records.filter((one) => !goesDirectly(one));
+    held.push(...plain);
+    await send(others, batch.issues);
+  }
+
+  /** What was held goes the way of all others. */
+  async function spill(): Promise<void> {
+    const spilled = held;
+    held = [];
+    hasSpilled = true;
+    await send(spilled, []);
+  }
+
+  /** To the staging tables. */
+  async function send(records: readonly PreparedRecord[], issues: readonly StagedIssue[]): Promise<void> {
+    if (records.length === 0 && issues.length === 0) return;
+    hasStaged = true;
     const refused = new Map<number, unknown>();
-    await staging.write(staged, (record, error) => refused.set(record.ord, error));
-    if (refused.size > 0) {
-      for (const { identified, context, ord } of storable) {
-        if (!refused.has(ord)) continue;
-        const problem = `PostgreSQL cannot store it: ${(refused.get(ord) as Error).message}`;
-        issues.push(
-          buildRejection({ stream: shape.stream, identified: { ...identified, problem }, context, ord }),
-        );
-        counts.rejected += 1;
-      }
+    await staging.write(
+      records.map(({ staged }) => staged),
+      (record, error) => refused.set(record.ord, error),
+    );
+    const rejections: StagedIssue[] = [];
+    for (const { read } of refused.size > 0 ? records : []) {
+      const { identified, ord } = read;
+      if (!refused.has(ord)) continue;
+      const problem = `PostgreSQL cannot store it: ${(refused.get(ord) as Error).message}`;
+      rejections.push(
+        buildRejection({ stream: shape.stream, ...read, identified: { ...identified, problem } }),
+      );
     }
-    await staging.writeIssues(issues.filter((issue) => !issue.of_row || !refused.has(issue.ord)));
+    counts.rejected += rejections.length;
+    const kept = issues.filter((issue) => !issue.of_row || !refused.has(issue.ord));
+    await staging.writeIssues([...kept, ...rejections]);
   }
 
   async function flush(): Promise<void> {
@@ -152,10 +162,7 @@ export function createLoader(options: LoaderOptions): Loader {
     if (buffer.length === 0) return;
     const batch = buffer;
     buffer = [];
-    const firstOrd = nextOrd;
-    nextOrd += batch.length;
-    counts.read += batch.length;
-    working = process(batch, firstOrd);
+    working = prepareBatch(batch, options).then(accept);
     // A failure is met at the next await of `working`; until then it must not count as unhandled.
     working.catch(() => undefined);
   }
@@ -165,12 +172,73 @@ export function createLoader(options: LoaderOptions): Loader {
     await working;
   }
 
+  /** Something that was stored since it was compared is among it. */
+  function isStale({ batch, begun }: Preparation): boolean {
+    return [...taken].some(
+      ([number, keys]) => number >= begun && batch.some(({ identified }) => keys.has(identified.key ?? '')),
+    );
+  }
+
+  /** Keys are remembered as long as something is being prepared that began before they were taken. */
+  function noteTaken({ batch }: Preparation): void {
+    taken.set(takes, new Set(batch.flatMap(({ identified }) => identified.key ?? [])));
+    takes += 1;
+    const oldest = Math.min(takes, ...[...waiting].map(({ begun }) => begun));
+    for (const number of taken.keys()) if (number < oldest) taken.delete(number);
+  }
+
+  async function store({ covered, isCheckpoint = false, finish }: CommitOptions): Promise<void> {
+    await options.session.transaction(
+      async (tx) => {
+        const total = { ...counts };
+        if (hasStaged || covered !== null || repaired.size > 0) {
+          const merged = await mergeStaged(tx, shape, {
+            accountId: options.accountId,
+            runId: options.runId,
+            covered,
+            guard: options.guard,
+            distrustsHashes: options.distrustsHashes,
+            hasCommitted,
+            repaired: [...repaired],
+          });
+          addCounts(total, merged);
+        }
+        total.inserted += await loadDirectly(tx, {
+          session: options.session,
+          shape,
+          accountId: options.accountId,
+          runId: options.runId,
+          records: held.map(({ staged }) => staged),
+        });
+        await finish(tx, total);
+        if (hasStaged || covered !== null) await staging.clear(tx);
+        Object.assign(counts, total);
+      },
+      { isLasting: !isCheckpoint },
+    );
+  }
+
   return {
     async add(records, context) {
       for (const received of records) {
-        buffer.push({ identified: identify(shape.stream, received), context });
+        buffer.push(toRead(received, context));
         if (buffer.length >= BATCH_RECORDS) await flush();
       }
+    },
+    prepare(records, context) {
+      const batch = records.map((received) => toRead(received, context));
+      const preparation: Preparation = { batch, prepared: prepareBatch(batch, options), begun: takes };
+      preparation.prepared.catch(() => undefined);
+      waiting.add(preparation);
+      return preparation;
+    },
+    async take(preparation) {
+      // What it asked may have met a transaction that PostgreSQL had given up.
+      const prepared = await preparation.prepared.catch(() => undefined);
+      waiting.delete(preparation);
+      const isUsable = prepared !== undefined && !isStale(preparation);
+      noteTaken(preparation);
+      await accept(isUsable ? prepared : await prepareBatch(preparation.batch, options));
     },
     async mark() {
       await settle();
@@ -179,31 +247,33 @@ export function createLoader(options: LoaderOptions): Loader {
     async rewind(mark) {
       buffer = [];
       await working;
+      held = held.filter(({ staged }) => staged.ord < mark.ord);
       if (nextOrd !== mark.ord) await staging.discardFrom(mark.ord);
       Object.assign(counts, mark.counts);
+    },
+    async idle() {
+      await Promise.allSettled([working, ...[...waiting].map(({ prepared }) => prepared)]);
     },
     async findVanished(scope) {
       await settle();
       return await staging.findVanished(scope);
     },
-    async commit({ covered, finish }) {
+    async commit(commit) {
       await settle();
-      await options.session.transaction(async (tx) => {
-        const merged = await mergeStaged(tx, shape, {
-          accountId: options.accountId,
-          runId: options.runId,
-          covered,
-          guard: options.guard,
-          distrustsHashes: options.distrustsHashes,
-          hasCommitted,
-          repaired: [...repaired],
-        });
-        const total = { ...counts };
-        addCounts(total, merged);
-        await finish(tx, total);
-        await staging.clear(tx);
-        Object.assign(counts, total);
+      await options.trace.span('store', about, async (span) => {
+        try {
+          await store(commit);
+        } catch (error) {
+          if (held.length === 0 || !isDataError(error)) throw error;
+          // One of them is there already, or cannot be stored: the staging tables find out which.
+          await spill();
+          await store(commit);
+        }
+        span.set(countAttributes(counts));
       });
+      held = [];
+      hasSpilled = false;
+      hasStaged = false;
       hasCommitted = true;
       return { ...counts };
     },

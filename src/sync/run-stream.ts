@@ -1,13 +1,13 @@
 /** One run of one stream, from lock to closed run record: the only file that knows the order of the steps. */
 import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { noTracing } from '../shared/tracing.ts';
 import { streamNamed } from '../streams/index.ts';
 import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
 import { readOpenIdentities } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import {
   closeDeadRuns,
-  failRun,
   finishRun,
   hasRecentRun,
   type NewRun,
@@ -19,11 +19,19 @@ import {
 import { createStaging, streamShape } from '../warehouse/staging.ts';
 import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
 import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
+import { closeFailedRun, requestsOf } from './close-failed-run.ts';
 import type { ExtractContext, Extraction } from './extract.ts';
 import { extractRetry } from './extract-retry.ts';
 import { extractOf, tracksSeen } from './extract-of.ts';
-import type { RunContext, RunFigures, RunRequest, RunResult } from './run.ts';
-import { createLoader } from './load.ts';
+import {
+  NO_RECORD,
+  type RunContext,
+  type RunFigures,
+  type RunRecord,
+  type RunRequest,
+  type RunResult,
+} from './run.ts';
+import { countAttributes, createLoader, type Loader } from './load.ts';
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
@@ -38,10 +46,34 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
     : new SafetySyncError('internal_error', String(error), { cause: error });
 }
 
+/** Never rejects: how a run ended is its result. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
+  const { trace = noTracing, settings } = context;
+  const { stream, kind, trigger } = request;
+  const about = { 'safety_sync.account': settings.accountId, 'safety_sync.stream': stream };
+  const attributes = { ...about, 'safety_sync.kind': kind, 'safety_sync.trigger': trigger };
+  return await trace.span(`run ${stream}`, attributes, async (span) => {
+    const result = await runOnce(context, request);
+    span.set({
+      'safety_sync.run_id': result.record.runId,
+      'safety_sync.outcome': result.outcome,
+      'safety_sync.requests': result.requests,
+      'safety_sync.retries': result.retries,
+      ...countAttributes(result.counts),
+    });
+    if (result.outcome === 'failed') span.fail(result.error.code);
+    return result;
+  });
+}
+
+async function runOnce(context: RunContext, request: RunRequest): Promise<RunResult> {
   const startedMs = context.clock.monotonicMs();
   const meter = createRequestMeter();
-  const figures = (counts: Readonly<RecordCounts>, repaired: number | null = null): RunFigures => ({
+  const figures = (
+    counts: Readonly<RecordCounts>,
+    { record = NO_RECORD, repaired = null }: Partial<Pick<RunFigures, 'record' | 'repaired'>> = {},
+  ): RunFigures => ({
+    record,
     repaired,
     stream: request.stream,
     counts,
@@ -67,12 +99,9 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
     });
     if (session === undefined) {
       const reason = 'another run of this stream is under way';
-      await recordSkippedRun(
-        context.db,
-        newRun(context, request, { backendPid: null, watermarkMs: null }),
-        reason,
-      );
-      return { ...figures(noCounts()), outcome: 'skipped', reason };
+      const run = newRun(context, request, { backendPid: null, watermarkMs: null });
+      const runId = await recordSkippedRun(context.db, run, reason);
+      return { ...figures(noCounts(), { record: { ...NO_RECORD, runId } }), outcome: 'skipped', reason };
     }
     context.events.onSession?.(request.stream, session.backendPid);
     if (request.unlessBegunWithinMs !== undefined) {
@@ -81,12 +110,12 @@ export async function runStream(context: RunContext, request: RunRequest): Promi
       if (await hasRecentRun(session.connection.db, { accountId, stream, kind, withinMs })) {
         const reason = `another worker has done this ${kind}`;
         const run = newRun(context, request, { backendPid: null, watermarkMs: null });
-        await recordSkippedRun(session.connection.db, run, reason);
-        return { ...figures(noCounts()), outcome: 'skipped', reason };
+        const runId = await recordSkippedRun(session.connection.db, run, reason);
+        return { ...figures(noCounts(), { record: { ...NO_RECORD, runId } }), outcome: 'skipped', reason };
       }
     }
-    const { result, counts, repaired } = await runInSession({ context, request, session, meter });
-    return { ...figures(counts, repaired), ...result };
+    const { result, counts, repaired, record } = await runInSession({ context, request, session, meter });
+    return { ...figures(counts, { record, repaired }), ...result };
   } catch (error) {
     return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
@@ -107,9 +136,11 @@ function newRun(
     trigger: request.trigger,
     owner: context.owner,
     backendPid,
-    watermark: watermarkMs === null ? null : new Date(watermarkMs).toISOString(),
+    watermark: toInstant(watermarkMs),
   };
 }
+
+const toInstant = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 interface SessionRun {
   readonly context: RunContext;
@@ -126,6 +157,7 @@ type Ending = Pick<RunResult, 'outcome'> &
   );
 
 interface SessionEnd {
+  readonly record: RunRecord;
   readonly result: Ending;
   readonly counts: Readonly<RecordCounts>;
   readonly repaired: number | null;
@@ -143,7 +175,14 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     db,
     newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermarkMs }),
   );
+  const key = { accountId, runId };
+  const record: RunRecord = {
+    runId,
+    watermarkBefore: toInstant(state.watermarkMs),
+    watermarkAfter: toInstant(state.watermarkMs),
+  };
   let stored: Readonly<RecordCounts> = noCounts();
+  let loader: Loader | undefined;
   try {
     const stream = streamNamed(request.stream);
     const shape = streamShape(stream);
@@ -153,7 +192,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       tracksSeen: tracksSeen(stream, request.kind),
     });
     await staging.open();
-    const loader = createLoader({
+    const created = createLoader({
       session,
       staging,
       shape,
@@ -161,15 +200,17 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       runId,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
       distrustsHashes: request.kind === 'reconcile',
+      trace: context.trace ?? noTracing,
       openIdentities: await readOpenIdentities(db, { accountId, stream: stream.name }),
     });
+    loader = created;
     const extractContext: ExtractContext = {
       stream,
       get api() {
         return context.api();
       },
       meter,
-      loader,
+      loader: created,
       state,
       settings: context.settings,
       clock: context.clock,
@@ -181,11 +222,12 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       session,
       signal: context.signal,
       checkpoint: async (alsoStore) => {
-        stored = await loader.commit({
+        stored = await created.commit({
           covered: null,
+          isCheckpoint: true,
           finish: async (tx, counts) => {
             await alsoStore(tx);
-            await updateRunCounts(tx, runId, counts, requestsOf(meter));
+            await updateRunCounts(tx, key, counts, requestsOf(meter));
           },
         });
       },
@@ -195,7 +237,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     const ending = toEnding(extraction);
     const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
     let repaired: number | null = null;
-    stored = await loader.commit({
+    stored = await created.commit({
       covered: extraction.outcome === 'read' ? extraction.covered : null,
       finish: async (tx, counts) => {
         if (extraction.outcome === 'read' && extraction.missedUpToMs !== undefined) {
@@ -205,12 +247,11 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
           change,
           succeeded: ending.outcome === 'succeeded',
         });
-        const watermarkMs = change.watermarkMs ?? state.watermarkMs;
         await finishRun(tx, {
-          runId,
+          ...key,
           counts,
           requests: requestsOf(meter),
-          watermark: watermarkMs === null ? null : new Date(watermarkMs).toISOString(),
+          watermark: toInstant(change.watermarkMs ?? state.watermarkMs),
           status: ending.outcome,
           repaired,
           note:
@@ -223,19 +264,15 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
         });
       },
     });
-    return { result: ending, counts: stored, repaired };
+    const watermarkAfter = toInstant(change.watermarkMs ?? state.watermarkMs);
+    return { result: ending, counts: stored, repaired, record: { ...record, watermarkAfter } };
   } catch (caught) {
+    // What is still on its way uses the session, and a transaction that is open there would take the closing with it.
+    await loader?.idle();
     const error = await session.explain(toError(caught, context.signal));
-    // Over the session if it lives, else over the pool: a lost connection must not leave the run open.
-    await failRun(db, runId, error, requestsOf(meter)).catch(() =>
-      failRun(context.db, runId, error, requestsOf(meter)).catch(() => undefined),
-    );
-    return { result: { outcome: 'failed', error }, counts: stored, repaired: null };
+    await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
+    return { result: { outcome: 'failed', error }, counts: stored, repaired: null, record };
   }
-}
-
-function requestsOf(meter: RequestMeter) {
-  return { requests: meter.requests, retries: meter.retries, lastRequestId: meter.lastRequestId };
 }
 
 function toEnding(extraction: Extraction): Ending {

@@ -2,6 +2,7 @@
 import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
+import type { Tracing } from '../shared/tracing.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Database } from '../warehouse/connection.ts';
 import type { RunKind, RunTrigger } from '../warehouse/control-tables.ts';
@@ -20,6 +21,8 @@ export interface RunContext {
   /** Host and process, for `runs.owner`. */
   readonly owner: string;
   readonly signal: AbortSignal;
+  /** Default: none. */
+  readonly trace?: Tracing;
   readonly events: RunEvents;
 }
 
@@ -55,7 +58,19 @@ export interface RunRequest {
   readonly retryIssues?: boolean;
 }
 
+/** How a run is found in `safety_sync.runs`, and how far its stream was before and after it. */
+export interface RunRecord {
+  /** null: the run did not get as far as having a record. */
+  readonly runId: number | null;
+  /** ISO times. */
+  readonly watermarkBefore: string | null;
+  readonly watermarkAfter: string | null;
+}
+
+export const NO_RECORD: RunRecord = { runId: null, watermarkBefore: null, watermarkAfter: null };
+
 export interface RunFigures {
+  readonly record: RunRecord;
   readonly stream: StreamName;
   readonly counts: Readonly<RecordCounts>;
   readonly requests: number;

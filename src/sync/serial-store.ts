@@ -1,9 +1,10 @@
 /**
- * Several readers, one loader: what they bring is added in turn, and everything that waits is stored in one
+ * Several readers, one loader: what they bring is prepared as it comes, and everything that waits is stored in one
  * transaction (group commit). A reader that waits for its answer to be stored cannot run ahead of the database.
  */
 import type { Transaction } from '../warehouse/connection.ts';
 import type { ExtractContext } from './extract.ts';
+import type { Preparation } from './load.ts';
 
 interface Delivery {
   readonly records: readonly unknown[];
@@ -11,28 +12,34 @@ interface Delivery {
   readonly alsoStore: (tx: Transaction) => Promise<void>;
 }
 
+interface Waiting extends Pick<Delivery, 'alsoStore'> {
+  readonly preparation: Preparation;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 export interface SerialStore {
   /** Resolves when the delivery is stored. */
   store(delivery: Delivery): Promise<void>;
+  /** Resolves when nothing is being stored, however that ended. Nobody may use the session before. */
+  idle(): Promise<void>;
 }
 
 export function createSerialStore({
   loader,
   checkpoint,
 }: Pick<ExtractContext, 'loader' | 'checkpoint'>): SerialStore {
-  let waiting: (Delivery & { resolve: () => void; reject: (error: unknown) => void })[] = [];
-  let isBusy = false;
+  let waiting: Waiting[] = [];
+  let working: Promise<void> | undefined;
 
-  async function storeAll(deliveries: readonly Delivery[]): Promise<void> {
-    for (const { records } of deliveries) await loader.add(records, {});
+  async function storeAll(deliveries: readonly Waiting[]): Promise<void> {
+    for (const { preparation } of deliveries) await loader.take(preparation);
     await checkpoint(async (tx) => {
       for (const { alsoStore } of deliveries) await alsoStore(tx);
     });
   }
 
   async function work(): Promise<void> {
-    if (isBusy) return;
-    isBusy = true;
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
@@ -43,14 +50,18 @@ export function createSerialStore({
         for (const { reject } of batch) reject(error);
       }
     }
-    isBusy = false;
+    working = undefined;
   }
 
   return {
     store: (delivery) =>
       new Promise((resolve, reject) => {
-        waiting.push({ ...delivery, resolve, reject });
-        void work();
+        const preparation = loader.prepare(delivery.records, {});
+        waiting.push({ alsoStore: delivery.alsoStore, preparation, resolve, reject });
+        working ??= work();
       }),
+    async idle() {
+      await working;
+    },
   };
 }

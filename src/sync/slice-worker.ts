@@ -81,10 +81,16 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
     pass: async ({ records, remainingTo }) => {
       await stored;
       const rest = state.expected === null ? 0 : state.expected - state.records - records.length;
-      if (typeof remainingTo === 'number' && remainingTo > state.fromMs && rest > 2 * history.sliceRecords) {
-        outcome.isCut = true;
-        await cutRemainder(history, { state, records, remainingTo, rest, halvings });
-        return 'stop';
+      if (typeof remainingTo === 'number' && rest > 2 * history.sliceRecords) {
+        const parts = cutEvenly(
+          { fromMs: state.fromMs, toMs: remainingTo },
+          Math.ceil(rest / history.sliceRecords),
+        );
+        if (isCuttable(state, remainingTo, parts)) {
+          outcome.isCut = true;
+          await cutRemainder(history, { state, records, remainingTo, parts, halvings });
+          return 'stop';
+        }
       }
       note(
         records,
@@ -123,22 +129,23 @@ async function findShortfall(
   return new SafetySyncError('read_incomplete', `${context.stream.method}: ${why}`);
 }
 
+/** A slice whose first millisecond holds more than an answer shows no new border: cutting it must at least divide it. */
+function isCuttable(state: LedgerSlice, remainingTo: number, parts: readonly TimeSlice[]): boolean {
+  return remainingTo > state.fromMs && (remainingTo < state.toMs || parts.length > 1);
+}
+
 /** The newest part of the slice is stored as a slice of its own; the rest becomes slices of the usual size. */
 async function cutRemainder(
   history: History,
   cut: {
-    state: LedgerSlice;
-    records: readonly unknown[];
-    remainingTo: number;
-    rest: number;
-    halvings: number;
+    readonly state: LedgerSlice;
+    readonly records: readonly unknown[];
+    readonly remainingTo: number;
+    readonly parts: readonly TimeSlice[];
+    readonly halvings: number;
   },
 ): Promise<void> {
-  const { state, records, remainingTo } = cut;
-  const parts = cutEvenly(
-    { fromMs: state.fromMs, toMs: remainingTo },
-    Math.ceil(cut.rest / history.sliceRecords),
-  );
+  const { state, records, remainingTo, parts } = cut;
   const seen = state.records + records.length - countAtBorder(records, remainingTo);
   const done: LedgerSlice = {
     fromMs: remainingTo,
@@ -148,11 +155,15 @@ async function cutRemainder(
     expected: seen,
     records: seen,
   };
+  const isNewestPartEmpty = remainingTo === state.toMs;
   await history.store.store({
     records,
     alsoStore: async (tx) => {
-      await replaceSlice(tx, history.scope, { slice: state, parts: [done, ...parts] });
-      await noteSlice(tx, history.scope, done);
+      await replaceSlice(tx, history.scope, {
+        slice: state,
+        parts: isNewestPartEmpty ? parts : [done, ...parts],
+      });
+      if (!isNewestPartEmpty) await noteSlice(tx, history.scope, done);
     },
   });
   history.tell(records.length, 0);

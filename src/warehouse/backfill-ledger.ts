@@ -91,7 +91,7 @@ export async function writePlan(
     backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
     backfill_to: plan.toMs === null ? null : toText(plan.toMs),
     backfill_watermark: plan.watermarkMs === null ? null : toText(plan.watermarkMs),
-    backfill_started_at: sql`clock_timestamp()`,
+    backfill_started_at: sql`statement_timestamp()`,
   };
   await db
     .insert(streamState)
@@ -128,7 +128,7 @@ export async function noteSlice(db: Queryable, scope: LedgerScope, slice: Ledger
       read_to: toText(slice.readToMs),
       expected: slice.expected,
       records: slice.records,
-      finished_at: slice.status === 'pending' ? null : sql`clock_timestamp()`,
+      finished_at: slice.status === 'pending' ? null : sql`statement_timestamp()`,
     })
     .where(isSlice(scope, slice));
 }

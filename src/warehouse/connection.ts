@@ -1,7 +1,7 @@
 /** The only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
 import { once } from 'node:events';
 import net from 'node:net';
-import { finished } from 'node:stream/promises';
+import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { SECOND_MS } from '../shared/time.ts';
@@ -33,7 +33,10 @@ export interface Connection {
   readonly db: Database;
   /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
-  /** `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. */
+  /**
+   * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs wait
+   * for it; statements through `db` must not be sent meanwhile.
+   */
   copy(statement: string, chunks: Iterable<string>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
@@ -118,6 +121,29 @@ function beginOn(client: postgres.Sql) {
   };
 }
 
+/**
+ * Begins a COPY. What PostgreSQL says after the last row (a key that is there already, a line that it cannot read), or
+ * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
+ * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
+ */
+function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
+  let opened: (sink: Writable) => void = () => undefined;
+  const sink = new Promise<Writable>((resolve) => (opened = resolve));
+  const done = new Promise<void>((resolve, reject) => {
+    const answer = (value: unknown): void => {
+      if (value instanceof Writable) {
+        value.on('error', reject);
+        opened(value);
+      } else resolve();
+    };
+    void Object.assign(query, { resolve: answer, reject });
+  });
+  // Never settles: its query tells us instead.
+  query.writable().catch(() => undefined);
+  void query.execute();
+  return { sink, done };
+}
+
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
@@ -145,25 +171,43 @@ export function openConnection(options: ConnectionOptions): Connection {
   if (options.isSession === true) Object.assign(client, { begin: beginOn(client) });
   const db = drizzle(client);
 
+  /** The COPY under way: postgres.js would send other statements into the middle of its rows, and break the session. */
+  let copying: Promise<void> | undefined;
+  const copyNow = async (statement: string, chunks: Iterable<string>): Promise<void> => {
+    const begun = beginCopy(client.unsafe(statement));
+    const done = Promise.race([begun.done, broken]);
+    const sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
+    for (const chunk of chunks) {
+      if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), done]);
+    }
+    sink.end();
+    await done;
+  };
+
   return {
     db,
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
+      while (copying !== undefined) await copying;
       try {
-        return (await client.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[];
+        // Sent at once: a COPY that is called next comes after it.
+        const query = client.unsafe(text, parameters as never[], { prepare: true }).execute();
+        return (await query) as unknown as Row[];
       } catch (error) {
         throw toDatabaseError(error);
       }
     },
     async copy(statement, chunks) {
+      const before = copying;
+      const work =
+        before === undefined ? copyNow(statement, chunks) : before.then(() => copyNow(statement, chunks));
+      const settled: Promise<void> = work
+        .catch(() => undefined)
+        .finally(() => {
+          if (copying === settled) copying = undefined;
+        });
+      copying = settled;
       try {
-        const sink = await client.unsafe(statement).writable();
-        const done = Promise.race([finished(sink), broken]);
-        done.catch(() => undefined);
-        for (const chunk of chunks) {
-          if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), done]);
-        }
-        sink.end();
-        await done;
+        await work;
       } catch (error) {
         throw toDatabaseError(error);
       }

@@ -17,7 +17,7 @@ const count = () => bigint({ mode: 'number' }).notNull().default(0);
 export const runs = controlSchema.table(
   'runs',
   {
-    run_id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    run_id: bigint({ mode: 'number' }).notNull().generatedAlwaysAsIdentity(),
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
     kind: text().$type<RunKind>().notNull(),
@@ -48,6 +48,8 @@ export const runs = controlSchema.table(
     backend_pid: integer(),
   },
   (t) => [
+    // As every key: rows of one account can be kept on one node.
+    primaryKey({ columns: [t.account_id, t.run_id] }),
     index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
     index('runs_running_idx')
       .on(t.account_id, t.stream)

@@ -17,7 +17,7 @@ export function toArrayLiteral(values: readonly (string | number | null)[]): str
   return `{${cells.join(',')}}`;
 }
 
-function toCell(value: unknown, type: string): string {
+export function toCell(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
@@ -34,21 +34,26 @@ export class RawJson {
 
 export function toCopyLine(columns: readonly ColumnShape[], row: Row): string {
   let line = '';
-  for (const [position, column] of columns.entries()) {
-    line += (position === 0 ? '' : '\t') + toCell(row[column.name], column.type);
+  let separator = '';
+  for (const column of columns) {
+    line += separator + toCell(row[column.name], column.type);
+    separator = '\t';
   }
   return `${line}\n`;
 }
 
-/** Lines joined to pieces that are worth a write to the socket. */
+/** Characters of a piece that is worth a write to the socket. */
+const CHUNK = 256 * 1024;
+
+/** Lines joined to such pieces. `prefix`: cells, each with its tab, that stand before those of every row. */
 export function* toChunks(
   columns: readonly ColumnShape[],
   rows: Iterable<Row>,
-  size = 256 * 1024,
+  { prefix = '', size = CHUNK }: { readonly prefix?: string; readonly size?: number } = {},
 ): Generator<string> {
   let chunk = '';
   for (const row of rows) {
-    chunk += toCopyLine(columns, row);
+    chunk += prefix + toCopyLine(columns, row);
     if (chunk.length >= size) {
       yield chunk;
       chunk = '';

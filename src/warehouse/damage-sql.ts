@@ -1,6 +1,6 @@
 /**
  * Finds rows that were changed behind our back, from staged records whose hash says that they are unchanged. Such a
- * row loses its hash, and the merge that follows writes it anew. Each function returns one statement.
+ * row loses its hash, and the merge that follows writes it anew without taking it for a superseded state. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { name, of, same, stage, target } from './sql-names.ts';

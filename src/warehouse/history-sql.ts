@@ -3,6 +3,9 @@
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
  * Deletion writes nothing here either: a deleted row shows its last state, ended at `_deleted_at`.
  *
+ * A live row without a hash was changed by somebody here (damage-sql.ts took its hash): what it holds was never a state
+ * of the source. It is put right in place, and its state goes on.
+ *
  * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.
  */
 import { type SQL, sql } from 'drizzle-orm';
@@ -41,14 +44,14 @@ export function parentHistory(
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, t._valid_from + ${TICK})
       from ${stage(parent)} s join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
       where not s.is_new and (t._deleted_at is not null
-        or (t._hash is distinct from s._hash and ${differ('t', 's', history)}))),`,
+        or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // Nothing of what comes back tells since when it is back, unless it was changed after its deletion.
     change: sql`_valid_from = case
       when t._deleted_at is not null then greatest(t._deleted_at, t._valid_from + ${TICK},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else now() end)
-      when ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, t._valid_from + ${TICK})
+      when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, t._valid_from + ${TICK})
       else t._valid_from end,`,
   };
 }
@@ -67,12 +70,13 @@ export function endChildStates(parent: TableShape, child: TableShape, { accountI
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
         and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
         and (t._deleted_at is not null or not exists (select from ${stage(child)} s
-          where s.ord = p.ord and ${same('s', 'c', child.key)} and not (${differ('s', 'c', history)})))
-      returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at)
+          where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
+      returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at,
+        t._hash is null and t._deleted_at is null as is_damage)
     insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
     select account_id, ${list(history.columns)}, _valid_from,
       greatest(coalesce(parent_deleted_at, now()), _valid_from + ${TICK})
-    from ended`;
+    from ended where not is_damage`;
 }
 
 /** A first load has no earlier states, and does not look for any. */

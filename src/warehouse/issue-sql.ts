@@ -74,6 +74,12 @@ export function resolveStored(parent: TableShape, scope: IssueScope): SQL {
       and d.record_id in (select p.${key} from ${stage(parent)} p) and ${notStaged}`;
 }
 
+/** Records that were stored and show no problem at all. `keys`: an array literal. */
+export function resolveKeys(keys: string, scope: IssueScope): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${keys}::text[])`;
+}
+
 /** Records that the source no longer has. */
 export function resolveDeleted(keys: readonly string[], scope: IssueScope): SQL {
   const values = sql.join(

@@ -1,9 +1,10 @@
 /** Reads `safety_sync.data_issues`; the merge writes it. */
-import { and, asc, eq, isNotNull, isNull } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { dataIssues } from './control-tables.ts';
 import type { IssueScope } from './issue-sql.ts';
+import { textArray } from './sql-names.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
@@ -27,7 +28,7 @@ export async function readOpenIdentities(
 }
 
 export interface IssueFilter {
-  readonly accountId: string;
+  readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
   /** Also those that have come right. */
   readonly includeResolved: boolean;
@@ -39,10 +40,16 @@ export async function readIssues(db: Queryable, filter: IssueFilter): Promise<Is
     .from(dataIssues)
     .where(
       and(
-        eq(dataIssues.account_id, filter.accountId),
+        sql`${dataIssues.account_id} = any (${textArray(filter.accountIds)}::text[])`,
         filter.stream === undefined ? undefined : eq(dataIssues.stream, filter.stream),
         filter.includeResolved ? undefined : isNull(dataIssues.resolved_at),
       ),
     )
-    .orderBy(asc(dataIssues.stream), asc(dataIssues.kind), asc(dataIssues.field), asc(dataIssues.record_id));
+    .orderBy(
+      asc(dataIssues.account_id),
+      asc(dataIssues.stream),
+      asc(dataIssues.kind),
+      asc(dataIssues.field),
+      asc(dataIssues.record_id),
+    );
 }

@@ -141,16 +141,21 @@ export function markVanished(
     where ${inScope(scope, accountId)} and ${notSeen(parent)} returning t.${name(parent.key[0] ?? '')} as key`;
 }
 
-/** User ids in the rows that are being stored: what the users stream has to look up. */
-export function noteUserIds(shape: TableShape, columns: readonly string[], accountId: string): SQL {
+/** User ids in staged rows, as a query. */
+export function stagedUserIds(shape: TableShape, columns: readonly string[]): SQL {
   const ids = columns.map((column) => {
     const isArray = shape.columns.some((one) => one.name === column && one.type.endsWith('[]'));
     return isArray
       ? sql`select unnest(${name(column)}) as user_id from ${stage(shape)}`
       : sql`select ${name(column)} as user_id from ${stage(shape)}`;
   });
+  return sql.join(ids, sql` union all `);
+}
+
+/** User ids in the rows that are being stored: what the users stream has to look up. */
+export function noteUserIds(ids: SQL, accountId: string): SQL {
   return sql`insert into safety_sync.user_lookups (account_id, user_id)
-    select distinct ${accountId}::text, m.user_id from (${sql.join(ids, sql` union all `)}) m
+    select distinct ${accountId}::text, m.user_id from (${ids}) m
     where m.user_id <> '' and octet_length(m.user_id) <= 600
     on conflict (account_id, user_id) do nothing`;
 }

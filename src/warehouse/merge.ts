@@ -103,7 +103,9 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
     const columns = stream.userIdColumns
       .filter(({ table }) => table === shapeOfTable.table)
       .map(({ column }) => column);
-    if (columns.length > 0) await tx.execute(merge.noteUserIds(shapeOfTable, columns, request.accountId));
+    if (columns.length === 0) continue;
+    const ids = merge.stagedUserIds(shapeOfTable, columns);
+    await tx.execute(merge.noteUserIds(ids, request.accountId));
   }
   return counts;
 }

@@ -4,7 +4,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { Connection, Queryable } from './connection.ts';
 import { readMigrationStatus } from './migrate.ts';
-import type { RunRow } from './runs.ts';
+import { type RunRow, toRunRow } from './runs.ts';
 
 /** Runs per stream that are read: the length of the charts. */
 export const RECENT_RUNS = 30;
@@ -66,25 +66,7 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
       union
       select * from safety_sync.runs where account_id = ${accountId} and status = 'running'
     ) r order by r.run_id desc`);
-  return rows.map((row) => ({ ...row, ...numbersOf(row) }) as unknown as RunRow);
-}
-
-const COUNTS = [
-  'run_id',
-  'requests',
-  'retries',
-  'records_read',
-  'inserted',
-  'updated',
-  'unchanged',
-  'deleted',
-  'rejected',
-] as const;
-
-/** `bigint` comes as text. */
-function numbersOf(row: Readonly<Record<string, unknown>>): Record<string, number | null> {
-  const repaired = row['repaired'] == null ? null : Number(row['repaired']);
-  return { ...Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])])), repaired };
+  return rows.map(toRunRow);
 }
 
 async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
@@ -105,18 +87,23 @@ async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueG
   return rows.map(({ first_seen_at: firstSeenAt, ...row }) => ({ ...row, firstSeenAt }));
 }
 
+/** What is the same for all accounts. */
+export async function readDatabaseState({ db, query }: Pick<Connection, 'db' | 'query'>) {
+  const { pending } = await readMigrationStatus({ query });
+  const [clock] = await db.execute<{ now: number }>(
+    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
+  );
+  return { databaseNowMs: Number(clock?.now), pendingMigrations: pending };
+}
+
 /** Everything of one account; a few milliseconds whatever the size of the tables. */
 export async function readOperations(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountId: string,
 ): Promise<Operations> {
-  const { pending } = await readMigrationStatus({ query });
-  const [clock] = await db.execute<{ now: number }>(
-    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
-  );
-  const databaseNowMs = Number(clock?.now);
-  if (pending > 0) {
-    return { databaseNowMs, pendingMigrations: pending, states: [], runs: [], issues: [], slices: [] };
+  const { databaseNowMs, pendingMigrations } = await readDatabaseState({ db, query });
+  if (pendingMigrations > 0) {
+    return { databaseNowMs, pendingMigrations, states: [], runs: [], issues: [], slices: [] };
   }
   const states = await db.execute<{
     stream: StreamName;

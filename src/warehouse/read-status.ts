@@ -1,11 +1,10 @@
-/** Reads what there is to know about each stream of an account, for `status` and the HTTP endpoints. */
-import { and, eq, isNull, sql } from 'drizzle-orm';
-import { STREAMS } from '../streams/index.ts';
-import type { StreamDefinition, StreamName } from '../streams/stream.ts';
-import type { Database } from './connection.ts';
-import { dataIssues, streamState } from './control-tables.ts';
-import { readRuns, type RunRow } from './runs.ts';
-import { target } from './sql-names.ts';
+/** Reads what there is to know about each stream of accounts, for `status`: one statement each, however many accounts. */
+import { sql } from 'drizzle-orm';
+import { STREAM_NAMES, STREAMS } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Queryable } from './connection.ts';
+import { readLastRuns, type RunRow } from './runs.ts';
+import { target, textArray } from './sql-names.ts';
 import { tableShape } from './table-shape.ts';
 
 export interface StreamStatus {
@@ -20,44 +19,65 @@ export interface StreamStatus {
   readonly openIssues: number;
 }
 
+export interface AccountStatus {
+  readonly accountId: string;
+  readonly streams: readonly StreamStatus[];
+}
+
 const toIso = (instant: string | null | undefined): string | null =>
   instant === null || instant === undefined ? null : new Date(instant).toISOString();
 
-async function readStreamStatus(
-  db: Database,
-  accountId: string,
-  stream: StreamDefinition,
-): Promise<StreamStatus> {
-  const scope = { accountId, stream: stream.name };
-  const [lastRun] = await readRuns(db, { ...scope, limit: 1 });
-  const [state] = await db
-    .select()
-    .from(streamState)
-    .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream.name)));
-  const [rows] = await db.execute<{ live: number; deleted: number }>(sql`
-    select count(*) filter (where _deleted_at is null)::int as live,
-      count(*) filter (where _deleted_at is not null)::int as deleted
-    from ${target(tableShape(stream.parent))} where account_id = ${accountId}`);
-  const openIssues = await db.$count(
-    dataIssues,
-    and(
-      eq(dataIssues.account_id, accountId),
-      eq(dataIssues.stream, stream.name),
-      isNull(dataIssues.resolved_at),
-    ),
-  );
-  return {
-    stream: stream.name,
-    lastRun: lastRun ?? null,
-    watermark: toIso(state?.watermark),
-    calculatedAt: toIso(state?.calculated_at),
-    lastSuccessAt: toIso(state?.last_success_at),
-    liveRows: rows?.live ?? 0,
-    deletedRows: rows?.deleted ?? 0,
-    openIssues,
-  };
+const keyOf = (accountId: string, stream: StreamName): string => `${stream} ${accountId}`;
+
+interface Counted extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
 }
 
-export async function readStatus(db: Database, accountId: string): Promise<StreamStatus[]> {
-  return await Promise.all(STREAMS.map((stream) => readStreamStatus(db, accountId, stream)));
+function byKey<Row extends Counted>(rows: Iterable<Row>): Map<string, Row> {
+  return new Map([...rows].map((row) => [keyOf(row.account_id, row.stream), row]));
+}
+
+async function countRows(db: Queryable, accounts: string) {
+  const counts = STREAMS.map(
+    ({ name, parent }) => sql`select account_id, ${name}::text as stream,
+      count(*) filter (where _deleted_at is null)::int as live,
+      count(*) filter (where _deleted_at is not null)::int as deleted
+    from ${target(tableShape(parent))} where account_id = any (${accounts}::text[]) group by account_id`,
+  );
+  return await db.execute<Counted & { live: number; deleted: number }>(sql.join(counts, sql` union all `));
+}
+
+/** In the order asked for. */
+export async function readStatus(db: Queryable, accountIds: readonly string[]): Promise<AccountStatus[]> {
+  const accounts = textArray(accountIds);
+  const [runs, states, rows, issues] = await Promise.all([
+    readLastRuns(db, accountIds),
+    db.execute<
+      Counted & { watermark: string | null; calculated_at: string | null; last_success_at: string | null }
+    >(sql`select account_id, stream, watermark, calculated_at, last_success_at
+      from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
+    countRows(db, accounts),
+    db.execute<Counted & { open: number }>(sql`select account_id, stream, count(*)::int as open
+      from safety_sync.data_issues where account_id = any (${accounts}::text[]) and resolved_at is null
+      group by account_id, stream`),
+  ]);
+  const [runOf, stateOf, rowsOf, issuesOf] = [byKey(runs), byKey(states), byKey(rows), byKey(issues)];
+  return accountIds.map((accountId) => ({
+    accountId,
+    streams: STREAM_NAMES.map((stream) => {
+      const key = keyOf(accountId, stream);
+      const state = stateOf.get(key);
+      return {
+        stream,
+        lastRun: runOf.get(key) ?? null,
+        watermark: toIso(state?.watermark),
+        calculatedAt: toIso(state?.calculated_at),
+        lastSuccessAt: toIso(state?.last_success_at),
+        liveRows: rowsOf.get(key)?.live ?? 0,
+        deletedRows: rowsOf.get(key)?.deleted ?? 0,
+        openIssues: issuesOf.get(key)?.open ?? 0,
+      };
+    }),
+  }));
 }

@@ -4,6 +4,7 @@ import { primaryKey, text } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../shared/errors.ts';
 import { accountId, instant, safetySchema } from '../streams/columns.ts';
 import type { Queryable } from './connection.ts';
+import { textArray } from './sql-names.ts';
 
 export const reportingSettings = safetySchema.table(
   'reporting_settings',
@@ -15,27 +16,36 @@ export const reportingSettings = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
+export interface AccountTimezone {
+  readonly accountId: string;
+  readonly timezone: string;
+}
+
 /** Writes nothing when nothing has changed. Error: `configuration_invalid` for a zone that PostgreSQL does not know. */
-export async function writeReportingTimezone(
+export async function writeReportingTimezones(
   db: Queryable,
-  account: string,
-  timezone: string,
+  wanted: readonly AccountTimezone[],
 ): Promise<void> {
-  const [written] = await db.execute<{ timezone: string }>(
-    sql`select timezone from ${reportingSettings} where account_id = ${account}`,
+  const rows = await db.execute<{ account_id: string; timezone: string }>(
+    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${textArray(wanted.map(({ accountId: id }) => id))}::text[])`,
   );
-  if (written?.timezone === timezone) return;
-  const [known] = await db.execute<{ known: boolean }>(
-    sql`select exists (select from pg_timezone_names where lower(name) = lower(${timezone})) as known`,
+  const written = new Map(rows.map((row) => [row.account_id, row.timezone]));
+  const changed = wanted.filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
+  if (changed.length === 0) return;
+  const zones = [...new Set(changed.map(({ timezone }) => timezone))];
+  const [unknown] = await db.execute<{ zone: string }>(
+    sql`select zone from unnest(${textArray(zones)}::text[]) as zone
+      where not exists (select from pg_timezone_names where lower(name) = lower(zone)) limit 1`,
   );
-  if (known?.known !== true) {
+  if (unknown !== undefined) {
     throw new SafetySyncError(
       'configuration_invalid',
-      `REPORTING_TIMEZONE: PostgreSQL knows no time zone ${JSON.stringify(timezone)}`,
+      `REPORTING_TIMEZONE: PostgreSQL knows no time zone ${JSON.stringify(unknown.zone)}`,
     );
   }
   await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
-    values (${account}, ${timezone}, now())
+    select account, zone, now() from unnest(${textArray(changed.map(({ accountId: id }) => id))}::text[],
+      ${textArray(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
     on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
     where t.timezone <> excluded.timezone`);
 }

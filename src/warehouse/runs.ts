@@ -1,10 +1,12 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../shared/errors.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { type RunKind, runs, type RunStatus, type RunTrigger } from './control-tables.ts';
 import type { RecordCounts } from './record-counts.ts';
+import { textArray } from './sql-names.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
@@ -26,8 +28,13 @@ export interface RunRequests {
   readonly lastRequestId: string | undefined;
 }
 
-export interface RunEnd {
+/** The number alone would do; with the account the statement stays on one node where accounts are distributed. */
+export interface RunKey {
+  readonly accountId: string;
   readonly runId: number;
+}
+
+export interface RunEnd extends RunKey {
   readonly requests: RunRequests;
   readonly counts: Readonly<RecordCounts>;
   readonly watermark: string | null;
@@ -46,7 +53,7 @@ export async function closeDeadRuns(db: Queryable, accountId: string, stream: St
     .update(runs)
     .set({
       status: 'failed',
-      finished_at: sql`clock_timestamp()`,
+      finished_at: sql`statement_timestamp()`,
       error_code: 'worker_died',
       error_message: sql`'the worker ' || ${runs.owner} || ' ended without closing this run; nothing was half stored'`,
     })
@@ -74,20 +81,26 @@ export async function startRun(db: Queryable, run: NewRun): Promise<number> {
 }
 
 /** A run that did not take place, with the reason. */
-export async function recordSkippedRun(db: Queryable, run: NewRun, note: string): Promise<void> {
-  await db.insert(runs).values({
-    account_id: run.accountId,
-    stream: run.stream,
-    kind: run.kind,
-    trigger: run.trigger,
-    status: 'skipped',
-    finished_at: sql`clock_timestamp()`,
-    watermark_before: run.watermark,
-    watermark_after: run.watermark,
-    owner: run.owner,
-    note,
-  });
+export async function recordSkippedRun(db: Queryable, run: NewRun, note: string): Promise<number | null> {
+  const [row] = await db
+    .insert(runs)
+    .values({
+      account_id: run.accountId,
+      stream: run.stream,
+      kind: run.kind,
+      trigger: run.trigger,
+      status: 'skipped',
+      finished_at: sql`statement_timestamp()`,
+      watermark_before: run.watermark,
+      watermark_after: run.watermark,
+      owner: run.owner,
+      note,
+    })
+    .returning({ run_id: runs.run_id });
+  return row?.run_id ?? null;
 }
+
+const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
 
 function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
   return {
@@ -106,11 +119,11 @@ function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
 /** Counters of a run that goes on, in the transaction that stored what they count. */
 export async function updateRunCounts(
   db: Queryable,
-  runId: number,
+  run: RunKey,
   counts: Readonly<RecordCounts>,
   requests: RunRequests,
 ): Promise<void> {
-  await db.update(runs).set(countColumns(counts, requests)).where(eq(runs.run_id, runId));
+  await db.update(runs).set(countColumns(counts, requests)).where(isRun(run));
 }
 
 /** Closes a run in the transaction that stored its data. */
@@ -120,7 +133,7 @@ export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
     .set({
       ...countColumns(end.counts, end.requests),
       status: end.status,
-      finished_at: sql`clock_timestamp()`,
+      finished_at: sql`statement_timestamp()`,
       watermark_after: end.watermark,
       repaired: end.repaired,
       note: end.note,
@@ -128,13 +141,13 @@ export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
       error_message: end.failure?.message.slice(0, ERROR_MESSAGE_CHARACTERS) ?? null,
       request_id: end.failure?.requestId ?? end.requests.lastRequestId ?? null,
     })
-    .where(eq(runs.run_id, end.runId));
+    .where(isRun(end));
 }
 
 /** Closes a run that stored nothing since its last checkpoint. */
 export async function failRun(
   db: Queryable,
-  runId: number,
+  run: RunKey,
   failure: SafetySyncError,
   requests: RunRequests,
 ): Promise<void> {
@@ -142,7 +155,7 @@ export async function failRun(
     .update(runs)
     .set({
       status: 'failed',
-      finished_at: sql`clock_timestamp()`,
+      finished_at: sql`statement_timestamp()`,
       requests: requests.requests,
       retries: requests.retries,
       watermark_after: sql`${runs.watermark_before}`,
@@ -150,7 +163,7 @@ export async function failRun(
       error_message: failure.message.slice(0, ERROR_MESSAGE_CHARACTERS),
       request_id: failure.requestId ?? requests.lastRequestId ?? null,
     })
-    .where(and(eq(runs.run_id, runId), eq(runs.status, 'running')));
+    .where(and(isRun(run), eq(runs.status, 'running')));
 }
 
 export interface RecentRun {
@@ -172,7 +185,7 @@ export async function hasRecentRun(db: Queryable, { accountId, stream, kind, wit
         eq(runs.kind, kind),
         inArray(runs.status, ['succeeded', 'failed']),
         sql`coalesce(${runs.error_code}, '') not in ('worker_died', 'interrupted', 'lock_lost')`,
-        sql`${runs.started_at} > clock_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
+        sql`${runs.started_at} > statement_timestamp() - make_interval(secs => ${withinMs / 1000}::float8)`,
       ),
     )
     .limit(1);
@@ -180,21 +193,49 @@ export async function hasRecentRun(db: Queryable, { accountId, stream, kind, wit
 }
 
 export interface RunFilter {
-  readonly accountId: string;
+  readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
   readonly limit: number;
 }
 
-/** Newest first. */
+const COUNTS = [
+  'run_id',
+  'requests',
+  'retries',
+  'records_read',
+  'inserted',
+  'updated',
+  'unchanged',
+  'deleted',
+  'rejected',
+] as const;
+
+/** A row of a statement that drizzle did not make: `bigint` comes as text. */
+export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
+  const repaired = row['repaired'] == null ? null : Number(row['repaired']);
+  const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(row[name])]));
+  return { ...row, ...counts, repaired } as unknown as RunRow;
+}
+
+/** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
-  const conditions: SQL[] = [eq(runs.account_id, filter.accountId)];
-  if (filter.stream !== undefined) conditions.push(eq(runs.stream, filter.stream));
-  return await db
-    .select()
-    .from(runs)
-    .where(and(...conditions))
-    .orderBy(desc(runs.run_id))
-    .limit(filter.limit);
+  const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
+  const rows = await db.execute(sql`
+    select l.* from unnest(${textArray(filter.accountIds)}::text[]) as a (account_id) cross join lateral (
+      select * from ${runs} r where r.account_id = a.account_id ${ofStream}
+      order by r.run_id desc limit ${filter.limit}) l
+    order by l.run_id desc limit ${filter.limit}`);
+  return rows.map(toRunRow);
+}
+
+/** The newest run of each stream of each account. */
+export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
+  const rows = await db.execute(sql`
+    select l.* from unnest(${textArray(accountIds)}::text[]) as a (account_id)
+    cross join unnest(${textArray(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
+      select * from ${runs} r where r.account_id = a.account_id and r.stream = s.stream
+      order by r.run_id desc limit 1) l`);
+  return rows.map(toRunRow);
 }
 
 /** The run that holds a stream now, if any. */

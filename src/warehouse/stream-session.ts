@@ -11,8 +11,15 @@ import { toDatabaseError } from './database-error.ts';
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Runs `work` in a transaction, after making sure that this is still the session that holds the lock. */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in a transaction, after making sure that this is still the session that holds the lock. One that is not
+   * `isLasting` (default: it is) does not wait for the disk: should PostgreSQL itself crash, it may be undone as a whole,
+   * with everything after it.
+   */
+  transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    options?: { readonly isLasting?: boolean },
+  ): Promise<T>;
   /** What a failure means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
@@ -96,13 +103,12 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
   return {
     connection,
     backendPid,
-    async transaction(work) {
+    async transaction(work, { isLasting = true } = {}) {
       try {
         return await connection.db.transaction(async (tx) => {
-          const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid`);
-          if (row?.pid !== backendPid) {
-            throw lockLost();
-          }
+          const haste = isLasting ? sql`` : sql`, set_config('synchronous_commit', 'off', true)`;
+          const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid${haste}`);
+          if (row?.pid !== backendPid) throw lockLost();
           return await work(tx);
         });
       } catch (error) {

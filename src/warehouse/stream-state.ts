@@ -77,10 +77,10 @@ export async function writeStreamState(
       ? {}
       : {
           checked_at: toText(change.check.atMs),
-          checked_at_database: sql`clock_timestamp()`,
+          checked_at_database: sql`statement_timestamp()`,
           fresh_for_ms: change.check.freshForMs,
         }),
-    ...(succeeded ? { last_success_at: sql`clock_timestamp()` } : {}),
+    ...(succeeded ? { last_success_at: sql`statement_timestamp()` } : {}),
   };
   if (Object.keys(values).length === 0) return;
   await db

@@ -2,23 +2,21 @@
 import { type OutageLog, WATCH } from '../ops/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, SECOND_MS } from '../shared/time.ts';
-import type { Connection } from '../warehouse/connection.ts';
 import { toDatabaseError } from '../warehouse/database-error.ts';
-import { type Operations, readOperations } from '../warehouse/read-operations.ts';
-import { readVolumes, type Volumes } from '../warehouse/read-volumes.ts';
 import { within } from './within.ts';
 
-export interface Sighting {
-  readonly operations: Operations | null;
-  readonly volumes: Volumes | null;
+/** What was seen last. */
+export interface Sighting<Seen, Counted> {
+  readonly seen: Seen | null;
+  readonly counted: Counted | null;
   /** By our clock; null: never. */
   readonly readAtMs: number | null;
   /** Why the newest look failed. */
   readonly problem: string | null;
 }
 
-export interface Monitor {
-  readonly latest: Sighting;
+export interface Monitor<Seen, Counted> {
+  readonly latest: Sighting<Seen, Counted>;
   /** Looks now; never rejects. */
   look(): Promise<void>;
   /** Something has changed: looks within a second. */
@@ -26,9 +24,11 @@ export interface Monitor {
   stop(): void;
 }
 
-export interface MonitorOptions {
-  readonly connection: Connection;
-  readonly accountId: string;
+export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
+  /** What is looked at; quick. */
+  readonly read: () => Promise<Seen>;
+  /** What costs: done now and then. */
+  readonly count: () => Promise<Counted>;
   readonly clock: Clock;
   readonly outages: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
@@ -40,27 +40,32 @@ const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
 /** A look that takes longer counts as no answer. */
 const PATIENCE_MS = 5 * SECOND_MS;
+/** Looking may take one part in this many of the time: thousands of accounts are looked at less often. */
+const LOOKING_SHARE = 20;
 /** Counting rows may take one part in this many of the time, and is never repeated sooner than this. */
 const COUNTING_SHARE = 200;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
 
-export function createMonitor(options: MonitorOptions): Monitor {
-  const { connection, accountId, clock, outages, onDefect, everyMs = EVERY_MS } = options;
-  let latest: Sighting = { operations: null, volumes: null, readAtMs: null, problem: null };
+export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
+  options: MonitorOptions<Seen, Counted>,
+): Monitor<Seen, Counted> {
+  const { clock, outages, onDefect, everyMs = EVERY_MS } = options;
+  let latest: Sighting<Seen, Counted> = { seen: null, counted: null, readAtMs: null, problem: null };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let reading: Promise<Operations> | undefined;
+  let reading: Promise<Seen> | undefined;
   let looking: Promise<void> | undefined;
   let countAtMs = -Infinity;
+  let restUntilMs = -Infinity;
 
-  async function count(): Promise<Volumes | null> {
+  async function count(): Promise<Counted | null> {
     const startedMs = clock.monotonicMs();
-    if (startedMs < countAtMs) return latest.volumes;
+    if (startedMs < countAtMs) return latest.counted;
     try {
-      const volumes = await readVolumes(connection.db, accountId);
+      const counted = await options.count();
       const endedMs = clock.monotonicMs();
       countAtMs = endedMs + Math.max(COUNT_EVERY_MS, (endedMs - startedMs) * COUNTING_SHARE);
-      return volumes;
+      return counted;
     } catch (error) {
       countAtMs = startedMs + COUNT_EVERY_MS;
       throw error;
@@ -68,14 +73,16 @@ export function createMonitor(options: MonitorOptions): Monitor {
   }
 
   async function lookOnce(): Promise<void> {
+    const startedMs = clock.monotonicMs();
     try {
       // One at a time: a database that does not answer is not asked again before it did.
-      reading ??= readOperations(connection, accountId).finally(() => (reading = undefined));
+      reading ??= options.read().finally(() => (reading = undefined));
       const read = await within(reading, PATIENCE_MS);
       if (!read.inTime) throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
       outages.noteAnswer('database', WATCH);
-      latest = { ...latest, operations: read.value, readAtMs: clock.now(), problem: null };
-      if (read.value.pendingMigrations === 0) latest = { ...latest, volumes: await count() };
+      latest = { ...latest, seen: read.value, readAtMs: clock.now(), problem: null };
+      restUntilMs = clock.monotonicMs() + (clock.monotonicMs() - startedMs) * LOOKING_SHARE;
+      if (read.value.pendingMigrations === 0) latest = { ...latest, counted: await count() };
     } catch (caught) {
       const error = toDatabaseError(caught);
       if (isStopped) return;
@@ -86,7 +93,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
 
   function schedule(ms: number): void {
     clearTimeout(timer);
-    if (!isStopped) timer = setTimeout(() => void look(), ms);
+    const restMs = Math.max(0, restUntilMs - clock.monotonicMs());
+    if (!isStopped) timer = setTimeout(() => void look(), Math.max(ms, restMs));
   }
 
   async function look(): Promise<void> {

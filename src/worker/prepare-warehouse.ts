@@ -10,11 +10,11 @@ const MOST_DELAY_MS = 30 * SECOND_MS;
 
 /** False when a stop was asked for before. Throws what waiting does not cure: rights, an old server. */
 export async function prepareWarehouse(app: App): Promise<boolean> {
-  const { signal, outages, log, warehouse } = app;
+  const { signal, outages, log } = app;
   const stopped = untilAborted(signal).then(() => 'stopped' as const);
   for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
     try {
-      const migrated = await Promise.race([warehouse.migrate(), stopped]);
+      const migrated = await Promise.race([app.migrate(), stopped]);
       if (migrated === 'stopped') return false;
       outages.noteAnswer('database', WATCH);
       if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');

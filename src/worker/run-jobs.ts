@@ -1,5 +1,6 @@
 /** What a firing leads to, and what its result means for the next ones. */
-import type { App } from '../app.ts';
+import type { Account } from '../app.ts';
+import type { Clock } from '../shared/time.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { dependencyOf } from '../ops/outage-log.ts';
 import type { RefusalGate } from '../ops/refusal-gate.ts';
@@ -13,13 +14,16 @@ import type { RunEvents, RunRequest, RunResult } from '../sync/run.ts';
 import { runStream } from '../sync/run-stream.ts';
 
 export interface JobsOptions {
-  readonly app: App;
+  readonly account: Account;
+  readonly clock: Clock;
   readonly events: RunEvents;
   readonly gate: RefusalGate;
   readonly metrics: Metrics;
   readonly scheduled: readonly StreamName[];
   readonly fire: (stream: StreamName) => void;
   readonly fireIn: (stream: StreamName, ms: number) => void;
+  /** Whether its service answers, as far as this run can tell. */
+  readonly noteHealth: (isWell: boolean) => void;
   readonly onEnd: () => void;
 }
 
@@ -30,7 +34,7 @@ const MARGIN_MS = 250;
 /** Workers whose clocks differ by less than this count as firing together. */
 const MOST_SKEW_MS = MINUTE_MS;
 
-function toRequest({ stream, kind, firedMs, periodMs }: Job, app: App): RunRequest {
+function toRequest({ stream, kind, firedMs, periodMs }: Job, clock: Clock): RunRequest {
   const request = { stream, kind, trigger: 'schedule', allowMassDelete: false } as const;
   if (kind === 'sync') return { ...request, force: false };
   const skewMs = Math.min(MOST_SKEW_MS, (periodMs ?? Infinity) / 2);
@@ -38,7 +42,7 @@ function toRequest({ stream, kind, firedMs, periodMs }: Job, app: App): RunReque
     ...request,
     force: true,
     whenBusy: 'wait',
-    unlessBegunWithinMs: () => app.clock.monotonicMs() - firedMs + skewMs,
+    unlessBegunWithinMs: () => clock.monotonicMs() - firedMs + skewMs,
   };
 }
 
@@ -52,8 +56,8 @@ function isAnswered(result: RunResult): boolean {
 }
 
 export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
-  const { app, gate, metrics, fire, fireIn } = options;
-  const { log, outages } = app;
+  const { account, clock, gate, metrics, fire, fireIn } = options;
+  const { log, outages } = account;
 
   function noteRefusal(stream: StreamName, error: SafetySyncError): void {
     const delayMs = gate.noteRefused(stream, error);
@@ -81,10 +85,10 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
 
   function note(job: Job, result: RunResult): void {
     const { stream } = result;
-    metrics.noteRun(job.kind, result);
+    metrics.noteRun(account.id, job.kind, result);
     const isKnown =
       result.outcome === 'failed' && outages.noteFailure(stream, result.error, { stream, kind: job.kind });
-    logResult(app, result, { kind: job.kind, isKnown });
+    logResult(account, result, { kind: job.kind, isKnown });
     if (isAnswered(result)) outages.noteAnswer('service', stream);
     if (result.outcome !== 'failed') outages.noteAnswer('database', stream);
     if (result.outcome === 'skipped' && result.dueInMs !== undefined && result.dueInMs <= SOON_MS) {
@@ -103,12 +107,13 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
   return async (job) => {
     const { stream } = job;
     if (!gate.admits(stream)) {
-      metrics.noteSkippedFiring(stream, 'credentials_refused');
+      metrics.noteSkippedFiring(account.id, stream, 'credentials_refused');
       log.debug({ stream }, `${stream}: not asked, the service refuses the credentials`);
       return;
     }
-    const result = await runStream(app.runContext(options.events), toRequest(job, app));
+    const result = await runStream(account.runContext(options.events), toRequest(job, clock));
     note(job, result);
+    options.noteHealth(outages.current('service') === undefined);
     options.onEnd();
   };
 }

@@ -1,25 +1,18 @@
 /** The long-lived worker: puts scheduler, runs, status and HTTP together, from start to stop. */
 import type { App } from '../app.ts';
-import { buildStatus } from '../ops/build-status.ts';
 import { startHttpServer } from '../ops/http-server.ts';
 import { createMetrics } from '../ops/metrics.ts';
-import { createRefusalGate, type RefusalDelays } from '../ops/refusal-gate.ts';
-import { buildRoutes } from '../ops/routes.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
-import { blotStatus, type Status, type WorkerState } from '../ops/status.ts';
+import type { RefusalDelays } from '../ops/refusal-gate.ts';
 import { type Scheduler, startScheduler } from '../scheduler/scheduler.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../sync/extract.ts';
-import type { RunEvents } from '../sync/run.ts';
 import { VERSION } from '../version.ts';
+import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { describeConfig } from './describe-config.ts';
-import { createMonitor } from './monitor.ts';
 import { untilAborted } from './pause.ts';
 import { prepareWarehouse } from './prepare-warehouse.ts';
-import { createJobs } from './run-jobs.ts';
 import { stopRuns } from './stop-runs.ts';
+import { type Watch, watchMany, watchOne } from './watch.ts';
 
 export interface WorkerOptions {
   /** How long to leave a service alone that refuses the credentials. */
@@ -32,70 +25,47 @@ export interface WorkerOptions {
 /** Runs until the app's signal, then ends what is running and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, outages, warehouse } = app;
-  const { accountId } = config;
-  const scheduled = STREAM_NAMES.filter((stream) => config.schedule.streams[stream] !== null);
-  const startedMs = clock.now();
-  const gate = createRefusalGate(clock, options.refusalDelays);
-  const metrics = createMetrics({ version: VERSION, accountId });
-  const progress = new Map<StreamName, HistoryProgress>();
+  const isMany = app.accounts.length > 1;
+  const metrics = createMetrics({ version: VERSION, accountIds: app.accounts.map(({ id }) => id) });
   const sessions = new Set<number>();
-  const monitor = createMonitor({
-    connection: warehouse.connection,
-    accountId,
-    clock,
-    outages,
-    everyMs: options.lookEveryMs,
-    onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
-  });
-  let state: WorkerState = 'starting';
+  let state: 'starting' | 'running' = 'starting';
   let scheduler: Scheduler | undefined;
-
-  const events: RunEvents = {
-    ...buildRunEvents(app),
-    onProgress: (stream, made) => void progress.set(stream, made),
-    onSession: (_stream, pid) => {
-      sessions.add(pid);
-      monitor.lookSoon();
+  const runners = new Map(
+    app.accounts.map((account): [string, AccountRunner] => [
+      account.id,
+      createAccountRunner({
+        account,
+        clock,
+        metrics,
+        refusalDelays: options.refusalDelays,
+        sessions,
+        scheduler: () => scheduler,
+        isOneOfMany: isMany,
+        onChange: () => watch.monitor.lookSoon(),
+      }),
+    ]),
+  );
+  const watch: Watch = (isMany ? watchMany : watchOne)({
+    facts: {
+      app,
+      startedMs: clock.now(),
+      state: () => (signal.aborted ? 'stopping' : state),
+      scheduler: () => scheduler,
     },
-    onSessionEnd: (stream, pid) => {
-      sessions.delete(pid);
-      progress.delete(stream);
+    runners: [...runners.values()],
+    metrics,
+    monitoring: {
+      clock,
+      outages,
+      everyMs: options.lookEveryMs,
+      onDefect: (error) =>
+        log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
     },
-  };
-
-  const status = (): Status => {
-    const { operations, volumes, readAtMs, problem } = monitor.latest;
-    const { inFlight, waiting, concurrencyNow, coolingUntilMs } = app.api.pressure;
-    const built = buildStatus({
-      version: VERSION,
-      accountId,
-      timezone: config.schedule.timezone,
-      freshnessBudgetMinutes: config.freshnessBudgetMinutes,
-      scheduled,
-      owner: app.owner,
-      nowMs: clock.now(),
-      startedMs,
-      worker: signal.aborted ? 'stopping' : state,
-      isSchedulerAlive: scheduler?.isAlive() ?? true,
-      operations,
-      volumes,
-      readAtMs,
-      databaseProblem: problem,
-      outages: (['database', 'service'] as const).flatMap((name) => outages.current(name) ?? []),
-      refusals: gate.refusals,
-      service: { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null },
-      nextRuns: (scheduler?.nextRuns() ?? []).map(({ inMs, ...next }) => ({
-        ...next,
-        atMs: roundToSecond(clock.now() + inMs),
-      })),
-      progress,
-    });
-    return blotStatus(built, app.blot);
-  };
+  });
 
   const server = await startHttpServer({
     ...config.http,
-    routes: buildRoutes({ status, metrics }),
+    routes: watch.routes,
     onError: (path, error) => log.error({ path, err: error }, `${path} could not be answered`),
   });
   log.info(
@@ -103,40 +73,34 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
   options.onListening?.(server.url);
-  void monitor.look();
+  void watch.monitor.look();
   try {
     if (await prepareWarehouse(app)) {
       scheduler = startScheduler({
-        timezone: config.schedule.timezone,
+        accounts: app.accounts.map(({ id, config: { schedule } }) => ({ accountId: id, ...schedule })),
+        spreadMs: isMany ? config.syncSpreadSeconds * SECOND_MS : 0,
+        places: config.syncConcurrency,
         clock,
-        crons: config.schedule.streams,
-        reconcileCron: config.schedule.reconcile,
         runsLast: (stream) => streamNamed(stream).reading.kind === 'lookup',
-        onOverrun: ({ stream, kind }) => {
-          metrics.noteSkippedFiring(stream, 'running');
+        onOverrun: ({ accountId, stream, kind }, jobState) => {
+          metrics.noteSkippedFiring(accountId, stream, jobState);
           const name = kind === 'sync' ? stream : `${stream} ${kind}`;
-          log.warn({ stream, kind }, `${name}: still running, this firing of the schedule is skipped`);
+          const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
+          logOf(accountId).warn({ stream, kind }, `${name}: ${why}, this firing of the schedule is skipped`);
         },
-        onMissed: (stream, kind) => {
-          metrics.noteSkippedFiring(stream, 'missed');
-          log.warn({ stream, kind }, `${stream}: a firing of the schedule was missed and is made up for now`);
+        onMissed: ({ accountId, stream, kind }) => {
+          metrics.noteSkippedFiring(accountId, stream, 'missed');
+          logOf(accountId).warn(
+            { stream, kind },
+            `${stream}: a firing of the schedule was missed and is made up for now`,
+          );
         },
-        run: createJobs({
-          app,
-          events,
-          gate,
-          metrics,
-          scheduled,
-          fire: (stream) => scheduler?.fire(stream),
-          fireIn: (stream, ms) => scheduler?.fireIn(stream, ms),
-          onEnd: () => monitor.lookSoon(),
-        }),
+        run: async (job) => await runners.get(job.accountId)?.run(job),
       });
       state = 'running';
-      await monitor.look();
-      fireNeverSynced(scheduler, scheduled, status());
-      const off = STREAM_NAMES.filter((stream) => !scheduled.includes(stream));
-      if (off.length > 0) log.info({ off }, `not scheduled: ${off.join(', ')}`);
+      await watch.monitor.look();
+      fireNeverSynced(scheduler, runners.values(), watch);
+      tellWhatIsOff(app, runners.values());
       await untilAborted(signal);
     }
     log.info('stopping: runs under way are ended, nothing is half stored');
@@ -144,21 +108,30 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     if (scheduler !== undefined) {
       await stopRuns({ scheduler, sessions, connection: warehouse.connection, log });
     }
-    monitor.stop();
+    watch.monitor.stop();
     await server.close();
     metrics.close();
     log.info('stopped');
   }
-}
 
-/** Schedules are in whole seconds; what is left of the milliseconds is the time that this took. */
-function roundToSecond(ms: number): number {
-  return Math.round(ms / SECOND_MS) * SECOND_MS;
+  function logOf(accountId: string) {
+    return runners.get(accountId)?.account.log ?? log;
+  }
 }
 
 /** Nobody wants to wait a quarter of an hour for the first rows. */
-function fireNeverSynced(scheduler: Scheduler, scheduled: readonly StreamName[], status: Status): void {
-  for (const { stream, lastSuccessMs } of status.streams) {
-    if (lastSuccessMs === null && scheduled.includes(stream)) scheduler.fire(stream);
+function fireNeverSynced(scheduler: Scheduler, runners: Iterable<AccountRunner>, watch: Watch): void {
+  for (const { account, scheduled } of runners) {
+    const never = watch.neverSynced(account.id);
+    for (const stream of scheduled) if (never.has(stream)) scheduler.fire(account.id, stream);
   }
+}
+
+/** Of many accounts in one line: each has its own reasons. */
+function tellWhatIsOff({ log, accounts }: App, runners: Iterable<AccountRunner>): void {
+  const off = [...runners].flatMap(({ scheduled }) => STREAM_NAMES.filter((one) => !scheduled.includes(one)));
+  if (off.length === 0) return;
+  const what =
+    accounts.length === 1 ? off.join(', ') : `${off.length} streams of ${accounts.length} accounts`;
+  log.info({ off: accounts.length === 1 ? off : off.length }, `not scheduled: ${what}`);
 }

@@ -34,7 +34,7 @@ export async function stopRuns({ scheduler, sessions, connection, log }: StopRun
     hasEnded = (await within(settled, CANCEL_EVERY_MS)).inTime;
   }
   if (!hasEnded) {
-    const streams = scheduler.running.map(({ stream }) => stream);
+    const streams = scheduler.open.map(({ stream }) => stream);
     log.error(
       { streams },
       `${streams.join(', ')}: not ended in time; the next run closes the record, nothing is half stored`,

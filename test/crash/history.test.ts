@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { openConnection } from '../../src/warehouse/connection.ts';
 import { terminateSession } from '../support/saboteur.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -116,6 +117,58 @@ describe('a first sync that is cut off', () => {
     await sync();
     await isEqual();
     expect((await runsOf(worker, 'followups')).filter(({ status }) => status === 'running')).toEqual([]);
+  });
+
+  test('with more records in one millisecond than an answer and two slices hold: cut again and again, all of them are read', async () => {
+    await start({ settings: { sliceRecords: 12 } });
+    const crowded = createdAt(0.8);
+    for (let index = 0; index < 90; index += 1) {
+      followups().put({
+        ...SPECIMENS.followups.build(`crowd-${index}`),
+        created_on: crowded,
+        updated_on: crowded,
+      });
+    }
+    await sync();
+    await isEqual();
+    expect((await ledger()).filter(({ status }) => status !== 'done')).toEqual([]);
+  });
+
+  test('by a refusal while an answer is still being stored: that is stored first, and the run is closed', async () => {
+    await start({ settings: { readers: 1, sliceRecords: SIZE.followups } });
+    const other = openConnection({
+      url: worker.databaseUrl,
+      applicationName: 'test',
+      max: 1,
+      isSession: true,
+    });
+    const isHeldUp = async () => {
+      const [row] = await worker.query<{ held: boolean }>(
+        `select count(*) > 0 as held from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return row?.held;
+    };
+    // The first question makes the plan, the second begins the only slice.
+    atPage(2, async () => {
+      await other.query('begin');
+      await other.query('lock table safety.followups in share mode');
+      atPage(1, async () => {
+        await expect.poll(isHeldUp, { timeout: 20_000 }).toBe(true);
+        worker.sandbox.faults.next(() => true, { kind: 'error', error: 'parameter_invalid' });
+        await other.query('rollback');
+        throw new Error('this answer is lost');
+      });
+    });
+    const result = await worker.run('followups');
+    worker.sandbox.hooks.beforeAnswer = undefined;
+    await other.close();
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'parameter_invalid' } });
+    expect(await runsOf(worker, 'followups')).toMatchObject([
+      { status: 'failed', error_code: 'parameter_invalid' },
+    ]);
+    expect(await stored()).toBe(PAGE);
+    await sync();
+    await isEqual();
   });
 
   test('after its last slice was stored: the next one reads only what changed since', async () => {

@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { backfillWithKills, countPageRecords } from './killed-backfill.ts';
 
 const FOLLOWUPS = 6_000;
-const KILLS = 4;
+const KILLS = 3;
 const SLICE_RECORDS = 2_500;
 const SIZE = { followups: FOLLOWUPS, employees: 4, equipment: 4, resources: 2, users: 40 };
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;

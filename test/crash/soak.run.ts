@@ -1,5 +1,6 @@
 /** A backfill of any size, killed any number of times. Run with `npm run soak -- --followups 100000 --kills 10`. */
 import { expect, test } from 'vitest';
+import { sliceRecordsFor } from '../../src/sync/backfill-plan.ts';
 import { createCliStage } from '../support/cli-stage.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { backfillWithKills } from './killed-backfill.ts';
@@ -7,7 +8,8 @@ import { backfillWithKills } from './killed-backfill.ts';
 const { SOAK_FOLLOWUPS = '0', SOAK_KILLS = '10', SOAK_SEED = '1' } = process.env;
 const followups = Number(SOAK_FOLLOWUPS);
 const kills = Number(SOAK_KILLS);
-const SLICE_RECORDS = 2_500;
+const READERS = 4;
+const SLICE_RECORDS = sliceRecordsFor({ readers: READERS, pageSize: 500 });
 
 test.runIf(followups > 0)('a killed backfill', async () => {
   const stage = await createCliStage({
@@ -18,7 +20,7 @@ test.runIf(followups > 0)('a killed backfill', async () => {
     const killed = await backfillWithKills({
       cli: stage.cli,
       sandbox: stage.sandbox,
-      env: stage.env,
+      env: { ...stage.env, API_CONCURRENCY: String(READERS) },
       kills,
       seed: Number(SOAK_SEED),
       longestLifeRequests: Math.max(2, Math.floor(followups / 500 / kills)),
@@ -34,6 +36,7 @@ test.runIf(followups > 0)('a killed backfill', async () => {
       `soak: ${followups} follow-ups in ${slices.length} slices, ${killed.kills} kills, about ${Math.round(again)} records (${(again / SLICE_RECORDS / Math.max(1, killed.kills)).toFixed(2)} slices a kill) read again, ${seconds} s\n`,
     );
     expect(killed.kills).toBe(kills);
+    expect(again, 'records read again').toBeLessThanOrEqual(kills * SLICE_RECORDS);
     expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
     expect(slices.reduce((sum, { records }) => sum + records, 0)).toBe(followups);
     await expectWarehouseEqualsSource(

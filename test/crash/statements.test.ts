@@ -99,3 +99,17 @@ test('a database that throws everybody out in the middle fails the run as lock_l
   await isEqual('followups');
   expect(await leftRunning()).toEqual([]);
 });
+
+test('a run that loses its session, and then the connection that would close its record, is closed over a third one', async () => {
+  await start();
+  const saboteur = await createSaboteur(worker);
+  // The run is begun and noted with two writes; the third one is the one that closes it.
+  await saboteur.arm(3, 'terminate');
+  worker.sandbox.hooks.beforeAnswer = async () => {
+    worker.sandbox.hooks.beforeAnswer = undefined;
+    await terminateSession(worker, 'followups');
+  };
+  const result = await worker.run('followups');
+  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
+  expect(await leftRunning()).toEqual([]);
+});

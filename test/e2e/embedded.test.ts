@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CliEnvironment } from '../support/cli.ts';
@@ -55,6 +56,9 @@ it('the demo needs nothing at all, shows two syncs and a few answers, and leaves
   expect(stdout).toContain('How is the workforce trained?');
   expect(stdout).toMatch(/^Done in /m);
   expect(stdout).not.toMatch(/[ \t]$/m);
+  const report = join(realpathSync(stage.cli.directory), '.data', 'safety-report.html');
+  expect(stdout).toContain(`  ${report}\n`);
+  expect(await readFile(report, 'utf8')).toContain('Account demo, as of ');
   expect(stderr).toBe('');
   expect(code).toBe(0);
   expect(isServing()).toBe(false);

@@ -1,14 +1,8 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { NO_BROWSER, visit } from '../support/browser.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-const CHROMIUM = process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
 let worker: TestWorker;
@@ -27,44 +21,19 @@ afterEach(async () => {
   await worker.close();
 });
 
-/** The document after load and one refresh, and what the browser complained of. */
-async function browse(url: string): Promise<{ dom: string; complaints: string }> {
-  const profile = await mkdtemp(join(tmpdir(), 'safety-sync-chromium-'));
-  const switches = [
-    ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-    ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-    ...['--disable-dev-shm-usage', '--enable-logging=stderr', '--virtual-time-budget=11000', '--dump-dom'],
-  ];
-  try {
-    const { stdout, stderr } = await promisify(execFile)(
-      CHROMIUM,
-      [...switches, `--user-data-dir=${profile}`, url],
-      {
-        timeout: 25_000,
-        maxBuffer: 10_000_000,
-      },
-    );
-    return {
-      dom: stdout,
-      complaints: stderr
-        .split('\n')
-        .filter((line) => line.includes('CONSOLE'))
-        .join('\n'),
-    };
-  } finally {
-    await rm(profile, { recursive: true, force: true });
-  }
-}
-
 it('shows how it stands, and what data says stays text', async () => {
   await expect.poll(async () => (await fetch(`${stage.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
-  if (!existsSync(CHROMIUM)) {
+  if (NO_BROWSER !== null) {
     const page = await (await fetch(stage.url)).text();
     expect(page).toMatch(/<h1>\s*Everything is fresh\.\s*<\/h1>/);
     expect(page).not.toContain(EVIL);
     return;
   }
-  const { dom, complaints } = await browse(`${stage.url}/`);
+  // After load and one refresh.
+  const { stdout: dom, complaints } = await visit(`${stage.url}/`, [
+    '--virtual-time-budget=11000',
+    '--dump-dom',
+  ]);
   expect(complaints).toBe('');
   expect(dom).toMatch(/<h1>\s*Everything is fresh\.\s*<\/h1>/);
   expect(dom).toMatch(/<title>\s*✓ Everything is fresh\. default\s*<\/title>/);

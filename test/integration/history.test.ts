@@ -337,3 +337,74 @@ test.each([1, 2, 3])(
   },
   120_000,
 );
+
+describe('a row that somebody changed in the warehouse', () => {
+  const HISTORIES = [
+    'followup_history',
+    'training_employee_status_history',
+    'equipment_history',
+    'equipment_schedule_history',
+  ] as const;
+  const histories = async () =>
+    await Promise.all(
+      HISTORIES.map(async (history) =>
+        (await readHistory(worker, history)).map(({ key, state, from, to }) => ({ key, state, from, to })),
+      ),
+    );
+  const repair = async () => {
+    for (const stream of STREAMS)
+      expectSucceeded(await worker.run(stream, { kind: 'reconcile', force: true }));
+  };
+  /** Of a row with a past and of one without. */
+  const startWithPast = async () => {
+    await start();
+    await sync();
+    later(10);
+    worker.sandbox.live.step(60);
+    worker.sandbox.store.recalculateTraining(worker.serviceNow());
+    later(10);
+    await sync();
+    later(10);
+  };
+
+  test.each([
+    ['follow-ups', `update safety.followups set is_open = not is_open, assignee_id = 'forged'`],
+    ['training', `update safety.training_employee_status set status = 'forged'`],
+    ['equipment', `update safety.equipment set status = 'forged', is_in_service = not is_in_service`],
+    ['inspection schedules', `update safety.equipment_schedules set status = 'forged', expires_at = now()`],
+    [
+      'schedules by one too many',
+      `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
+        select account_id, id, 'forged', 'expired', now() from safety.equipment where _deleted_at is null`,
+    ],
+  ])('leaves no trace in the history once %s are put right', async (_what, damage) => {
+    await startWithPast();
+    const before = await histories();
+    expect(before.every((rows) => rows.length > 0)).toBe(true);
+    await worker.query(damage);
+    await repair();
+    expect(await histories()).toEqual(before);
+  });
+
+  test('a change at the source after that is a state like any other', async () => {
+    await start({ followups: 3 });
+    const put = (assignee: string) =>
+      worker.sandbox.store.followups.put({
+        ...(SPECIMENS.followups.build('one') as unknown as Followup),
+        m_assignee_id: assignee,
+        updated_on: worker.serviceNow(),
+      });
+    put('A');
+    await sync();
+    await worker.query(`update safety.followups set assignee_id = 'forged' where id = 'one'`);
+    await repair();
+    later(10);
+    put('B');
+    await sync();
+    const history = await historyOf('followup_history', 'one');
+    expect(history.map(({ row, from }) => [row['assignee_id'], from / 1000 - NOON])).toEqual([
+      ['A', 0],
+      ['B', 10 * MINUTE_MS],
+    ]);
+  });
+});

@@ -7,7 +7,7 @@ import { STREAMS } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { DICTIONARY } from '../../src/warehouse/dictionary/index.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { writeReportingTimezone } from '../../src/warehouse/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
@@ -84,9 +84,44 @@ describe('schema safety', () => {
     expect(odd).toEqual([]);
     const [reserved] = await connection.query<{ words: string | null }>(
       `select string_agg(distinct word, ', ') as words from pg_get_keywords() k join pg_attribute a on a.attname = k.word
-       join pg_class c on c.oid = a.attrelid where c.relnamespace = 'safety'::regnamespace and a.attnum > 0 and k.catcode = 'R'`,
+       join pg_class c on c.oid = a.attrelid where c.relnamespace = 'safety'::regnamespace and a.attnum > 0 and k.catcode in ('R', 'T')`,
     );
     expect(reserved?.words).toBeNull();
+  });
+
+  test('every column has a type that ODBC and JDBC tools show; what is in arrays has a view of one row each', async () => {
+    const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
+    const plain = [
+      'text',
+      'bigint',
+      'integer',
+      'numeric',
+      'boolean',
+      'date',
+      'timestamp with time zone',
+      'uuid',
+      'jsonb',
+    ];
+    const odd = columns.filter(({ type }) => !plain.includes(type));
+    // Superseded states keep the arrays as they were; the present ones have their views.
+    const present = odd
+      .filter(({ relation }) => !/_(history|states)$/.test(relation))
+      .map(({ relation, name, type }) => `${relation}.${name} ${type}`);
+    const views: Readonly<Record<string, string>> = {
+      'equipment.assigned_user_ids text[]': 'equipment_assigned_users',
+      'equipment.client_ids text[]': 'equipment_clients',
+      'equipment.field_office_ids text[]': 'equipment_field_offices',
+      'equipment_metavalues.item_ids bigint[]': 'equipment_metavalue_items',
+      'resources.tags text[]': 'resource_tags',
+      'training_employee_status.complete_training_ids bigint[]': 'training_assignments',
+      'training_employee_status.incomplete_training_ids bigint[]': 'training_assignments',
+    };
+    expect(present.toSorted()).toEqual(Object.keys(views));
+    for (const view of Object.values(views)) {
+      const types = columns.filter(({ relation }) => relation === view).map(({ type }) => type);
+      expect(types.length, view).toBeGreaterThan(1);
+      expect(types.filter((type) => !plain.includes(type))).toEqual([]);
+    }
   });
 
   test('entity tables end with _raw, _synced_at, _deleted_at, _run_id', async () => {
@@ -147,12 +182,12 @@ describe('schema safety', () => {
 describe('the reporting time zone', () => {
   test('decides what day it is, per account; writing the same again writes nothing', async () => {
     const { db } = connection;
-    await writeReportingTimezone(db, 'east', 'Pacific/Kiritimati');
-    await writeReportingTimezone(db, 'west', 'Pacific/Niue');
+    await writeReportingTimezones(db, [{ accountId: 'east', timezone: 'Pacific/Kiritimati' }]);
+    await writeReportingTimezones(db, [{ accountId: 'west', timezone: 'Pacific/Niue' }]);
     const mark = () =>
       connection.query(`select xmin::text, ctid::text from safety.reporting_settings order by account_id`);
     const before = await mark();
-    await writeReportingTimezone(db, 'east', 'Pacific/Kiritimati');
+    await writeReportingTimezones(db, [{ accountId: 'east', timezone: 'Pacific/Kiritimati' }]);
     expect(await mark()).toEqual(before);
     const [row] = await connection.query(
       `select safety.reporting_timezone('east') as east, safety.reporting_timezone('nobody') as nobody, safety.reporting_timezone() as all_of_them,
@@ -170,7 +205,9 @@ describe('the reporting time zone', () => {
   });
 
   test('one that PostgreSQL does not know is refused by name', async () => {
-    await expect(writeReportingTimezone(connection.db, 'x', 'Mars/Olympus')).rejects.toMatchObject({
+    await expect(
+      writeReportingTimezones(connection.db, [{ accountId: 'x', timezone: 'Mars/Olympus' }]),
+    ).rejects.toMatchObject({
       code: 'configuration_invalid',
       message: expect.stringContaining('REPORTING_TIMEZONE') as string,
     });

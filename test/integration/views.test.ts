@@ -1,6 +1,6 @@
 /** The views against an independent computation from the service's answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeReportingTimezone } from '../../src/warehouse/reporting.ts';
+import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
 import { readHistory } from '../support/state-replay.ts';
@@ -41,7 +41,7 @@ const sorted = (rows: readonly ViewRow[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
 
 describe.each(ZONES)('with days that begin in %s', (timezone) => {
-  beforeAll(() => writeReportingTimezone(worker.connection.db, 'default', timezone));
+  beforeAll(() => writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]));
 
   test('every view of what is live shows what the service’s answers amount to', async () => {
     const tables = await readSource(worker, Object.keys(TABLES) as TableName[]);
@@ -193,3 +193,52 @@ test('a filter on the account reaches the tables below every view', async () => 
     expect(plan === undefined ? ['no plan'] : readsOfAllAccounts(plan.Plan), name).toEqual([]);
   }
 });
+
+test.each([
+  ['followup_overview', 'id', `'x'`, ['followups', 'followup_messages']],
+  ['followup_overview', 'assignee_id', `'x'`, ['followups']],
+  ['followup_overview', 'created_at', 'now()', ['followups']],
+  ['followup_overview', 'due_on', 'current_date', ['followups']],
+  ['followup_history', 'id', `'x'`, ['followups', 'followup_states']],
+  ['equipment_history', 'id', `'x'`, ['equipment', 'equipment_states']],
+  ['equipment_inspections', 'equipment_id', `'x'`, ['equipment', 'equipment_schedules']],
+  ['equipment_inspections', 'expires_at', 'now()', ['equipment_schedules']],
+  ['equipment_metavalue_items', 'equipment_id', `'x'`, ['equipment', 'equipment_metavalues']],
+  ['training_expiry', 'expires_on', 'current_date', ['training_completions']],
+  ['training_compliance', 'user_id', `'x'`, ['training_employee_status', 'training_completions']],
+  ['current_resource_versions', 'resource_id', `'x'`, ['resources', 'resource_versions']],
+] as const)('a filter of %s on %s reaches its tables', async (view, column, value, tables) => {
+  const [row] = await worker.query<{ 'QUERY PLAN': string | { Plan: PlanNode }[] }>(
+    `explain (format json) select * from safety.${view} where account_id = 'default' and ${column} = ${value}`,
+  );
+  const answer = row?.['QUERY PLAN'] ?? '[]';
+  const [plan] = typeof answer === 'string' ? (JSON.parse(answer) as { Plan: PlanNode }[]) : answer;
+  // The table's own name of it: a message has its follow-up's id as followup_id.
+  const names = {
+    id: /\b(followup_|equipment_)?id\b/,
+    resource_id: /\b(resource_)?id\b/,
+    equipment_id: /\b(equipment_)?id\b/,
+  };
+  const pattern = (names as Readonly<Record<string, RegExp>>)[column] ?? new RegExp(`\\b${column}\\b`);
+  const conditions = conditionsOf(plan?.Plan ?? {});
+  for (const table of tables)
+    expect(
+      conditions.filter((one) => one.table === table && pattern.test(one.text)),
+      table,
+    ).not.toEqual([]);
+});
+
+/** What each scan of a table asks of its rows; bitmap scans ask in a node below theirs. */
+function conditionsOf(node: PlanNode, above?: string): { table: string; text: string }[] {
+  const { Plans: below = [], ...own } = node;
+  const table = own['Relation Name'] ?? above;
+  const text = Object.entries(own)
+    .filter(([name]) => /Cond|Filter/.test(name))
+    .map(([, condition]) => condition)
+    .join(' ');
+  const isScan = own['Relation Name'] !== undefined || above !== undefined;
+  return [
+    ...(isScan && table !== undefined ? [{ table, text }] : []),
+    ...below.flatMap((one) => conditionsOf(one, isScan ? table : undefined)),
+  ];
+}

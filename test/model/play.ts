@@ -20,6 +20,12 @@ import type { FaultName, History, Step } from './step.ts';
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
 const SLICE_RECORDS = 12;
 const STEP_MS = 30_000;
+const OWNER = 'model';
+/**
+ * The training cache is over, also by a clock of ours that a history has put back by all that it may: time passes here
+ * without PostgreSQL's clock, which would tell in earnest.
+ */
+const PEACE_MS = 10 * HOUR_MS + 16 * MINUTE_MS;
 const ENTITY_TABLES: Readonly<Record<StreamName, string>> = {
   followups: 'followups',
   resources: 'resources',
@@ -142,7 +148,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
         db: connection.db,
         api: () => api,
         clock,
-        owner: 'model',
+        owner: OWNER,
         signal: new AbortController().signal,
         events: {},
       },
@@ -170,8 +176,10 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   async function holdInvariants({ stream, startedAt, before, result, kind }: Ended): Promise<void> {
     const { watermark } = await stateOf(compared, 'followups');
     if (watermark !== null) expect(watermark, 'watermark').toBeLessThanOrEqual(startedAt);
+    // A run that loses its session before it has begun leaves the run of a killed worker to the one after it.
+    const own = result.outcome === 'failed' ? `and owner = '${OWNER}'` : '';
     const [open] = await query<{ count: number }>(
-      `select count(*)::int as count from safety_sync.runs where status = 'running' and stream = '${stream}'`,
+      `select count(*)::int as count from safety_sync.runs where status = 'running' and stream = '${stream}' ${own}`,
     );
     expect(open?.count, `runs of ${stream} left running`).toBe(0);
     const { counts } = result;
@@ -285,7 +293,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     waiting = [];
     await api.close();
     api = createApi(20_000, 8);
-    time.now += 16 * MINUTE_MS;
+    time.now += PEACE_MS;
     for (const stream of STREAM_NAMES.filter((name) => name !== 'users')) await succeed(stream, {});
     const tables = Object.entries(TABLES_OF).flatMap(([stream, names]) => (stream === 'users' ? [] : names));
     await compare({ tables, exceptDeletedFollowups: true });

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** As long as one likes: see `soak.ts`. */
 export default defineConfig({
   test: {
-    include: ['test/model/soak.run.ts', 'test/crash/soak.run.ts'],
+    include: ['test/model/soak.run.ts', 'test/crash/soak.run.ts', 'test/model/endurance.run.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 0,
     hookTimeout: 0,

@@ -36,7 +36,7 @@ export interface Cli {
   close(): Promise<void>;
 }
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 export async function createCli(): Promise<Cli> {
   const directory = await mkdtemp(join(tmpdir(), 'safety-sync-e2e-'));

@@ -55,6 +55,12 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
       equipment_id: key,
       user_id: one,
     })),
+    equipment_metavalue_items: of('equipment_metavalues').flatMap((row) =>
+      elements(row['item_ids']).map((one) => ({
+        ...texts(row, 'equipment_id', 'metafield_id'),
+        item_id: one,
+      })),
+    ),
     training_assignments: (['complete', 'incomplete'] as const).flatMap((kind) =>
       each('training_employee_status', 'user_id', `${kind}_training_ids`).map(({ key, one }) => ({
         user_id: key,

@@ -10,6 +10,8 @@ declare module 'vitest' {
     testServerUrl: string;
     /** All databases of this test run begin with it, so that several runs can share a server. */
     testDatabasePrefix: string;
+    /** How databases are cloned: copying files is the faster way, which PostgreSQL 15 made one of two. */
+    testCloneStrategy: '' | 'strategy file_copy';
   }
 }
 
@@ -29,6 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   project.provide('testServerUrl', server.url);
   project.provide('testDatabasePrefix', prefix);
+  project.provide('testCloneStrategy', (await isFrom15(server.url)) ? 'strategy file_copy' : '');
   return async () => {
     await dropDatabases(server.url, prefix);
     await server.stop();
@@ -45,6 +48,17 @@ async function createTemplate(serverUrl: string, template: string): Promise<void
   await migrateDatabase(url.href);
   // Cloning is refused while anybody is connected to the original.
   await onServer(serverUrl, (sql) => sql`alter database ${sql(template)} with allow_connections false`);
+}
+
+async function isFrom15(url: string): Promise<boolean> {
+  let isFrom = false;
+  await onServer(url, async (sql) => {
+    const [row] = await sql<
+      { version: number }[]
+    >`select current_setting('server_version_num')::int as version`;
+    isFrom = (row?.version ?? 0) >= 150_000;
+  });
+  return isFrom;
 }
 
 async function dropDatabases(serverUrl: string, prefix: string): Promise<void> {

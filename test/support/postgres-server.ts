@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isProcessAlive } from '../../src/warehouse/embedded-process.ts';
 import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
 
 /** A PostgreSQL on which the tests may create databases. */
@@ -65,6 +66,8 @@ async function startEmbedded(): Promise<PostgresServer> {
         fsync: 'off',
         full_page_writes: 'off',
         synchronous_commit: 'off',
+        autovacuum: 'off',
+        jit: 'off',
         max_connections: '200',
       },
     });
@@ -89,15 +92,6 @@ async function removeLeftovers(): Promise<void> {
     if (pid !== undefined && !isProcessAlive(Number(pid))) {
       await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
     }
-  }
-}
-
-function isProcessAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 

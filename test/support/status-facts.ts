@@ -84,6 +84,7 @@ export function statusFacts(change: Partial<StatusFacts> = {}): StatusFacts {
     outages: [],
     refusals: [],
     service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+    queue: { places: 20, running: 0, ailing: 0, waiting: 0, longestWaitMs: 0 },
     nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
     progress: new Map(),
     ...change,

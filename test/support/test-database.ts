@@ -21,7 +21,10 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
 
 async function create(template: string): Promise<TestDatabase> {
   const name = `${inject('testDatabasePrefix')}${randomBytes(6).toString('hex')}`;
-  await onServer((sql) => sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8'`);
+  await onServer(
+    (sql) =>
+      sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8' ${sql.unsafe(inject('testCloneStrategy'))}`,
+  );
   const url = new URL(inject('testServerUrl'));
   url.pathname = `/${name}`;
   return {

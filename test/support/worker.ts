@@ -7,7 +7,7 @@ import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { createTestDatabase } from './test-database.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface TestWorkerOptions {
   readonly sandbox?: SandboxOptions;
@@ -16,6 +16,8 @@ export interface TestWorkerOptions {
   readonly retryAttempts?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
+  /** Default: one of its own on the server of this test run. */
+  readonly database?: TestDatabase;
 }
 
 /** The worker's real code against a sandbox over HTTP and a database of its own. */
@@ -41,7 +43,7 @@ export const SMALL_SANDBOX = {
 
 export async function createTestWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
-  const database = await createTestDatabase();
+  const database = options.database ?? (await createTestDatabase());
   const connection = openConnection({ url: database.url, applicationName: 'test', max: 2 });
   const clock = options.clock ?? systemClock;
   const api = createApiClient({

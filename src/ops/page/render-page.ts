@@ -1,28 +1,14 @@
 /** The status page: one Status value → one HTML document that needs nothing else. Pure. */
 import { formatCount, formatDuration } from '../../shared/format.ts';
-import type { Level, NextRunReport, RunReport, Status } from '../status.ts';
+import type { NextRunReport, RunReport, Status } from '../status.ts';
 import { daysChart } from './charts.ts';
-import { type Html, html, trusted } from './html.ts';
+import { renderDocument } from './document.ts';
+import { type Html, html } from './html.ts';
 import { moment, streamCards } from './stream-cards.ts';
-import { SCRIPT, STYLE } from './style.ts';
 import { ageOf, changesOf, clockTime, describeIssue, untilOf } from './words.ts';
 
-/** Without a script the page loads itself again. */
-const RELOAD_SECONDS = 15;
 const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
-
-const ICON_COLORS: Readonly<Record<Level, string>> = {
-  good: '#1f9d55',
-  busy: '#2f6fd0',
-  warning: '#d68a00',
-  bad: '#d0342c',
-};
-
-function icon(level: Level): Html {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="${ICON_COLORS[level]}"/></svg>`;
-  return html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(svg)}" />`;
-}
 
 function hero({ verdict, accountId, database, nowMs, timezone }: Status): Html {
   const asOf =
@@ -178,33 +164,15 @@ function footer(status: Status): Html {
 }
 
 /** `nonce` is that of the answer's Content-Security-Policy. */
-export function renderPage(status: Status, nonce: string): string {
-  const title = `${status.verdict.level === 'good' ? '✓' : status.verdict.level === 'busy' ? '…' : '✗'} ${status.verdict.sentence} ${status.accountId}`;
-  const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <title>${title}</title>
-        ${icon(status.verdict.level)}
-        <noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>
-        <style nonce="${nonce}">
-          ${trusted(STYLE)}
-        </style>
-      </head>
-      <body>
-        <p id="lost" role="alert" hidden></p>
-        <main>
-          ${hero(status)} ${streamCards(status)}
-          <div class="two">${days(status)}${nextRuns(status)}</div>
-          ${issues(status)} ${lastRuns(status)}
-        </main>
-        ${footer(status)}
-        <script nonce="${nonce}">
-          ${trusted(SCRIPT)};
-        </script>
-      </body>
-    </html> `;
-  return page.text;
+export function renderPage(status: Status, nonce: string, isOneOfMany = false): string {
+  const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
+  return renderDocument({
+    verdict: status.verdict,
+    about: status.accountId,
+    nonce,
+    main: html`${back}${hero(status)} ${streamCards(status)}
+      <div class="two">${days(status)}${nextRuns(status)}</div>
+      ${issues(status)} ${lastRuns(status)}`,
+    footer: footer(status),
+  });
 }

@@ -66,7 +66,7 @@ export const SCRIPT = `
     if (document.hidden || asking) return;
     asking = true;
     try {
-      const answer = await fetch(location.pathname, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
+      const answer = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
       if (!answer.ok) throw new Error(String(answer.status));
       // Its style is ours already, and under our nonce the policy would refuse it.
       const text = (await answer.text()).replace(/<style[^]*?<\\/style>/, '');

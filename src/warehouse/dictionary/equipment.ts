@@ -67,7 +67,8 @@ export const EQUIPMENT: Descriptions = {
       metafield_id: 'The field. Source: key in metavalues.',
       number_value: 'Its value where that is a number; else null.',
       text_value: 'Its value where that is a text; else null.',
-      item_ids: 'Its value where items are chosen: item_ids; else null.',
+      item_ids:
+        'Its value where items are chosen; one row each in equipment_metavalue_items. Source: item_ids; else null.',
     },
   },
   equipment_states: history.states,
@@ -85,6 +86,15 @@ export const EQUIPMENT: Descriptions = {
   equipment_clients: {
     comment: 'One row for each client of each live equipment.',
     columns: { ...ACCOUNT, ...equipment_id, client_id: 'Client. Source: element of clients_id.' },
+  },
+  equipment_metavalue_items: {
+    comment: 'One row for each item that is chosen in a field of a live equipment.',
+    columns: {
+      ...ACCOUNT,
+      ...equipment_id,
+      metafield_id: 'The field. Source: key in metavalues.',
+      item_id: 'The item. Source: element of item_ids.',
+    },
   },
   equipment_assigned_users: {
     comment: 'One row for each person to whom a live equipment is assigned.',

@@ -2,11 +2,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { STREAM_NAMES } from '../../../src/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import type { AccountConfig } from '../../../src/config/account-config.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 
 const load = (env: Record<string, string | undefined>, needsService = true) =>
   loadConfig(env, { needsService, isTerminal: false });
+/** The one account of the variables. */
+function accountOf(env: Record<string, string | undefined>, needsService = true): AccountConfig {
+  const { accounts } = load(env, needsService);
+  const [account] = accounts;
+  if (account === undefined || accounts.length > 1) throw new Error(`there are ${accounts.length} accounts`);
+  return account;
+}
+
 const good = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 'secret-token-value' };
 
 function problemsOf(env: Record<string, string | undefined>): string {
@@ -26,10 +36,20 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 test('address and token are enough; everything else has the documented default', () => {
-  expect(load(good)).toMatchObject({
+  expect(accountOf(good)).toEqual({
     accountId: 'default',
     service: { baseUrl: 'https://service.example', token: 'secret-token-value' },
     equipmentTypes: [],
+    reportingTimezone: 'UTC',
+    schedule: {
+      timezone: 'UTC',
+      reconcile: '30 2 * * 0',
+      streams: Object.fromEntries(STREAM_NAMES.map((stream) => [stream, '*/15 * * * *'])),
+    },
+  });
+  expect(load(good)).toMatchObject({
+    syncConcurrency: 20,
+    syncSpreadSeconds: 300,
     api: {
       concurrency: 4,
       requestTimeoutMs: 60_000,
@@ -39,11 +59,6 @@ test('address and token are enough; everything else has the documented default',
     },
     followupsOverlapMs: 600_000,
     maxDeleteRatio: 0.5,
-    schedule: {
-      timezone: 'UTC',
-      reconcile: '30 2 * * 0',
-      streams: { followups: '*/15 * * * *', users: '*/15 * * * *' },
-    },
     http: { host: '127.0.0.1', port: 8080 },
     freshnessBudgetMinutes: 60,
   });
@@ -104,12 +119,12 @@ describe('the address of the service', () => {
     ['http://[::1]:9', 'http://[::1]:9'],
     ['http://localhost:9', 'http://localhost:9'],
   ])('%s is taken', (SAFETY_BASE_URL, baseUrl) => {
-    expect(load({ ...good, SAFETY_BASE_URL }).service).toEqual({ baseUrl, token: good.SAFETY_TOKEN });
+    expect(accountOf({ ...good, SAFETY_BASE_URL }).service).toEqual({ baseUrl, token: good.SAFETY_TOKEN });
   });
 
   test('plain http to another machine is taken when that is asked for', () => {
     const env = { ...good, SAFETY_BASE_URL: 'http://service.example', SAFETY_ALLOW_INSECURE_HTTP: 'true' };
-    expect(load(env).service?.baseUrl).toBe('http://service.example');
+    expect(accountOf(env).service?.baseUrl).toBe('http://service.example');
   });
 });
 
@@ -132,7 +147,7 @@ describe('NAME_FILE', () => {
     const path = join(folder, 'token');
     await writeFile(path, 'from-a-file\r\n');
     const env = { SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: path };
-    expect(load(env).service?.token).toBe('from-a-file');
+    expect(accountOf(env).service?.token).toBe('from-a-file');
   });
 
   test('an absent file, an empty file and both forms at once are told', async () => {
@@ -146,22 +161,23 @@ describe('NAME_FILE', () => {
 });
 
 test('a verb that only reads the warehouse needs no service', () => {
-  expect(load({}, false).service).toBeUndefined();
+  expect(accountOf({}, false).service).toBeUndefined();
 });
 
 test('lists and switches are read', () => {
-  const config = load({
+  const env = {
     ...good,
     SAFETY_EQUIPMENT_TYPES: ' 21, ext-23 ,,',
     SYNC_CRON: 'off',
     SYNC_CRON_FOLLOWUPS: '*/5 * * * *',
     RECONCILE_CRON: 'off',
     API_REQUESTS_PER_MINUTE: '120',
-  });
-  expect(config.equipmentTypes).toEqual(['21', 'ext-23']);
-  expect(config.schedule).toMatchObject({
+  };
+  const account = accountOf(env);
+  expect(account.equipmentTypes).toEqual(['21', 'ext-23']);
+  expect(account.schedule).toMatchObject({
     reconcile: null,
     streams: { followups: '*/5 * * * *', users: null, resources: null },
   });
-  expect(config.api.requestsPerMinute).toBe(120);
+  expect(load(env).api.requestsPerMinute).toBe(120);
 });

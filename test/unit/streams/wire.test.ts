@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RecordIssue } from '../../../src/streams/stream.ts';
+import { toInstant } from '../../../src/streams/instant-text.ts';
 import * as wire from '../../../src/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
@@ -141,4 +143,34 @@ test('fields of one record are read one by one; unknown ones are told without po
     ['unknown_field', 'messages[].colour', 'red'],
     ['unknown_field', 'messages[].constructor', 1],
   ]);
+});
+
+describe('plain forms are read as the careful way reads them', () => {
+  test('times: every millisecond and microsecond from year 1 to beyond 9999', () => {
+    const ms = fc.oneof(
+      fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: Date.parse('+012000-01-01T00:00:00Z') }),
+      fc.constantFrom(-1, 0, 1, 999, 86_399_999, 86_400_000, 253_402_300_799_999, 253_402_300_800_000),
+    );
+    fc.assert(
+      fc.property(ms, (whole) => {
+        const slow = new Date(whole).toISOString().replace(/^\+0*/, '');
+        expect(toInstant(whole)).toBe(slow);
+        expect(toInstant(whole + 0.25)).toBe(`${slow.slice(0, -1)}250Z`);
+      }),
+    );
+  });
+
+  test('days: a number is taken exactly when its text is', () => {
+    const day = fc.oneof(
+      fc.integer({ min: 0, max: 120_000_000 }),
+      fc.integer({ min: 19_990_101, max: 20_301_231 }),
+    );
+    fc.assert(
+      fc.property(day, (number) => {
+        const ignore = () => undefined;
+        expect(wire.date.read(number, ignore)).toBe(wire.date.read(String(number), ignore));
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { resourcesStream } from '../../../src/streams/resources.ts';
 import { identify, identityOf, toCanonicalJson, toStorable } from '../../../src/sync/identify.ts';
@@ -6,6 +7,18 @@ describe('canonical JSON', () => {
   test('the order of keys does not matter, the order of lists does', () => {
     expect(toCanonicalJson({ b: [2, 1], a: { d: null, c: 'x' } })).toBe('{"a":{"c":"x","d":null},"b":[2,1]}');
     expect(toCanonicalJson([1, 2])).not.toBe(toCanonicalJson([2, 1]));
+  });
+
+  test('any JSON value reads back as itself, and is the text that JSON.stringify has for it with sorted keys', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = toCanonicalJson(value);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(toCanonicalJson(JSON.parse(text))).toBe(text);
+      }),
+    );
+    expect(toCanonicalJson(JSON.parse('[1e400, -1e400, -0, 1e21, 1e-7]'))).toBe('[null,null,0,1e+21,1e-7]');
+    expect(toCanonicalJson([{}, [], '', 'ä"\\', true, null])).toBe('[{},[],"","ä\\"\\\\",true,null]');
   });
 
   test('a key that is called like a property of every object is a key', () => {

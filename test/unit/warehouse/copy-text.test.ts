@@ -43,6 +43,8 @@ test('an array keeps nulls apart from the text NULL', () => {
 test('chunks are the lines in order, none lost at a border', () => {
   const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index}` }));
   const lines = rows.map((row) => toCopyLine(columns, row)).join('');
-  for (const size of [1, 7, 64, 1e6]) expect([...toChunks(columns, rows, size)].join('')).toBe(lines);
+  for (const size of [1, 7, 64, 1e6]) expect([...toChunks(columns, rows, { size })].join('')).toBe(lines);
   expect([...toChunks(columns, [])]).toEqual([]);
+  const one = columns.slice(0, 1);
+  expect([...toChunks(one, rows.slice(0, 2), { prefix: 'x\t' })].join('')).toBe('x\trow 0\nx\trow 1\n');
 });

@@ -1,0 +1,291 @@
+/**
+ * What thousands of accounts cost one worker: reading the configuration, schedules (also as they would be with a cron task
+ * for each account and stream), locks, the look at the warehouse, the pages made of it, and real runs against a sandbox.
+ * `npx tsx bench/accounts.ts [10 100 1000 10000]`, with DATABASE_URL for a server on which it may create databases, else
+ * the embedded one.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import cron from 'node-cron';
+import pLimit from 'p-limit';
+import { type App, createApp } from '../src/app.ts';
+import { type Config, loadConfig } from '../src/config/load-config.ts';
+import { createMetrics } from '../src/ops/metrics.ts';
+import { type AccountFacts, buildOverview, type Overview, pageOf } from '../src/ops/overview.ts';
+import { renderOverview } from '../src/ops/page/render-overview.ts';
+import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
+import { type Scheduler, startScheduler } from '../src/scheduler/scheduler.ts';
+import { systemClock } from '../src/shared/time.ts';
+import { STREAM_NAMES } from '../src/streams/index.ts';
+import { runStream } from '../src/sync/run-stream.ts';
+import { type Connection, openConnection } from '../src/warehouse/connection.ts';
+import { acquireEmbeddedServer } from '../src/warehouse/embedded-server.ts';
+import { migrateDatabase } from '../src/warehouse/migrate.ts';
+import { readAccounts } from '../src/warehouse/read-accounts.ts';
+import { readStatus } from '../src/warehouse/read-status.ts';
+import { openStreamSession } from '../src/warehouse/stream-session.ts';
+
+const PLACES = 20;
+const RUNS_OF_A_STREAM = 10;
+const WATCHED_MS = 10_000;
+/** Real runs and locks are measured on this many at most: they cost the same each. */
+const MOST_REAL = 400;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function heapMb(): number {
+  collect();
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+async function timed<T>(work: () => T | Promise<T>): Promise<{ value: T; ms: number }> {
+  const began = performance.now();
+  const value = await work();
+  return { value, ms: performance.now() - began };
+}
+
+const say = (what: string, value: string) => process.stdout.write(`  ${what.padEnd(52)} ${value}\n`);
+const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+const pause = (forMs: number) => new Promise((resolve) => setTimeout(resolve, forMs));
+
+/** CPU of this process while it only waits, ms a minute. */
+async function idleCpuMs(): Promise<number> {
+  const before = process.cpuUsage();
+  await pause(WATCHED_MS);
+  const { user, system } = process.cpuUsage(before);
+  return ((user + system) / 1000) * (60_000 / WATCHED_MS);
+}
+
+function startSchedule(config: Config, run: () => Promise<void>): Scheduler {
+  return startScheduler({
+    accounts: config.accounts.map(({ accountId, schedule }) => ({ accountId, ...schedule })),
+    spreadMs: 300_000,
+    places: PLACES,
+    clock: systemClock,
+    run,
+    onOverrun: () => undefined,
+    onMissed: () => undefined,
+    runsLast: (stream) => stream === 'users',
+  });
+}
+
+async function measureSchedules(config: Config): Promise<void> {
+  const before = heapMb();
+  let done = 0;
+  const { value: scheduler, ms: startMs } = await timed(() =>
+    startSchedule(config, () => {
+      done += 1;
+      return Promise.resolve();
+    }),
+  );
+  say('schedules: start', ms(startMs));
+  say('schedules: memory', `${(heapMb() - before).toFixed(1)} MB`);
+  say('schedules: CPU a minute while nothing fires', ms(await idleCpuMs()));
+  const all = config.accounts.length * STREAM_NAMES.length;
+  const { ms: firedMs } = await timed(async () => {
+    for (const { accountId } of config.accounts) {
+      for (const stream of STREAM_NAMES) scheduler.fire(accountId, stream);
+    }
+    await scheduler.settled();
+  });
+  say(`schedules: ${all} firings at once, until all had their turn`, ms(firedMs));
+  if (done !== all) throw new Error(`${done} of ${all} firings ran`);
+  const { ms: nextMs } = await timed(() => scheduler.nextRuns(config.accounts[0]?.accountId ?? ''));
+  say('schedules: next runs of one account', ms(nextMs));
+  await scheduler.stop();
+}
+
+/** One cron task for each account and stream, sweeps left out: as it would be without grouping. */
+async function measureUngrouped(count: number): Promise<void> {
+  const before = heapMb();
+  const { value: tasks, ms: startMs } = await timed(() =>
+    Array.from({ length: count * STREAM_NAMES.length }, (_, index) =>
+      cron.schedule('*/15 * * * *', () => undefined, { name: String(index), suppressMissedWarning: true }),
+    ),
+  );
+  say('ungrouped: start', ms(startMs));
+  say('ungrouped: memory', `${(heapMb() - before).toFixed(1)} MB`);
+  say('ungrouped: CPU a minute while nothing fires', ms(await idleCpuMs()));
+  for (const task of tasks) await task.destroy();
+}
+
+async function fill(connection: Connection, names: string): Promise<void> {
+  const query = (text: string, values?: readonly string[]) => connection.query(text, values);
+  await query(`truncate safety_sync.runs, safety_sync.stream_state, safety_sync.data_issues`);
+  await query(
+    `insert into safety_sync.stream_state (account_id, stream, last_success_at, watermark)
+     select a, s, now() - interval '1 minute', now() from unnest($1::text[]) a, unnest($2::text[]) s`,
+    [names, `{${STREAM_NAMES.join(',')}}`],
+  );
+  await query(
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, started_at, finished_at, owner)
+     select a, s, 'sync', 'schedule', case when r % 7 = 0 then 'failed' else 'succeeded' end, now() - r * interval '15 minutes', now(), 'bench'
+     from generate_series(${RUNS_OF_A_STREAM}, 1, -1) r, unnest($1::text[]) a, unnest($2::text[]) s`,
+    [names, `{${STREAM_NAMES.join(',')}}`],
+  );
+  await query('vacuum analyze safety_sync.runs, safety_sync.stream_state');
+}
+
+async function measureStatus(connection: Connection, config: Config): Promise<void> {
+  const ids = config.accounts.map(({ accountId }) => accountId);
+  await fill(connection, `{${ids.join(',')}}`);
+  await readAccounts(connection, ids);
+  const { value: sight, ms: readMs } = await timed(() => readAccounts(connection, ids));
+  say('look at the warehouse', ms(readMs));
+  const facts: AccountFacts[] = ids.map((accountId) => ({
+    accountId,
+    scheduled: STREAM_NAMES,
+    outage: undefined,
+    refusals: [],
+    service: null,
+  }));
+  const build = (): Overview =>
+    buildOverview({
+      version: 'bench',
+      freshnessBudgetMinutes: 60,
+      owner: 'bench',
+      nowMs: Date.now(),
+      startedMs: Date.now(),
+      worker: 'running',
+      isSchedulerAlive: true,
+      sight,
+      readAtMs: Date.now(),
+      databaseProblem: null,
+      databaseOutage: undefined,
+      queue: { places: PLACES, running: 0, ailing: 0, waiting: 0, longestWaitMs: 0 },
+      accounts: facts,
+    });
+  const { value: overview, ms: buildMs } = await timed(build);
+  say('overview', ms(buildMs));
+  const { value: page, ms: pageMs } = await timed(() => renderOverview(pageOf(overview, 1, 50), 'n'));
+  say('status page', `${ms(pageMs)}, ${(page.length / 1024).toFixed(0)} kB`);
+  const metrics = createMetrics({ version: 'bench', accountIds: ids });
+  const { value: text, ms: metricsMs } = await timed(() => metrics.render(overview));
+  say('metrics', `${ms(metricsMs)}, ${(text.length / 1024).toFixed(0)} kB`);
+  metrics.close();
+  const { ms: statusMs } = await timed(() => readStatus(connection.db, ids));
+  say('`status` of all accounts', ms(statusMs));
+}
+
+async function measureLocks(databaseUrl: string, config: Config): Promise<void> {
+  const some = config.accounts.slice(0, MOST_REAL);
+  const limit = pLimit(PLACES);
+  const { ms: tookMs } = await timed(() =>
+    Promise.all(
+      some.map(({ accountId }) =>
+        limit(async () => {
+          const session = await openStreamSession({
+            databaseUrl,
+            accountId,
+            stream: 'users',
+            whenBusy: 'skip',
+          });
+          await session?.close();
+        }),
+      ),
+    ),
+  );
+  say('sessions with a lock, opened and closed', `${((some.length / tookMs) * 1000).toFixed(0)} a second`);
+}
+
+/** Two syncs of every account; the second one finds nothing new, as most do. */
+async function measureRuns(app: App): Promise<void> {
+  const some = app.accounts.slice(0, MOST_REAL);
+  const limit = pLimit(PLACES);
+  for (const what of ['first', 'unchanged']) {
+    const cpu = process.cpuUsage();
+    const { ms: tookMs } = await timed(() =>
+      Promise.all(
+        some.map((account) =>
+          limit(async () => {
+            const result = await runStream(account.runContext(), {
+              stream: 'resources',
+              kind: 'sync',
+              trigger: 'schedule',
+              force: false,
+              allowMassDelete: false,
+            });
+            if (result.outcome !== 'succeeded') throw new Error(`${account.id}: ${result.outcome}`);
+          }),
+        ),
+      ),
+    );
+    const { user, system } = process.cpuUsage(cpu);
+    const each = `${((user + system) / 1000 / some.length).toFixed(1)} ms CPU each, sandbox included`;
+    say(`runs of 25 records, ${what}`, `${((some.length / tookMs) * 1000).toFixed(0)} a second; ${each}`);
+  }
+}
+
+async function measure(
+  count: number,
+  stage: { folder: string; url: string; sandbox: Sandbox },
+): Promise<void> {
+  process.stdout.write(`${count} accounts\n`);
+  const path = join(stage.folder, `accounts-${count}.json`);
+  const entries = Array.from({ length: count }, (_, index) => ({
+    name: `account-${index}`,
+    base_url: stage.sandbox.url,
+    token: stage.sandbox.token,
+    equipment_types: stage.sandbox.equipmentTypes,
+  }));
+  await writeFile(path, JSON.stringify(entries));
+  const env = { SAFETY_ACCOUNTS_FILE: path, DATABASE_URL: stage.url, LOG_LEVEL: 'silent' };
+  const before = heapMb();
+  const { value: config, ms: configMs } = await timed(() =>
+    loadConfig(env, { needsService: true, isTerminal: false }),
+  );
+  say('configuration', ms(configMs));
+  const { signal } = new AbortController();
+  const { value: app, ms: appMs } = await timed(() => createApp({ config, signal, say: () => undefined }));
+  say('accounts made', `${ms(appMs)}, ${(heapMb() - before).toFixed(1)} MB with the configuration`);
+  const { ms: migrateMs } = await timed(() => app.migrate());
+  say('migrate (nothing to do but time zones)', ms(migrateMs));
+  await measureSchedules(config);
+  await measureUngrouped(count);
+  const connection = openConnection({ url: stage.url, applicationName: 'bench', max: 3 });
+  await measureStatus(connection, config);
+  await measureLocks(stage.url, config);
+  await measureRuns(app);
+  say(
+    'memory after that',
+    `${heapMb().toFixed(0)} MB heap, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MB in all`,
+  );
+  await connection.close();
+  await app.close();
+}
+
+async function main(): Promise<void> {
+  const asked = process.argv.slice(2).map(Number);
+  const folder = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
+  const given = process.env['DATABASE_URL'];
+  const server =
+    given === undefined
+      ? await acquireEmbeddedServer({ dataDir: join(folder, 'postgres'), database: 'bench' })
+      : undefined;
+  const name = `safety_sync_bench_${process.pid}`;
+  const admin = openConnection({ url: given ?? server?.url ?? '', applicationName: 'bench', max: 1 });
+  const url = new URL(given ?? server?.url ?? '');
+  const sandbox = await createSandbox({
+    size: { followups: 10, employees: 10, equipment: 10, resources: 25, users: 10 },
+  });
+  try {
+    await admin.query(`create database ${name}`);
+    url.pathname = `/${name}`;
+    await migrateDatabase(url.href);
+    for (const count of asked.length > 0 ? asked : [10, 100, 1_000, 10_000]) {
+      await measure(count, { folder, url: url.href, sandbox });
+    }
+  } finally {
+    await sandbox.close();
+    await admin.query(`drop database if exists ${name} with (force)`);
+    await admin.close();
+    await server?.release();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await main();

@@ -1,0 +1,91 @@
+/** A measured figure: as one JSON line for machines, as a row of a table for people. */
+import Table from 'cli-table3';
+import type { Floor } from './floor.ts';
+import type { Work } from './processes.ts';
+
+export interface Figure {
+  readonly figure: string;
+  readonly records: number;
+  /** Of all tables that the records fill. */
+  readonly rows: number;
+  readonly seconds: number;
+  readonly rowsPerSecond: number;
+  /** Of one COPY of the same rows in the same run; null where nothing was written that could be copied. */
+  readonly floorRowsPerSecond: number | null;
+  readonly ratio: number | null;
+  readonly requests: number;
+  readonly megabytesRead: number;
+  readonly cpuSeconds: number;
+  readonly peakMegabytes: number;
+  readonly walMegabytes: number;
+  readonly rowsWritten: number;
+}
+
+const MEGA = 1e6;
+
+export interface Measured {
+  readonly figure: string;
+  readonly rows: number;
+  readonly work: Work;
+  readonly floor: Floor | null;
+  readonly walBytes: number;
+  readonly rowsWritten: number;
+}
+
+export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten }: Measured): Figure {
+  const rowsPerSecond = rows / work.seconds;
+  return {
+    figure,
+    records: work.runs.reduce((sum, run) => sum + run.records_read, 0),
+    rows,
+    seconds: work.seconds,
+    rowsPerSecond,
+    floorRowsPerSecond: floor?.rowsPerSecond ?? null,
+    ratio: floor === null ? null : rowsPerSecond / floor.rowsPerSecond,
+    requests: work.runs.reduce((sum, run) => sum + run.requests, 0),
+    megabytesRead: work.bytes / MEGA,
+    cpuSeconds: work.cpuSeconds,
+    peakMegabytes: work.peakMemoryBytes / MEGA,
+    walMegabytes: walBytes / MEGA,
+    rowsWritten,
+  };
+}
+
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+const short = (value: number, digits: number): string => value.toFixed(digits);
+
+const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => string])[] = [
+  ['figure', (one) => one.figure],
+  ['records', (one) => whole(one.records)],
+  ['rows', (one) => whole(one.rows)],
+  ['s', (one) => short(one.seconds, 2)],
+  ['rows/s', (one) => whole(one.rowsPerSecond)],
+  ['floor', (one) => (one.floorRowsPerSecond === null ? '–' : whole(one.floorRowsPerSecond))],
+  ['ratio', (one) => (one.ratio === null ? '–' : short(one.ratio, 2))],
+  ['requests', (one) => whole(one.requests)],
+  ['MB read', (one) => short(one.megabytesRead, 1)],
+  ['CPU s', (one) => short(one.cpuSeconds, 1)],
+  ['peak MB', (one) => whole(one.peakMegabytes)],
+  ['WAL MB', (one) => short(one.walMegabytes, 1)],
+  ['written', (one) => whole(one.rowsWritten)],
+];
+
+export function renderFigures(figures: readonly Figure[]): string {
+  const table = new Table({
+    head: COLUMNS.map(([title]) => title),
+    colAligns: COLUMNS.map((_, index) => (index === 0 ? 'left' : 'right')),
+    style: { head: [], border: [] },
+  });
+  for (const figure of figures) table.push(COLUMNS.map(([, cell]) => cell(figure)));
+  return table.toString();
+}
+
+/** The same as Markdown, for the documents. */
+export function renderMarkdown(figures: readonly Figure[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [
+    line(COLUMNS.map(([title]) => title)),
+    line(COLUMNS.map((_, index) => (index === 0 ? '---' : '--:'))),
+    ...figures.map((figure) => line(COLUMNS.map(([, cell]) => cell(figure)))),
+  ].join('\n');
+}

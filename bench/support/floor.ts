@@ -1,0 +1,114 @@
+/** What PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their primary keys. */
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import net from 'node:net';
+import postgres from 'postgres';
+import type { Warehouse } from './database.ts';
+
+export interface Floor {
+  readonly rows: number;
+  readonly seconds: number;
+  readonly rowsPerSecond: number;
+}
+
+/** Chunks as a client would send them. */
+const CHUNK_BYTES = 256 * 1024;
+const RUNS = 3;
+const NEWLINE = 0x0a;
+
+/** The median of several loads of what the tables hold now, at most `mostParents` records of the first table. */
+export async function measureFloor(
+  warehouse: Warehouse,
+  { parent, parentKey, children, mostParents }: FloorRequest,
+): Promise<Floor> {
+  const sql = postgres(warehouse.url, {
+    max: 1,
+    fetch_types: false,
+    onnotice: () => undefined,
+    ...({
+      socket: ({ host: [host], port: [port] }: { host: string[]; port: number[] }) =>
+        Object.assign(net.connect({ host: host ?? 'localhost', port: port ?? 5432, noDelay: true }), {
+          host,
+          port,
+        }),
+    } as object),
+  });
+  try {
+    await sql.unsafe(`create schema if not exists floor`);
+    await sql.unsafe(
+      `create temporary table chosen as select account_id, "${parentKey}" as key from safety."${parent}" order by 2 limit ${mostParents}`,
+    );
+    const tables = [{ table: parent, key: parentKey }, ...children];
+    const loads: { table: string; chunks: Buffer[] }[] = [];
+    let rows = 0;
+    for (const { table, key } of tables) {
+      await sql.unsafe(`create table floor."${table}" (like safety."${table}" including defaults)`);
+      const [primary] = await sql.unsafe(
+        `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'safety."${table}"'::regclass and contype = 'p'`,
+      );
+      await sql.unsafe(`alter table floor."${table}" add ${String(primary?.['text'])}`);
+      const source = await sql
+        .unsafe(
+          `copy (select t.* from safety."${table}" t join chosen c on c.account_id = t.account_id and c.key = t."${key}") to stdout`,
+        )
+        .readable();
+      const chunks = await readChunks(source);
+      rows += chunks.lines;
+      loads.push({ table, chunks: chunks.chunks });
+    }
+    const seconds: number[] = [];
+    for (let run = 0; run < RUNS; run += 1) {
+      await sql.unsafe(`truncate ${tables.map(({ table }) => `floor."${table}"`).join(', ')}`);
+      await sql.unsafe('checkpoint');
+      const startedMs = performance.now();
+      await sql.begin(async (tx) => {
+        for (const { table, chunks } of loads) {
+          const sink = await tx.unsafe(`copy floor."${table}" from stdin`).writable();
+          for (const chunk of chunks)
+            if (!sink.write(chunk)) await new Promise((resolve) => sink.once('drain', resolve));
+          sink.end();
+          await finished(sink);
+        }
+      });
+      seconds.push((performance.now() - startedMs) / 1000);
+    }
+    await sql.unsafe('drop schema floor cascade');
+    const median = seconds.toSorted((a, b) => a - b)[Math.floor(RUNS / 2)] ?? NaN;
+    return { rows, seconds: median, rowsPerSecond: rows / median };
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+export interface FloorRequest {
+  readonly parent: string;
+  readonly parentKey: string;
+  readonly children: readonly ChildTable[];
+  readonly mostParents: number;
+}
+
+export interface ChildTable {
+  readonly table: string;
+  /** The column that holds the parent's key. */
+  readonly key: string;
+}
+
+/** By events: the driver's stream can stall when it is asked to wait. */
+async function readChunks(source: Readable): Promise<{ chunks: Buffer[]; lines: number }> {
+  const chunks: Buffer[] = [];
+  let lines = 0;
+  let held: Buffer[] = [];
+  let size = 0;
+  source.on('data', (piece: Buffer) => {
+    for (let at = piece.indexOf(NEWLINE); at >= 0; at = piece.indexOf(NEWLINE, at + 1)) lines += 1;
+    held.push(piece);
+    size += piece.length;
+    if (size < CHUNK_BYTES) return;
+    chunks.push(Buffer.concat(held));
+    held = [];
+    size = 0;
+  });
+  await finished(source);
+  chunks.push(Buffer.concat(held));
+  return { chunks, lines };
+}

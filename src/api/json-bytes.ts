@@ -1,0 +1,9 @@
+/** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const BACKSLASH = 0x5c;
+export const OPENING_BRACE = 0x7b;
+export const CLOSING_BRACE = 0x7d;
+export const OPENING_BRACKET = 0x5b;
+export const CLOSING_BRACKET = 0x5d;

@@ -1,0 +1,59 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { readReport } from '../report/read-report.ts';
+import { renderReport } from '../report/page/render-report.ts';
+import { writeWholeFile } from '../report/write-file.ts';
+import type { App } from '../app.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { type AccountOption, addAccountOption } from './accounts.ts';
+import { type CommandContext, withApp } from './command-context.ts';
+import { EXIT } from './run-results.ts';
+
+const STDOUT = '-';
+const DEFAULT_FILE = 'safety-report.html';
+
+interface ReportOptions extends AccountOption {
+  readonly out: string;
+  readonly json?: true;
+}
+
+/** A page is about one account: of several, one has to be chosen. */
+function accountOf({ accounts }: App): string {
+  const [account] = accounts;
+  if (account !== undefined && accounts.length === 1) return account.id;
+  throw new SafetySyncError(
+    'usage_invalid',
+    `a report is of one account, there are ${accounts.length}: choose one with --account`,
+  );
+}
+
+export async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
+  const { terminal } = context;
+  const { out, json } = options;
+  const report = await withApp(
+    context,
+    { needsService: false, migrates: false, accounts: options.account },
+    async (app) => await readReport(app.warehouse.connection, accountOf(app)),
+  );
+  if (json) {
+    const { accountId: account_id, timezone, asOfMs, answers } = report;
+    terminal.print(JSON.stringify({ account_id, timezone, as_of: new Date(asOfMs).toISOString(), answers }));
+    return EXIT.ok;
+  }
+  const page = await renderReport(report);
+  if (out === STDOUT) {
+    terminal.print(page);
+    return EXIT.ok;
+  }
+  await writeWholeFile(out, page);
+  terminal.print(`The report is in ${resolve(out)}: open it in a browser.`);
+  return EXIT.ok;
+}
+
+export function addReport(program: Command, context: CommandContext, exit: (code: number) => void): void {
+  addAccountOption(program.command('report'))
+    .description('writes a page of charts and tables for people without a BI tool: one HTML file')
+    .option('--out <file>', 'where to write it; - is stdout', DEFAULT_FILE)
+    .option('--json', 'the answers behind it as JSON on stdout; writes no file')
+    .action(async (options: ReportOptions) => exit(await runReport(context, options)));
+}

@@ -1,0 +1,56 @@
+/** One account of the service: what differs between accounts that share a warehouse. */
+import { isIP } from 'node:net';
+import type { StreamName } from '../streams/stream.ts';
+
+export interface ServiceConfig {
+  /** Without `/v1` and without a slash at the end. */
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+export interface ScheduleConfig {
+  readonly timezone: string;
+  /** null: off. */
+  readonly streams: Readonly<Record<StreamName, string | null>>;
+  readonly reconcile: string | null;
+}
+
+export interface AccountConfig {
+  /** `account_id` in every row. */
+  readonly accountId: string;
+  /** undefined: not configured; verbs that only read the warehouse do without. */
+  readonly service: ServiceConfig | undefined;
+  readonly equipmentTypes: readonly string[];
+  /** In which days begin for the views. */
+  readonly reportingTimezone: string;
+  readonly schedule: ScheduleConfig;
+}
+
+export function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** What is wrong with a base URL that is a URL. `permission` names what would allow plain http. */
+export function baseUrlProblems(
+  text: string,
+  { allowsInsecureHttp, permission }: { readonly allowsInsecureHttp: boolean; readonly permission: string },
+): string[] {
+  const url = new URL(text);
+  const problems: string[] = [];
+  if (url.username !== '' || url.password !== '') problems.push('leave user and password out');
+  if (url.search !== '' || url.hash !== '') problems.push('leave out what follows ? or #');
+  if (/\/v1(\/|$)/.test(url.pathname)) {
+    problems.push('leave /v1 out; the worker adds /v1/METHOD itself');
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsInsecureHttp) {
+    problems.push(
+      `plain http:// to ${url.hostname} would send the token in the clear; use https://, or set ${permission}`,
+    );
+  }
+  return problems;
+}
+
+export function toServiceConfig(baseUrl: string, token: string): ServiceConfig {
+  return { baseUrl: baseUrl.replace(/\/+$/, ''), token };
+}

@@ -1,0 +1,223 @@
+/** Many accounts as one value: a line each, trouble first. Pure. */
+import { formatCount, formatNumber } from '../shared/format.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { AccountsSight, StreamSight } from '../warehouse/read-accounts.ts';
+import { type Freshness, freshnessOf } from './freshness.ts';
+import type { Outage } from './outage-log.ts';
+import type { Refusal } from './refusal-gate.ts';
+import type { DatabaseReport, Level, PressureReport, QueueReport, Verdict, WorkerState } from './status.ts';
+import { accountReasons, buildVerdict, processReasons, sentence } from './verdict.ts';
+
+export interface StreamSummary {
+  readonly stream: StreamName;
+  readonly isScheduled: boolean;
+  readonly freshness: Freshness;
+  readonly lastSuccessMs: number | null;
+  readonly watermarkMs: number | null;
+  readonly openIssues: number;
+  readonly running: object | null;
+  readonly lastRun: { readonly status: string; readonly errorCode: string | null } | null;
+}
+
+export interface AccountSummary {
+  readonly accountId: string;
+  readonly verdict: Verdict;
+  /** Nothing of its own keeps its data from being relied on. */
+  readonly isReady: boolean;
+  readonly notReady: readonly string[];
+  readonly openIssues: number;
+  readonly streams: readonly StreamSummary[];
+  readonly outages: readonly Outage[];
+  readonly refusals: readonly Refusal[];
+  /** null: its service was not asked yet. */
+  readonly service: PressureReport | null;
+}
+
+export interface Overview {
+  readonly version: string;
+  readonly nowMs: number;
+  readonly startedMs: number;
+  readonly freshnessBudgetMinutes: number;
+  readonly worker: WorkerState;
+  readonly owner: string;
+  readonly isSchedulerAlive: boolean;
+  readonly isReady: boolean;
+  readonly notReady: readonly string[];
+  readonly verdict: Verdict;
+  readonly database: DatabaseReport;
+  readonly outages: readonly Outage[];
+  readonly queue: QueueReport;
+  readonly accountCount: number;
+  readonly counts: Readonly<Record<Level, number>>;
+  /** Worst first, then by name. */
+  readonly accounts: readonly AccountSummary[];
+}
+
+export interface AccountFacts {
+  readonly accountId: string;
+  readonly scheduled: readonly StreamName[];
+  readonly outage: Outage | undefined;
+  readonly refusals: readonly Refusal[];
+  readonly service: PressureReport | null;
+}
+
+export interface OverviewFacts {
+  readonly version: string;
+  readonly freshnessBudgetMinutes: number;
+  readonly owner: string;
+  /** By our clock. */
+  readonly nowMs: number;
+  readonly startedMs: number;
+  readonly worker: WorkerState;
+  readonly isSchedulerAlive: boolean;
+  readonly sight: AccountsSight | null;
+  /** By our clock; null: never. */
+  readonly readAtMs: number | null;
+  readonly databaseProblem: string | null;
+  readonly databaseOutage: Outage | undefined;
+  readonly queue: QueueReport;
+  readonly accounts: readonly AccountFacts[];
+}
+
+const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
+
+function toStreams(
+  { scheduled }: AccountFacts,
+  sights: readonly StreamSight[] | undefined,
+  at: { readonly nowMs: number; readonly budgetMinutes: number },
+): StreamSummary[] {
+  return STREAM_NAMES.map((stream) => {
+    const sight = sights?.find((one) => one.stream === stream);
+    const lastSuccessMs = sight?.lastSuccessMs ?? null;
+    const lastSuccessAt = lastSuccessMs === null ? null : new Date(lastSuccessMs).toISOString();
+    const lastStatus = sight?.lastStatus ?? null;
+    return {
+      stream,
+      isScheduled: scheduled.includes(stream),
+      freshness: freshnessOf(lastSuccessAt, at.nowMs, at.budgetMinutes),
+      lastSuccessMs,
+      watermarkMs: sight?.watermarkMs ?? null,
+      openIssues: sight?.openIssues ?? 0,
+      running: sight?.isRunning === true ? {} : null,
+      lastRun: lastStatus === null ? null : { status: lastStatus, errorCode: sight?.lastErrorCode ?? null },
+    };
+  });
+}
+
+function overallVerdict(
+  counts: Readonly<Record<Level, number>>,
+  total: number,
+  process: { readonly verdict: Verdict | null; readonly notReady: readonly string[] },
+): Verdict {
+  if (process.verdict !== null) return process.verdict;
+  const details = [
+    counts.bad > 0 && `${formatNumber(counts.bad, 'account')} in trouble`,
+    counts.warning > 0 && `${formatNumber(counts.warning, 'account')} fresh, with something to look at`,
+    counts.busy > 0 && `${formatNumber(counts.busy, 'account')} in the first sync`,
+    `${formatNumber(counts.good, 'account')} well`,
+  ].filter((text) => text !== false);
+  if (counts.bad > 0) {
+    const text = `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${counts.bad === 1 ? 'is' : 'are'} in trouble.`;
+    return { level: 'bad', sentence: text, details: details.map(sentence) };
+  }
+  if (counts.busy > 0)
+    return { level: 'busy', sentence: 'First syncs are under way.', details: details.map(sentence) };
+  if (counts.warning > 0) {
+    return {
+      level: 'warning',
+      sentence: 'Everything is fresh, with trouble.',
+      details: details.map(sentence),
+    };
+  }
+  return { level: 'good', sentence: 'Everything is fresh.', details: [] };
+}
+
+export function buildOverview(facts: OverviewFacts): Overview {
+  const { sight, readAtMs } = facts;
+  // Ages are told by the database's clock, as for one account.
+  const offMs = sight === null || readAtMs === null ? 0 : sight.databaseNowMs - readAtMs;
+  const nowMs = facts.nowMs + offMs;
+  const shifted = (outage: Outage | undefined): Outage[] =>
+    outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
+  const database: DatabaseReport = {
+    isUp: facts.databaseProblem === null && sight !== null,
+    readAtMs: readAtMs === null ? null : readAtMs + offMs,
+    problem: facts.databaseProblem,
+    pendingMigrations: sight?.pendingMigrations ?? null,
+  };
+  const common = {
+    nowMs,
+    freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
+    worker: facts.worker,
+    isSchedulerAlive: facts.isSchedulerAlive,
+    database,
+  };
+  const notReady = processReasons(common);
+  const processVerdict =
+    notReady.length === 0
+      ? null
+      : buildVerdict({ ...common, outages: shifted(facts.databaseOutage), refusals: [], streams: [] });
+  const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
+  // What keeps all of them alike is not each one's trouble.
+  const alone = { ...common, worker: 'running', isSchedulerAlive: true } as const;
+  const own = { ...alone, database: { ...database, isUp: true, problem: null, pendingMigrations: 0 } };
+  const accounts = facts.accounts.map((account): AccountSummary => {
+    const streams = toStreams(account, sight?.accounts.get(account.accountId), {
+      nowMs,
+      budgetMinutes: facts.freshnessBudgetMinutes,
+    });
+    const outages = shifted(account.outage);
+    const refusals = account.refusals.map((one) => ({
+      ...one,
+      sinceMs: one.sinceMs + offMs,
+      nextTryMs: one.nextTryMs + offMs,
+    }));
+    const circumstances = { ...own, outages, refusals, streams };
+    const reasons = accountReasons(circumstances);
+    const verdict = buildVerdict(circumstances);
+    counts[verdict.level] += 1;
+    return {
+      accountId: account.accountId,
+      verdict,
+      isReady: reasons.length === 0,
+      notReady: reasons,
+      openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
+      streams,
+      outages,
+      refusals,
+      service: account.service,
+    };
+  });
+  const rank = ({ verdict }: AccountSummary): number => WORST_FIRST.indexOf(verdict.level);
+  accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
+  const isNoneReady = notReady.length === 0 && accounts.every(({ isReady }) => !isReady);
+  const reasons = isNoneReady ? [...notReady, 'no account is ready'] : notReady;
+  return {
+    ...common,
+    version: facts.version,
+    startedMs: facts.startedMs + offMs,
+    owner: facts.owner,
+    isReady: reasons.length === 0,
+    notReady: reasons,
+    verdict: overallVerdict(counts, accounts.length, { verdict: processVerdict, notReady }),
+    outages: shifted(facts.databaseOutage),
+    queue: facts.queue,
+    accountCount: accounts.length,
+    counts,
+    accounts,
+  };
+}
+
+export interface OverviewPart extends Overview {
+  /** From 1. */
+  readonly page: number;
+  readonly pages: number;
+}
+
+/** One page of the accounts; the counts stay those of all. */
+export function pageOf(overview: Overview, page: number, size: number): OverviewPart {
+  const pages = Math.max(1, Math.ceil(overview.accounts.length / size));
+  const at = Math.min(Math.max(1, page), pages);
+  return { ...overview, accounts: overview.accounts.slice((at - 1) * size, at * size), page: at, pages };
+}

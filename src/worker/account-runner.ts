@@ -1,0 +1,95 @@
+/** One account in a worker: its gate, its progress, its jobs. What it does touches no other account. */
+import type { Account } from '../app.ts';
+import type { Metrics } from '../ops/metrics.ts';
+import { createRefusalGate, type Refusal, type RefusalDelays } from '../ops/refusal-gate.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
+import type { PressureReport } from '../ops/status.ts';
+import type { Job, Scheduler } from '../scheduler/scheduler.ts';
+import type { Clock } from '../shared/time.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { HistoryProgress } from '../sync/extract.ts';
+import type { RunEvents } from '../sync/run.ts';
+import { createJobs } from './run-jobs.ts';
+
+export interface AccountRunner {
+  readonly account: Account;
+  readonly scheduled: readonly StreamName[];
+  readonly refusals: readonly Refusal[];
+  /** Of runs of this process. */
+  readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
+  /** null: its service was not asked by this process yet. */
+  readonly pressure: PressureReport | null;
+  run(job: Job): Promise<void>;
+}
+
+export interface AccountRunnerOptions {
+  readonly account: Account;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly refusalDelays: RefusalDelays | undefined;
+  /** Database sessions of the runs under way, of all accounts. */
+  readonly sessions: Set<number>;
+  /** There before the first job. */
+  readonly scheduler: () => Scheduler | undefined;
+  /** Whether a service that does not answer makes its account wait behind others: not where there are none. */
+  readonly isOneOfMany: boolean;
+  readonly onChange: () => void;
+}
+
+export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
+  const { account, clock, metrics, sessions, scheduler, onChange } = options;
+  const { streams } = account.config.schedule;
+  const scheduled = STREAM_NAMES.filter((stream) => streams[stream] !== null);
+  const gate = createRefusalGate(clock, options.refusalDelays);
+  const progress = new Map<StreamName, HistoryProgress>();
+  let hasAsked = false;
+
+  const events: RunEvents = {
+    ...buildRunEvents(account),
+    onProgress: (stream, made) => void progress.set(stream, made),
+    onSession: (_stream, pid) => {
+      sessions.add(pid);
+      onChange();
+    },
+    onSessionEnd: (stream, pid) => {
+      sessions.delete(pid);
+      progress.delete(stream);
+    },
+  };
+  const noteHealth = (isWell: boolean): void => {
+    if (options.isOneOfMany) scheduler()?.noteHealth(account.id, isWell);
+  };
+  account.watchRetries(() => noteHealth(false));
+  const run = createJobs({
+    account,
+    clock,
+    events,
+    gate,
+    metrics,
+    scheduled,
+    fire: (stream) => scheduler()?.fire(account.id, stream),
+    fireIn: (stream, ms) => scheduler()?.fireIn(account.id, stream, ms),
+    noteHealth,
+    onEnd: onChange,
+  });
+
+  return {
+    account,
+    scheduled,
+    get refusals() {
+      return gate.refusals;
+    },
+    progress,
+    get pressure() {
+      // A client is made when it is asked for: thousands that nobody used are not worth their memory.
+      if (!hasAsked && options.isOneOfMany) return null;
+      const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
+      return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
+    },
+    async run(job) {
+      hasAsked = true;
+      await run(job);
+    },
+  };
+}

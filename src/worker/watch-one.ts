@@ -1,0 +1,75 @@
+/** The status of a worker of one account, and of one of many: rows that were read, and what only this process knows. */
+import type { App } from '../app.ts';
+import { buildStatus } from '../ops/build-status.ts';
+import type { QueueReport, Status, WorkerState } from '../ops/status.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import { VERSION } from '../version.ts';
+import type { Operations } from '../warehouse/read-operations.ts';
+import type { Volumes } from '../warehouse/read-volumes.ts';
+import type { AccountRunner } from './account-runner.ts';
+import type { Sighting } from './monitor.ts';
+
+/** What the process knows, whichever account is looked at. */
+export interface ProcessFacts {
+  readonly app: App;
+  readonly startedMs: number;
+  readonly state: () => WorkerState;
+  readonly scheduler: () => Scheduler | undefined;
+}
+
+export function queueOf({ app, scheduler }: ProcessFacts): QueueReport {
+  const idle = {
+    places: app.config.syncConcurrency,
+    running: 0,
+    ailing: 0,
+    waiting: 0,
+    longestWaitMs: 0,
+  };
+  const load = scheduler()?.load ?? idle;
+  return { ...load, longestWaitMs: Math.round(load.longestWaitMs) };
+}
+
+/** Schedules are in whole seconds; what is left of the milliseconds is the time that this took. */
+function roundToSecond(ms: number): number {
+  return Math.round(ms / SECOND_MS) * SECOND_MS;
+}
+
+export function statusOfAccount(
+  facts: ProcessFacts,
+  { account, scheduled, refusals, progress, pressure }: AccountRunner,
+  { seen, counted, readAtMs, problem }: Sighting<Operations, Volumes>,
+): Status {
+  const { app, startedMs, state, scheduler } = facts;
+  const { config, clock } = app;
+  return buildStatus({
+    version: VERSION,
+    accountId: account.id,
+    timezone: account.config.schedule.timezone,
+    freshnessBudgetMinutes: config.freshnessBudgetMinutes,
+    scheduled,
+    owner: app.owner,
+    nowMs: clock.now(),
+    startedMs,
+    worker: state(),
+    isSchedulerAlive: scheduler()?.isAlive() ?? true,
+    operations: seen,
+    volumes: counted,
+    readAtMs,
+    databaseProblem: problem,
+    outages: (['database', 'service'] as const).flatMap((name) => account.outages.current(name) ?? []),
+    refusals,
+    service: pressure ?? {
+      inFlight: 0,
+      waiting: 0,
+      concurrencyNow: config.api.concurrency,
+      coolingUntilMs: null,
+    },
+    queue: queueOf(facts),
+    nextRuns: (scheduler()?.nextRuns(account.id) ?? []).map(({ inMs, ...next }) => ({
+      ...next,
+      atMs: roundToSecond(clock.now() + inMs),
+    })),
+    progress,
+  });
+}

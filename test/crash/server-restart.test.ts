@@ -1,0 +1,66 @@
+/** A PostgreSQL server that goes down in the middle of a run and comes back (contract, 5.1, 5.2). */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { runsOf, stateOf } from '../support/warehouse-marks.ts';
+
+const SIZE = { followups: 240, employees: 2, equipment: 2, resources: 2, users: 12 };
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+
+let dataDir: string;
+let server: EmbeddedServer;
+let worker: TimedWorker;
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'safety-sync-restart-'));
+  server = await acquireEmbeddedServer({ dataDir, database: 'warehouse', postgresOptions: { fsync: 'off' } });
+  await migrateDatabase(server.url);
+  worker = await createTimedWorker({
+    database: { url: server.url, drop: () => Promise.resolve() },
+    settings: { sliceRecords: 40, readers: 2 },
+    sandbox: { size: SIZE, readings: { largestPage: 10 } },
+  });
+});
+afterEach(async () => {
+  await worker.close();
+  await server.release();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** One backend that dies by force takes all of PostgreSQL down: it ends every session and recovers from its log. */
+async function crashServer(): Promise<void> {
+  const [run] = await worker.query<{ pid: number }>(
+    `select backend_pid as pid from safety_sync.runs where status = 'running'`,
+  );
+  if (run === undefined) throw new Error('no run is under way');
+  process.kill(run.pid, 'SIGKILL');
+}
+
+test('a run that loses its server is closed as failed, keeps what was stored, and the next one ends equal to the source', async () => {
+  let pages = 0;
+  worker.sandbox.hooks.beforeAnswer = async () => {
+    pages += 1;
+    if (pages === 12) await crashServer();
+  };
+  const cutOff = await worker.run('followups');
+  worker.sandbox.hooks.beforeAnswer = undefined;
+  expect(cutOff).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
+  expect(await runsOf(worker, 'followups')).toMatchObject([{ status: 'failed', error_code: 'lock_lost' }]);
+  expect((await stateOf(worker, 'followups')).watermark).toBeNull();
+  const [stored] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.followups');
+  expect(stored?.rows).toBeGreaterThan(0);
+
+  const pagesBefore = pages;
+  worker.sandbox.requests.length = 0;
+  expectSucceeded(await worker.run('followups'));
+  expect(worker.sandbox.requests.length).toBeLessThan(pagesBefore + SIZE.followups / 10);
+  await expectWarehouseEqualsSource(worker, { tables });
+  worker.sandbox.live.step(60);
+  expectSucceeded(await worker.run('followups'));
+  await expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups: true });
+});

@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { type AccountsFile, entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { type CliEnvironment, parseLog } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
+
+let stage: CliStage;
+let south: Sandbox;
+let file: AccountsFile;
+let env: CliEnvironment;
+
+beforeEach(async () => {
+  stage = await createCliStage();
+  south = await createSandbox({ size: { ...SMALL_SANDBOX, resources: 7 }, seed: 3 });
+  file = await writeAccountsFile([entryFor('north', stage.sandbox), entryFor('south', south)]);
+  env = {
+    ...stage.env,
+    SAFETY_BASE_URL: undefined,
+    SAFETY_TOKEN: undefined,
+    SAFETY_EQUIPMENT_TYPES: undefined,
+    SAFETY_ACCOUNTS_FILE: file.path,
+  };
+});
+
+afterEach(async () => {
+  await file.remove();
+  await south.close();
+  await stage.close();
+});
+
+const run = (...args: string[]) => stage.cli.run(args, env);
+const json = async (...args: string[]) =>
+  JSON.parse((await run(...args, '--json')).stdout) as Record<string, Record<string, unknown>[]>;
+const namesOf = (rows: readonly Record<string, unknown>[] | undefined) => [
+  ...new Set(rows?.map(({ account_id: name }) => name)),
+];
+
+describe('with several accounts', () => {
+  it('every verb does all of them, or those of --account', async () => {
+    const synced = await run('sync', 'resources', 'followups');
+    expect(synced.code).toBe(0);
+    expect(synced.stdout).toMatch(/^account +stream +outcome/);
+    expect(synced.stdout).toMatch(/^north +resources +succeeded +25 +25 /m);
+    expect(synced.stdout).toMatch(/^south +resources +succeeded +7 +7 /m);
+    expect(parseLog(synced.stderr)).toContainEqual(
+      expect.objectContaining({
+        account_id: 'south',
+        stream: 'resources',
+        msg: expect.stringMatching(/^south: resources: succeeded, 7 read/) as string,
+      }),
+    );
+
+    const { runs: swept } = await json('reconcile', 'resources');
+    expect(swept).toMatchObject([
+      { account_id: 'north', stream: 'resources', unchanged: 25 },
+      { account_id: 'south', stream: 'resources', unchanged: 7 },
+    ]);
+    const { plan } = await json('backfill', 'followups', '--plan');
+    expect(namesOf(plan)).toEqual(['north', 'south']);
+    expect((await run('backfill', 'followups')).stdout).toMatch(/^south +followups +succeeded/m);
+
+    const { accounts } = await json('status');
+    expect(accounts).toMatchObject([
+      { account_id: 'north', streams: [{ stream: 'resources', live_rows: 25 }, {}, {}, {}, {}] },
+      { account_id: 'south', streams: [{ stream: 'resources', live_rows: 7 }, {}, {}, {}, {}] },
+    ]);
+    expect((await run('status')).stdout).toMatch(/^south +resources +fresh/m);
+    const { runs } = await json('runs');
+    expect(namesOf(runs).sort()).toEqual(['north', 'south']);
+    const ids = runs?.map(({ run_id: id }) => Number(id)) ?? [];
+    expect(ids).toEqual([...ids].sort((one, other) => other - one));
+    expect((await run('runs', '--limit', '1')).stdout.trimEnd().split('\n')).toHaveLength(2);
+    const { checks } = await json('check');
+    expect(namesOf(checks)).toEqual([undefined, 'north', 'south']);
+    expect((await run('check')).stdout).toMatch(
+      /^ok {4}south: service: resources\.list: answers, 7 records$/m,
+    );
+    expect((await run('migrate')).code).toBe(0);
+    expect((await run('data-issues')).stdout).toBe('No open data issues.\n');
+    const undecided = await run('report', '--json');
+    expect(undecided.stderr).toContain('a report is of one account, there are 2: choose one with --account');
+    expect(undecided.code).toBe(2);
+    expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
+  });
+
+  it('one that is chosen is told as if it were the only one', async () => {
+    const before = stage.sandbox.requests.length;
+    const { runs } = await json('sync', 'resources', '--account', 'south');
+    expect(runs).toMatchObject([{ stream: 'resources', outcome: 'succeeded', inserted: 7 }]);
+    expect(runs?.[0]).not.toHaveProperty('account_id');
+    expect(stage.sandbox.requests).toHaveLength(before);
+    expect((await run('sync', 'resources', '--account', 'south')).stdout).toMatch(/^stream +outcome/);
+    expect(await json('status', '--account', 'south')).toMatchObject({ account_id: 'south' });
+    const both = await json('sync', 'resources', '--account', 'south', '--account', 'north');
+    expect(namesOf(both['runs'])).toEqual(['north', 'south']);
+  });
+
+  it('issues are those of each; a retry does each account its own', async () => {
+    await run('sync', 'resources');
+    await stage.query(
+      `insert into safety_sync.data_issues (account_id, stream, fingerprint, kind, problem)
+       values ('north', 'resources', 'x', 'unknown_field', 'n'), ('south', 'resources', 'x', 'unknown_field', 's')`,
+    );
+    const { data_issues: issues } = await json('data-issues');
+    expect(namesOf(issues)).toEqual(['north', 'south']);
+    expect((await run('data-issues')).stdout).toMatch(/^account +stream +what/);
+    expect((await run('data-issues', '--account', 'south', '--retry')).code).toBe(0);
+    const retried = await stage.query(`select account_id from safety_sync.runs order by run_id desc limit 1`);
+    expect(retried).toEqual([{ account_id: 'south' }]);
+  });
+
+  it('a refused token is its account’s alone: the others are synced, and the exit code tells', async () => {
+    south.access.set('inactive');
+    const { code, stdout } = await run('sync', 'resources');
+    expect(stdout).toMatch(/^north +resources +succeeded/m);
+    expect(stdout).toMatch(/^south +resources +failed/m);
+    expect(stdout).toMatch(/^ {2}south resources: /m);
+    expect(code).toBe(3);
+    expect((await run('check')).code).toBe(3);
+    expect((await run('sync', 'resources', '--account', 'north')).code).toBe(0);
+  });
+
+  it('a stream that fails is 1, while the others still ran', async () => {
+    south.faults.next(
+      ({ method }) => method === 'resources.list',
+      { kind: 'error', error: 'parameter_invalid' },
+      10,
+    );
+    const { code, stdout } = await run('sync', 'resources');
+    expect(stdout).toMatch(/^north +resources +succeeded/m);
+    expect(code).toBe(1);
+  });
+
+  it('a name that is none, and a bad file, are told before anything is tried', async () => {
+    const unknown = await run('sync', '--account', 'west');
+    expect(unknown.stderr).toContain('--account: no account is named west; there are north, south');
+    expect(unknown.code).toBe(2);
+    const bad = await writeAccountsFile([
+      { name: 'x y', base_url: 'https://a.example', token: 'canary token' },
+    ]);
+    try {
+      const { code, stderr } = await stage.cli.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad.path });
+      expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters');
+      expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token');
+      expect(stderr).not.toContain('canary');
+      expect(code).toBe(2);
+    } finally {
+      await bad.remove();
+    }
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+
+  it('no token of any account is ever shown', async () => {
+    const canaries = ['canary-token-north', 'canary-token-south'];
+    stage.sandbox.access.set('active', 'canary-token-north');
+    south.access.set('active', 'canary-token-south');
+    const quiet = await writeAccountsFile([
+      entryFor('north', stage.sandbox, { token: 'canary-token-north' }),
+      entryFor('south', south, { token: 'canary-token-south' }),
+    ]);
+    try {
+      const settings = { ...env, SAFETY_ACCOUNTS_FILE: quiet.path, LOG_LEVEL: 'trace' };
+      const worker = stage.cli.start(['start'], settings);
+      const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
+      await worker.untilStderr(/south: users: succeeded/);
+      const said: string[] = [];
+      for (const path of [
+        '/',
+        '/?account=south',
+        '/api/status',
+        '/api/status?account=north',
+        '/metrics',
+        '/readyz',
+      ])
+        said.push(await (await fetch(`${url}${path}`)).text());
+      worker.kill('SIGTERM');
+      const { code, stderr } = await worker.finished;
+      expect(code).toBe(0);
+      expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
+      for (const text of [...said, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
+      expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
+    } finally {
+      await quiet.remove();
+    }
+  });
+});

@@ -1,0 +1,127 @@
+/** The verb as users run it, and its page in a real browser. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_BROWSER, visit } from '../support/browser.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { GIVEN_PAST } from '../support/given-past.ts';
+
+const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
+
+let stage: CliStage;
+beforeAll(async () => {
+  stage = await createCliStage();
+  expect((await stage.cli.run(['sync'], stage.env)).code).toBe(0);
+  for (const statement of GIVEN_PAST) await stage.query(statement);
+});
+afterAll(() => stage.close());
+
+const run = (...args: string[]) => stage.cli.run(['report', ...args], stage.env);
+const fileOf = (name: string) => join(stage.cli.directory, name);
+
+describe('the command', () => {
+  it('writes safety-report.html into the working directory and says where', async () => {
+    const { code, stdout } = await run();
+    expect(stdout).toBe(`The report is in ${fileOf('safety-report.html')}: open it in a browser.\n`);
+    expect(code).toBe(0);
+    expect(await readFile(fileOf('safety-report.html'), 'utf8')).toContain('<h1>Safety report</h1>');
+    expect((await readdir(stage.cli.directory)).filter((name) => name.includes('.tmp'))).toEqual([]);
+  });
+
+  it('writes to stdout alone with --out -', async () => {
+    const { code, stdout } = await run('--out', '-');
+    expect(stdout.startsWith('<!doctype html>')).toBe(true);
+    expect(stdout.trimEnd().endsWith('</html>')).toBe(true);
+    expect(code).toBe(0);
+  });
+
+  it('gives the answers as JSON, and writes no file', async () => {
+    const { code, stdout } = await run('--json', '--out', 'none.html');
+    const { account_id: account, timezone, answers } = JSON.parse(stdout) as Record<string, object>;
+    expect([account, timezone]).toEqual(['default', 'UTC']);
+    expect(Object.keys(answers ?? {})).toContain('overdueByAssignee');
+    expect(code).toBe(0);
+    expect(await readdir(stage.cli.directory)).not.toContain('none.html');
+  });
+
+  it('says what is wrong with a path that cannot be written, and what to do', async () => {
+    await mkdir(fileOf('folder'));
+    for (const [out, says] of [
+      ['missing/report.html', 'its directory does not exist; make it first'],
+      ['folder', 'it is a directory; name a file in it'],
+    ] as const) {
+      const { code, stderr } = await run('--out', out);
+      expect(stderr).toContain(`usage_invalid: cannot write ${out}: ${says}`);
+      expect(code).toBe(2);
+    }
+  });
+
+  it('sends whoever has not migrated to migrate', async () => {
+    const empty = await createCliStage({ isEmpty: true });
+    try {
+      const { code, stderr } = await empty.cli.run(['report'], empty.env);
+      expect(stderr).toContain('database_not_migrated');
+      expect(stderr).toContain('safety-sync migrate');
+      expect(code).toBe(1);
+      expect(await readdir(empty.cli.directory)).toEqual([]);
+    } finally {
+      await empty.close();
+    }
+  });
+});
+
+describe.skipIf(NO_BROWSER !== null)(
+  `in a browser${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
+  () => {
+    it('shows its charts in both themes and on paper, runs nothing, and has nothing to complain of', async () => {
+      await stage.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
+      expect((await run('--out', 'page.html')).code).toBe(0);
+      const url = pathToFileURL(fileOf('page.html')).href;
+      const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
+      expect(complaints).toBe('');
+      expect(dom).toMatch(/<title>Safety report: default, \d+ \w+ 20\d\d<\/title>/);
+      expect(dom.includes('&lt;script&gt;document.title')).toBe(true);
+      expect(dom.match(/<script|<img/g)).toBeNull();
+      expect(dom.match(/<svg /g)?.length).toBe(16);
+
+      // Light and dark are told apart by what is drawn, since that is all that a reader sees.
+      const pictures: Buffer[] = [];
+      for (const [name, switches] of [
+        ['light.png', ['--blink-settings=preferredColorScheme=1']],
+        ['dark.png', ['--blink-settings=preferredColorScheme=0']],
+      ] as const) {
+        await visit(url, [...switches, '--window-size=900,1200', `--screenshot=${fileOf(name)}`]);
+        pictures.push(await readFile(fileOf(name)));
+      }
+      expect(pictures.every((picture) => picture.length > 20_000)).toBe(true);
+      expect(pictures[0]?.equals(pictures[1] ?? Buffer.alloc(0))).toBe(false);
+
+      await visit(url, ['--no-pdf-header-footer', `--print-to-pdf=${fileOf('page.pdf')}`]);
+      const pages = (await readFile(fileOf('page.pdf'), 'latin1')).match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+      expect(pages).toBeGreaterThan(1);
+      expect(pages).toBeLessThan(12);
+    }, 120_000);
+
+    it('needs no sideways scrolling on a phone, a tablet or a screen', async () => {
+      expect((await run('--out', 'page.html')).code).toBe(0);
+      const page = (await readFile(fileOf('page.html'), 'utf8'))
+        .replaceAll('&', '&amp;')
+        .replaceAll('"', '&quot;');
+      const widths = [320, 900, 1600];
+      // Frames, since a window has a least width; the script around them measures what is in them.
+      const frames = widths.map(
+        (width) => `<iframe width="${width}" height="900" srcdoc="${page}"></iframe>`,
+      );
+      await writeFile(
+        fileOf('frames.html'),
+        `<!doctype html><body onload="document.title = [...document.querySelectorAll('iframe')].map(
+          (frame) => frame.contentDocument.documentElement.scrollWidth)">${frames.join('')}`,
+      );
+      const { stdout } = await visit(pathToFileURL(fileOf('frames.html')).href, ['--dump-dom']);
+      const needed = (/<title>([\d,]+)<\/title>/.exec(stdout)?.[1] ?? '').split(',').map(Number);
+      expect(needed).toHaveLength(widths.length);
+      expect(needed.filter((width, at) => width > (widths[at] ?? 0))).toEqual([]);
+    });
+  },
+);

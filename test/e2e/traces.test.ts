@@ -1,0 +1,126 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
+
+const CANARY = 'canary-token-8c2e';
+
+let stage: CliStage;
+let receiver: TraceReceiver;
+
+beforeEach(async () => {
+  stage = await createCliStage();
+  receiver = await startTraceReceiver();
+  stage.sandbox.access.set('active', CANARY);
+});
+
+afterEach(async () => {
+  await receiver.close();
+  await stage.close();
+});
+
+const sync = (env: Record<string, string>, ...args: string[]) =>
+  stage.cli.run(['sync', ...args], { ...stage.env, SAFETY_TOKEN: CANARY, ...env });
+
+describe('traces', () => {
+  it('tell of runs, of their requests and of what they stored, without the token', async () => {
+    stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: 'warehouse' };
+    expect((await sync(env, 'resources')).code).toBe(0);
+    const { spans } = receiver;
+    const run = spans.find(({ name }) => name === 'run resources');
+    expect(run).toMatchObject({
+      parentSpanId: undefined,
+      status: 0,
+      attributes: {
+        'safety_sync.account': 'default',
+        'safety_sync.stream': 'resources',
+        'safety_sync.kind': 'sync',
+        'safety_sync.trigger': 'manual',
+        'safety_sync.outcome': 'succeeded',
+        'safety_sync.run_id': 1,
+        'safety_sync.requests': 2,
+        'safety_sync.retries': 1,
+        'safety_sync.records.read': 25,
+        'safety_sync.records.inserted': 25,
+      },
+    });
+    const ofRun = (name: string) =>
+      spans.filter((span) => span.name === name && span.parentSpanId === run?.spanId);
+    expect(ofRun('request resources.list').map(({ attributes, status }) => [attributes, status])).toEqual([
+      [{ 'rpc.method': 'resources.list', 'safety_sync.attempt': 1, 'error.type': 'server_error' }, 2],
+      [
+        expect.objectContaining({
+          'rpc.method': 'resources.list',
+          'safety_sync.attempt': 2,
+          'safety_sync.status': 'ok',
+          'safety_sync.records.read': 25,
+        }),
+        0,
+      ],
+    ]);
+    expect(ofRun('store')).toMatchObject([
+      { attributes: { 'safety_sync.stream': 'resources', 'safety_sync.records.inserted': 25 } },
+    ]);
+    expect(spans).toHaveLength(4);
+    const sent = receiver.bodies.join('');
+    expect(sent).toContain('warehouse');
+    expect(sent).not.toContain(CANARY);
+  });
+
+  it('say which error a run failed of', async () => {
+    stage.sandbox.access.set('inactive', CANARY);
+    expect(
+      (
+        await sync(
+          { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces` },
+          'resources',
+        )
+      ).code,
+    ).toBe(3);
+    expect(receiver.spans.find(({ name }) => name === 'run resources')).toMatchObject({
+      status: 2,
+      attributes: { 'error.type': 'token_inactive', 'safety_sync.outcome': 'failed' },
+    });
+  });
+
+  it('that nobody takes do not hold up a command', async () => {
+    await receiver.close();
+    const { code, stdout } = await sync({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }, 'resources');
+    expect(stdout).toMatch(/^resources +succeeded/m);
+    expect(code).toBe(0);
+  });
+});
+
+describe('without OTEL_* variables', () => {
+  it.each([
+    ['none is set', {}],
+    ['they say none', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_TRACES_EXPORTER: 'none' }],
+    ['they switch it off', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }],
+  ])('no package of it is loaded: %s', async (_, env) => {
+    // Refuses every import of it: a program that tried to load one would fail.
+    const hook = join(stage.cli.directory, 'refuse.mjs');
+    await writeFile(
+      hook,
+      `import { register } from 'node:module';
+       register('data:text/javascript,' + encodeURIComponent(\`
+         export async function resolve(specifier, context, next) {
+           const found = await next(specifier, context);
+           if (found.url.includes('@opentelemetry')) throw new Error('loaded ' + specifier);
+           return found;
+         }\`));`,
+    );
+    const refused = { NODE_OPTIONS: `--import=${hook}`, ...env };
+    const { code, stderr } = await sync(refused, 'resources');
+    expect(stderr).not.toContain('loaded @opentelemetry');
+    expect(code).toBe(0);
+    // The same hook does notice them.
+    const asked = await sync(
+      { ...refused, OTEL_TRACES_EXPORTER: 'otlp', OTEL_SDK_DISABLED: 'false' },
+      'resources',
+    );
+    expect(asked.stderr).toContain('loaded @opentelemetry/');
+    expect(asked.code).toBe(2);
+  });
+});

@@ -1,0 +1,84 @@
+/** COPY: what PostgreSQL refuses is told whenever it is noticed, and the connection goes on. */
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const MANY = 200_000;
+
+let database: TestDatabase;
+let session: Connection;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
+  await session.query('create temporary table numbers (a int primary key)');
+});
+afterEach(async () => {
+  await session.close();
+  await database.drop();
+});
+
+const copy = (lines: readonly string[]) => session.copy('copy numbers from stdin', lines);
+const count = async () => {
+  const [row] = await session.query<{ count: number }>('select count(*)::int as count from numbers');
+  return row?.count;
+};
+/** Lines in pieces, so that the first of them are on their way before the last one exists. */
+function* numbers(last: string): Generator<string> {
+  for (let from = 0; from < MANY; from += 1000) {
+    yield Array.from({ length: 1000 }, (_, index) => `${from + index}\n`).join('');
+  }
+  yield last;
+}
+
+test.each([
+  ['a line it cannot read', ['1\n', 'two\n'], /invalid input syntax/],
+  ['a line it cannot read, the first of many', ['one\n', ...numbers('')], /invalid input syntax/],
+  ['a line it cannot read, the last of many', [...numbers('last\n')], /invalid input syntax/],
+  ['a key that comes twice', ['1\n', '1\n'], /duplicate key/],
+  ['a key that comes again at the end', [...numbers('7\n')], /duplicate key/],
+])('%s is an error, nothing of the COPY is stored, and the next one works', async (_, lines, problem) => {
+  await expect(copy(lines)).rejects.toThrow(problem);
+  await expect(session.db.transaction(async () => await copy(lines))).rejects.toThrow(problem);
+  expect(await count()).toBe(0);
+  await copy(['1\n', '2\n']);
+  await session.db.transaction(async (tx) => {
+    await copy(['3\n']);
+    await tx.execute(sql`select 1`);
+    await copy(['4\n']);
+  });
+  expect(await count()).toBe(4);
+});
+
+test.each([
+  'before insert on numbers for each statement',
+  'after insert on numbers for each row',
+  'after insert on numbers',
+])('what a trigger refuses (%s) is an error', async (moment) => {
+  await session.query(
+    `create function pg_temp.refuse() returns trigger language plpgsql as 'begin raise exception ''not today''; end'`,
+  );
+  await session.query(`create trigger refuse ${moment} execute function pg_temp.refuse()`);
+  await expect(copy(['1\n'])).rejects.toThrow(/not today/);
+  expect(await count()).toBe(0);
+});
+
+test('a table that does not exist is an error', async () => {
+  await expect(session.copy('copy nowhere from stdin', ['1\n'])).rejects.toThrow(/nowhere/);
+  await copy(['1\n']);
+});
+
+test('statements that come while a COPY is under way wait for its end', async () => {
+  const copying = copy([...numbers('')]);
+  const asked: Promise<unknown>[] = [];
+  for (let turn = 0; turn < 200; turn += 1) {
+    asked.push(session.query('select 1 as one'));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const second = copy([`${MANY}\n`]);
+  await copying;
+  await second;
+  const answers = await Promise.all(asked);
+  expect(answers.filter((answer) => JSON.stringify(answer) !== '[{"one":1}]')).toEqual([]);
+  expect(await count()).toBe(MANY + 1);
+});

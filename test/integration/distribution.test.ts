@@ -1,0 +1,114 @@
+/** The warehouse can be distributed by account_id: every key, every foreign key and every statement keeps to an account. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** Not per account: which migrations were applied. */
+const SHARED_TABLES = ['safety_sync.migrations'];
+
+let database: TestDatabase;
+let connection: Connection;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+});
+afterAll(async () => {
+  await connection.close();
+  await database.drop();
+});
+
+const OURS = `from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p')`;
+const NAME = `n.nspname || '.' || c.relname`;
+
+describe('every table that is per account', () => {
+  test('has account_id, which is never null', async () => {
+    const rows = await connection.query<{ name: string }>(
+      `select ${NAME} as name ${OURS} and not exists (select from pg_attribute a
+         where a.attrelid = c.oid and a.attname = 'account_id' and a.attnotnull and a.atttypid = 'text'::regtype)`,
+    );
+    expect(rows.map(({ name }) => name)).toEqual(SHARED_TABLES);
+  });
+
+  test('has a primary key that begins with it', async () => {
+    const rows = await connection.query<{ name: string; first: string | null }>(
+      `select ${NAME} as name, (select a.attname from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+           where i.indrelid = c.oid and i.indisprimary) as first ${OURS} order by 1`,
+    );
+    expect(rows.length).toBeGreaterThan(20);
+    const wrong = rows.filter(({ first }) => first !== 'account_id').map(({ name }) => name);
+    expect(wrong).toEqual(SHARED_TABLES);
+  });
+
+  test('has it in every unique index', async () => {
+    const rows = await connection.query<{ name: string }>(
+      `select k.relname as name from pg_index i join pg_class k on k.oid = i.indexrelid where i.indisunique and i.indrelid in (select c.oid ${OURS})
+         and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attname = 'account_id'
+           and a.attnum = any (i.indkey::int2[]))`,
+    );
+    expect(rows.map(({ name }) => name)).toEqual(['migrations_pkey']);
+  });
+
+  test('has it on both sides of every foreign key, at the same place', async () => {
+    const rows = await connection.query<{ name: string; ok: boolean }>(
+      `select k.conname as name, exists (
+           select from unnest(k.conkey, k.confkey) as p (own, other)
+           join pg_attribute a on a.attrelid = k.conrelid and a.attnum = p.own and a.attname = 'account_id'
+           join pg_attribute b on b.attrelid = k.confrelid and b.attnum = p.other and b.attname = 'account_id') as ok
+       from pg_constraint k where k.contype = 'f' and k.conrelid in (select c.oid ${OURS})`,
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(5);
+    expect(rows.filter(({ ok }) => !ok)).toEqual([]);
+  });
+
+  test('has no trigger of ours and no rule, which would not be distributed with it', async () => {
+    expect(
+      await connection.query(
+        `select tgname as name from pg_trigger where not tgisinternal and tgrelid in (select c.oid ${OURS})
+         union all select rulename from pg_rewrite where ev_class in (select c.oid ${OURS})`,
+      ),
+    ).toEqual([]);
+  });
+});
+
+describe('views', () => {
+  test('join tables on account_id, so that each account is computed where its rows are', async () => {
+    const views = await connection.query<{ name: string; text: string }>(
+      `select viewname as name, definition as text from pg_views where schemaname = 'safety'`,
+    );
+    expect(views.length).toBeGreaterThan(10);
+    const joins = views.flatMap(({ name, text }) =>
+      [...text.matchAll(/\bJOIN\s+safety\.\w+[^]*?\bON\b\s*(\(.*?\)\)*)\s*$/gm)].map((match) => [
+        name,
+        match[1] ?? '',
+      ]),
+    );
+    expect(joins.length).toBeGreaterThan(5);
+    expect(joins.filter(([, condition]) => !condition?.includes('account_id'))).toEqual([]);
+  });
+});
+
+describe('statements', () => {
+  const folder = fileURLToPath(new URL('../../src/warehouse', import.meta.url));
+  const sources = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => ({ name, text: readFileSync(`${folder}/${name}`, 'utf8') }));
+
+  test('write no time that each node would take from its own clock anew: volatile functions cannot be routed', () => {
+    const writers = sources.filter(
+      ({ text }) =>
+        /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
+    );
+    // Reads how long ago a check was; what it writes is statement_timestamp().
+    expect(writers.map(({ name }) => name)).toEqual(['stream-state.ts']);
+    const writing = sources.find(({ name }) => name === 'stream-state.ts')?.text.split('writeStreamState')[1];
+    expect(writing).not.toContain('clock_timestamp');
+  });
+
+  test('over the runs of one account name the account', () => {
+    const runs = sources.find(({ name }) => name === 'runs.ts')?.text ?? '';
+    expect(runs).not.toMatch(/where\(eq\(runs\.run_id/);
+  });
+});

@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { type AccountsFile, entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { createGate } from '../support/gate.ts';
+import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+
+const PATIENCE = { timeout: 30_000, interval: 50 };
+const NEVER = '0 0 1 1 *';
+const EVERY_SECOND = '* * * * * *';
+
+let worker: TestWorker;
+let others: Sandbox[];
+let stages: AppStage[];
+let file: AccountsFile | undefined;
+
+beforeEach(async () => {
+  worker = await createTestWorker();
+  others = [];
+  stages = [];
+});
+
+afterEach(async () => {
+  await Promise.all(stages.map((stage) => stage.stop()));
+  await file?.remove();
+  file = undefined;
+  for (const sandbox of others) await sandbox.close();
+  await worker.close();
+});
+
+async function addSandbox(seed: number): Promise<Sandbox> {
+  const sandbox = await createSandbox({ size: SMALL_SANDBOX, seed });
+  others.push(sandbox);
+  return sandbox;
+}
+
+/** A worker of the accounts of the file, and of no other. */
+async function start(entries: readonly object[], env: Record<string, string> = {}): Promise<AppStage> {
+  file ??= await writeAccountsFile(entries);
+  const stage = await startAppStage(worker, {
+    env: {
+      SAFETY_BASE_URL: '',
+      SAFETY_TOKEN: '',
+      SAFETY_EQUIPMENT_TYPES: '',
+      SAFETY_ACCOUNTS_FILE: file.path,
+      SYNC_SPREAD_SECONDS: '0',
+      ...env,
+    },
+    refusalDelays: { firstMs: 60_000, mostMs: 60_000 },
+    lookEveryMs: 200,
+  });
+  stages.push(stage);
+  return stage;
+}
+
+const json = async (url: string) => (await (await fetch(url)).json()) as Record<string, unknown>;
+
+const succeeded = (accountId: string) =>
+  worker.query<{ stream: string; runs: number }>(
+    `select stream, count(*)::int as runs from safety_sync.runs
+     where account_id = '${accountId}' and status = 'succeeded' group by stream order by stream`,
+  );
+const streamsOf = async (accountId: string) => (await succeeded(accountId)).map(({ stream }) => stream);
+const ALL = ['equipments', 'followups', 'resources', 'training-employee-status', 'users'];
+
+describe('several accounts in one worker', () => {
+  it('are synced into one warehouse, each with its own service, token, types and schedule', async () => {
+    const south = await addSandbox(5);
+    south.access.set('active', 'south-only-token');
+    await start(
+      [
+        entryFor('north', worker.sandbox, { reporting_timezone: 'Asia/Tokyo' }),
+        entryFor('south', south, { token: 'south-only-token', schedule: { all: NEVER, users: 'off' } }),
+      ],
+      { SYNC_CRON: NEVER },
+    );
+    await expect.poll(() => streamsOf('north'), PATIENCE).toEqual(ALL);
+    await expect.poll(() => streamsOf('south'), PATIENCE).toEqual(ALL.slice(0, 4));
+    const rows = await worker.query(
+      `select account_id, count(*)::int as count, count(distinct equipment_type_id)::int as types
+       from safety.equipment group by 1 order by 1`,
+    );
+    expect(rows).toMatchObject([
+      { account_id: 'north', count: 60 },
+      { account_id: 'south', count: 60 },
+    ]);
+    expect(
+      await worker.query('select account_id, timezone from safety.reporting_settings order by 1'),
+    ).toEqual([
+      { account_id: 'north', timezone: 'Asia/Tokyo' },
+      { account_id: 'south', timezone: 'UTC' },
+    ]);
+    expect(new Set(south.requests.map(({ method }) => method))).not.toContain('users.info');
+  });
+
+  it('do not touch each other: one refused, one unreachable, one with bad data, and one well all the time', async () => {
+    const refused = await addSandbox(2);
+    refused.access.set('inactive');
+    const unreachable = await addSandbox(3);
+    unreachable.faults.set({ reset: 1 });
+    const { url } = await start(
+      [
+        entryFor('well', worker.sandbox),
+        entryFor('refused', refused),
+        entryFor('unreachable', unreachable),
+        entryFor('misled', worker.sandbox, { base_url: `${worker.sandbox.url}/nowhere` }),
+      ],
+      { SYNC_CRON: EVERY_SECOND, RETRY_ATTEMPTS: '2' },
+    );
+    await expect
+      .poll(async () => (await succeeded('well')).filter(({ runs }) => runs >= 3).length, PATIENCE)
+      .toBeGreaterThanOrEqual(4);
+    await expect
+      .poll(() => json(`${url}/api/status`), PATIENCE)
+      .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
+    const page = await json(`${url}/api/status`);
+    const states = new Map(
+      (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map((one) => [
+        one.account_id,
+        one,
+      ]),
+    );
+    expect(states.get('well')).toMatchObject({ is_ready: true });
+    expect(states.get('refused')?.not_ready[0]).toMatch(
+      /^the service refuses the credentials \(token_inactive/,
+    );
+    expect(states.get('unreachable')?.not_ready[0]).toMatch(/has never been synced/);
+    expect(states.get('misled')).toMatchObject({ is_ready: false });
+    // The gate of the refused one has held it back, and nobody else.
+    expect(refused.requests.length).toBeLessThanOrEqual(4);
+
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(await json(`${url}/readyz?account=well`)).toEqual({ ready: true, reasons: [] });
+    expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
+    const html = await (await fetch(url)).text();
+    expect(html).toContain('3 of 4 accounts are in trouble.');
+    expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
+    const one = await (await fetch(`${url}/?account=well`)).text();
+    expect(one).toContain('Everything is fresh.');
+    expect(one).toContain('All accounts');
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
+    expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);
+    expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
+  });
+
+  it('share a bounded number of places; one whose service hangs does not keep them', async () => {
+    const hanging = await addSandbox(4);
+    const release = createGate();
+    hanging.hooks.beforeAnswer = () => release.opened;
+    const { url } = await start([entryFor('hanging', hanging), entryFor('well', worker.sandbox)], {
+      SYNC_CRON: NEVER,
+      SYNC_CONCURRENCY: '1',
+      REQUEST_TIMEOUT_MS: '300',
+      RETRY_ATTEMPTS: '100',
+    });
+    await expect.poll(() => streamsOf('well'), PATIENCE).toEqual(ALL);
+    // One run that hangs on goes on hanging; its account's others wait, and are shown. The last run of the other
+    // account gives its place back a moment after its record said that it has succeeded.
+    await expect
+      .poll(() => json(`${url}/api/status`), PATIENCE)
+      .toMatchObject({ queue: { places: 1, running: 1, ailing: 1, waiting: 3 } });
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_runs_waiting 3$/m);
+    release.open();
+    hanging.hooks.beforeAnswer = undefined;
+    await expect.poll(() => streamsOf('hanging'), PATIENCE).toEqual(ALL);
+  });
+
+  it('are divided between replicas: no stream of an account is run by two at a time', async () => {
+    const south = await addSandbox(5);
+    const entries = [entryFor('north', worker.sandbox), entryFor('south', south)];
+    for (let replica = 0; replica < 3; replica += 1) await start(entries, { SYNC_CRON: EVERY_SECOND });
+    for (const accountId of ['north', 'south']) {
+      await expect
+        .poll(async () => (await succeeded(accountId)).filter(({ runs }) => runs >= 3).length, PATIENCE)
+        .toBeGreaterThanOrEqual(4);
+    }
+    const [overlaps] = await worker.query<{ count: number }>(
+      `select count(*)::int as count from safety_sync.runs a join safety_sync.runs b
+         on a.account_id = b.account_id and a.stream = b.stream and a.run_id < b.run_id
+        and a.status = 'succeeded' and b.status = 'succeeded'
+        and tstzrange(a.started_at, a.finished_at) && tstzrange(b.started_at, b.finished_at)`,
+    );
+    expect(overlaps).toEqual({ count: 0 });
+  });
+});
+
+describe('the lock of a stream', () => {
+  it('is that of its account: the same stream of another one is free', async () => {
+    const open = (accountId: string) =>
+      openStreamSession({ databaseUrl: worker.databaseUrl, accountId, stream: 'users', whenBusy: 'skip' });
+    const north = await open('north');
+    const south = await open('south');
+    try {
+      expect(south).toBeDefined();
+      expect(await open('north')).toBeUndefined();
+    } finally {
+      await north?.close();
+      await south?.close();
+    }
+  });
+});

@@ -1,0 +1,45 @@
+/** What the workers of a long run used of memory, over time. */
+import { readFile } from 'node:fs/promises';
+import { createPen } from '../../src/report/page/draw.ts';
+
+export interface MemorySample {
+  readonly replica: number;
+  /** Of the process: each restart begins another one. */
+  readonly bornMs: number;
+  readonly ageMs: number;
+  /** Since the run began. */
+  readonly minutes: number;
+  readonly megabytes: number;
+}
+
+/** Resident memory of a process; undefined where the system does not tell it this way or the process is gone. */
+export async function residentBytes(pid: number): Promise<number | undefined> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+}
+
+export async function renderMemory(samples: readonly MemorySample[]): Promise<string> {
+  const { plot: Plot } = await createPen();
+  const { parseHTML } = await import('linkedom');
+  const { document } = parseHTML('<!doctype html><html><body></body></html>') as { document: object };
+  const svg = Plot.plot({
+    document: document as never,
+    width: 860,
+    height: 320,
+    style: { background: 'white', color: 'black', fontSize: '13px' },
+    x: { label: 'minutes' },
+    y: { label: 'resident memory, MB', domain: [0, 260], grid: true },
+    marks: [
+      Plot.ruleY([256], { stroke: '#b5372f', strokeDasharray: '4 3' }),
+      Plot.lineY(samples, {
+        x: 'minutes',
+        y: 'megabytes',
+        z: ({ replica, bornMs }: MemorySample) => `${replica} ${bornMs}`,
+        stroke: ({ replica }: MemorySample) => (replica === 0 ? '#4c78a8' : '#e0882e'),
+      }),
+    ],
+  }) as unknown as { outerHTML: string };
+  const { outerHTML } = svg;
+  return `${outerHTML.includes('xmlns=') ? outerHTML : outerHTML.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
+}

@@ -1,0 +1,240 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Config, loadConfig } from '../../../src/config/load-config.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'accounts-file-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+interface Loading {
+  readonly env?: Record<string, string>;
+  readonly accounts?: readonly string[];
+}
+
+async function load(content: string, { env = {}, accounts = [] }: Loading = {}): Promise<Config> {
+  const path = join(folder, 'accounts.yaml');
+  await writeFile(path, content);
+  return loadConfig(
+    { SAFETY_ACCOUNTS_FILE: path, ...env },
+    { needsService: true, isTerminal: false, accounts },
+  );
+}
+
+/** The lines of the one error that tells everything. */
+async function problemsOf(content: string, env: Record<string, string> = {}): Promise<string[]> {
+  const error: unknown = await load(content, { env }).then(
+    () => undefined,
+    (caught: unknown) => caught,
+  );
+  expect(error).toMatchObject({ code: 'configuration_invalid', recovery: 'fix_usage' });
+  return (error as Error).message
+    .split('\n')
+    .slice(1)
+    .map((line) => line.replace(/^ {2}- /, '').replace(`${folder}/`, ''));
+}
+
+const NORTH = `- name: north
+  base_url: https://north.example/
+  token: north-token
+`;
+
+describe('an accounts file', () => {
+  test('lists accounts, each with what is its own; the rest is as the variables say', async () => {
+    await mkdir(join(folder, 'secrets'));
+    await writeFile(join(folder, 'secrets', 'south'), 'south-token\n');
+    const config = await load(
+      `${NORTH}
+- name: south
+  base_url: https://south.example
+  token_file: secrets/south
+  equipment_types: [0021, ext-22, 12345678901234567890]
+  reporting_timezone: Europe/Oslo
+  schedule:
+    all: "*/30 * * * *"
+    followups: "*/5 * * * *"
+    users: off
+    timezone: Europe/Oslo
+- name: west
+  base_url: https://west.example
+  token_file: ${join(folder, 'secrets', 'south')}
+  equipment_types: 1, 2
+  schedule: off
+`,
+      { env: { SYNC_CRON: '*/10 * * * *', RECONCILE_CRON: '0 4 * * *', REPORTING_TIMEZONE: 'Asia/Tokyo' } },
+    );
+    const every = (cron: string | null) => ({
+      resources: cron,
+      followups: cron,
+      'training-employee-status': cron,
+      equipments: cron,
+      users: cron,
+    });
+    expect(config.accounts).toEqual([
+      {
+        accountId: 'north',
+        service: { baseUrl: 'https://north.example', token: 'north-token' },
+        equipmentTypes: [],
+        reportingTimezone: 'Asia/Tokyo',
+        schedule: { timezone: 'UTC', reconcile: '0 4 * * *', streams: every('*/10 * * * *') },
+      },
+      {
+        accountId: 'south',
+        service: { baseUrl: 'https://south.example', token: 'south-token' },
+        // As they stand there: neither zeros nor digits are lost.
+        equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
+        reportingTimezone: 'Europe/Oslo',
+        schedule: {
+          timezone: 'Europe/Oslo',
+          reconcile: '0 4 * * *',
+          streams: { ...every('*/30 * * * *'), followups: '*/5 * * * *', users: null },
+        },
+      },
+      {
+        accountId: 'west',
+        service: { baseUrl: 'https://west.example', token: 'south-token' },
+        equipmentTypes: ['1', '2'],
+        reportingTimezone: 'Asia/Tokyo',
+        schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },
+      },
+    ]);
+  });
+
+  test('may be JSON', async () => {
+    const entries = [
+      { name: 'a', base_url: 'https://a.example', token: 't', equipment_types: [21], schedule: null },
+    ];
+    const { accounts } = await load(JSON.stringify(entries, null, 2));
+    expect(accounts).toMatchObject([{ accountId: 'a', equipmentTypes: ['21'] }]);
+  });
+
+  test('may say what is common once', async () => {
+    const { accounts } = await load(`
+- &north { name: north, base_url: https://one.example, token: t }
+- { <<: *north, name: south }
+`);
+    expect(accounts.map(({ accountId, service }) => [accountId, service?.baseUrl])).toEqual([
+      ['north', 'https://one.example'],
+      ['south', 'https://one.example'],
+    ]);
+  });
+
+  test('stands beside the account of the variables, which comes first; without them it stands alone', async () => {
+    const env = { SAFETY_BASE_URL: 'https://own.example', SAFETY_TOKEN: 'own-token', SAFETY_ACCOUNT: 'own' };
+    const names = async (extra: Record<string, string>) =>
+      (await load(NORTH, { env: extra })).accounts.map(({ accountId }) => accountId);
+    expect(await names(env)).toEqual(['own', 'north']);
+    expect(await names({})).toEqual(['north']);
+    expect(await problemsOf(NORTH, { SAFETY_EQUIPMENT_TYPES: '21' })).toEqual([
+      expect.stringMatching(/^SAFETY_BASE_URL is not set/),
+      expect.stringMatching(/^SAFETY_TOKEN is not set/),
+    ]);
+  });
+
+  test('names are unique, also beside that of the variables', async () => {
+    const env = {
+      SAFETY_BASE_URL: 'https://own.example',
+      SAFETY_TOKEN: 'own-token',
+      SAFETY_ACCOUNT: 'north',
+    };
+    expect(await problemsOf(NORTH, env)).toEqual([
+      'SAFETY_ACCOUNTS_FILE, entry 1 (north), name: expected one of its own, it is also that of the one of SAFETY_ACCOUNT',
+    ]);
+    expect(await problemsOf(NORTH + NORTH)).toEqual([
+      'SAFETY_ACCOUNTS_FILE, entry 2 (north), name: expected one of its own, it is also that of entry 1',
+    ]);
+  });
+});
+
+describe('everything that is wrong', () => {
+  test('is told at once, each with its entry, its key and what was expected', async () => {
+    const problems = await problemsOf(
+      `- name: north wind
+  base_url: http://north.example
+  token: two words
+- name: south
+  base_url: https://south.example/v1
+  token: secret-south
+  token_file: absent
+- name: east
+  token_file: absent
+  shedule: off
+  schedule:
+    folowups: off
+    users: daily
+    timezone: Mars/Olympus
+- just a text
+- base_url: https://x.example
+  token: ""
+`,
+      { HTTP_PORT: 'eighty' },
+    );
+    const at = (place: string) => `SAFETY_ACCOUNTS_FILE, entry ${place}, `;
+    expect(problems).toEqual([
+      'HTTP_PORT: expected a port, 0 to 65535, got "eighty"',
+      `${at('1')}name: expected 1 to 100 letters, digits or _ . @ : -, got "north wind"`,
+      `${at('1')}base_url: plain http:// to north.example would send the token in the clear; use https://, or set allow_insecure_http: true`,
+      `${at('1')}token: expected an API token: one line, no spaces, got something else (not shown)`,
+      `${at('2 (south)')}base_url: leave /v1 out; the worker adds /v1/METHOD itself`,
+      `${at('2 (south)')}token: token_file is set, too: keep one of them`,
+      `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, allow_insecure_http`,
+      `${at('3 (east)')}base_url: expected an https:// URL without /v1, e.g. https://service.example.com, it is not set`,
+      `${at('3 (east)')}token_file: cannot read absent (ENOENT)`,
+      `${at('3 (east)')}schedule.folowups: no such key; there are all, resources, followups, training-employee-status, equipments, users, reconcile, timezone`,
+      `${at('3 (east)')}schedule.users: expected a cron expression of 5 or 6 fields, or off, got "daily"`,
+      `${at('3 (east)')}schedule.timezone: expected a time zone such as Europe/Oslo, got "Mars/Olympus"`,
+      `${at('4')}expected a map with name, base_url and token`,
+      `${at('5')}name: expected 1 to 100 letters, digits or _ . @ : -, it is not set`,
+      `${at('5')}token: expected a token, or token_file: the path of a file that holds it`,
+    ]);
+  });
+
+  test.each([
+    ['name: north', 'expected a list of accounts, each with name, base_url and token'],
+    ['[]', 'expected at least one account, the list is empty'],
+    ['- name: "north', 'is neither YAML nor JSON at line 1, column 15 (missing char)'],
+    ['- name: a\n  name: b', 'is neither YAML nor JSON at line 2, column 3 (duplicate key)'],
+    ['- *nobody', 'refers to an anchor that it does not have'],
+  ])('a file that holds %j is refused', async (content, problem) => {
+    expect(await problemsOf(content)).toEqual([`SAFETY_ACCOUNTS_FILE: accounts.yaml ${problem}`]);
+  });
+
+  test('a file that is not there is named', () => {
+    const path = join(folder, 'absent');
+    expect(() =>
+      loadConfig({ SAFETY_ACCOUNTS_FILE: path }, { needsService: true, isTerminal: false }),
+    ).toThrow(`SAFETY_ACCOUNTS_FILE: cannot read ${path} (ENOENT)`);
+  });
+
+  test.each([
+    [
+      'under the right key',
+      '- { name: canary-secret-token, base_url: canary-secret-token, token: canary-secret-token }',
+    ],
+    ['of a file that is no YAML', '- name: x\n  token: canary-secret-token: "\n canary-secret-token'],
+    ['that is taken for an alias', '- token: *canary-secret-token'],
+    ['that is no token', '- { name: a, token: "canary-secret-token and more" }'],
+  ])('never shows a token %s', async (_, content) => {
+    expect((await problemsOf(content)).join('\n')).not.toContain('canary-secret');
+  });
+});
+
+describe('--account', () => {
+  const two = `${NORTH}- { name: south, base_url: https://south.example, token: t }\n`;
+
+  test('chooses, in the order of the file', async () => {
+    const { accounts } = await load(two, { accounts: ['south', 'north', 'south'] });
+    expect(accounts.map(({ accountId }) => accountId)).toEqual(['north', 'south']);
+    expect((await load(two, { accounts: ['south'] })).accounts).toHaveLength(1);
+  });
+
+  test('of a name that is none is told with those that there are', async () => {
+    await expect(load(two, { accounts: ['south', 'west', 'east'] })).rejects.toMatchObject({
+      code: 'usage_invalid',
+      message: '--account: no account is named west, east; there are north, south',
+    });
+  });
+});

@@ -1,0 +1,64 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeWholeFile } from '../../../src/report/write-file.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'safety-sync-file-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+test('replaces what was there, and leaves nothing else', async () => {
+  const file = join(directory, 'page.html');
+  await writeFile(file, 'old');
+  await writeWholeFile(file, 'new');
+  expect(await readFile(file, 'utf8')).toBe('new');
+  expect(await readdir(directory)).toEqual(['page.html']);
+});
+
+test('whoever reads the old one goes on reading it', async () => {
+  const file = join(directory, 'page.html');
+  await writeFile(file, 'old');
+  const { open } = await import('node:fs/promises');
+  const reader = await open(file);
+  await writeWholeFile(file, 'new');
+  expect(await reader.readFile('utf8')).toBe('old');
+  await reader.close();
+});
+
+test('writes through a link and keeps it', async () => {
+  await writeFile(join(directory, 'real.html'), 'old');
+  await symlink('real.html', join(directory, 'link.html'));
+  await writeWholeFile(join(directory, 'link.html'), 'new');
+  expect(await readFile(join(directory, 'real.html'), 'utf8')).toBe('new');
+});
+
+test('a device is written to, not replaced', async () => {
+  await writeWholeFile('/dev/null', 'gone');
+  expect(await readFile('/dev/null', 'utf8')).toBe('');
+});
+
+test.each([
+  ['a directory that is not there', 'missing/page.html', 'its directory does not exist; make it first'],
+  ['a directory', 'folder', 'it is a directory; name a file in it'],
+  ['a file taken for a directory', 'file/page.html', 'no directory; name another one'],
+])('says what to do about %s', async (_what, name, advice) => {
+  await mkdir(join(directory, 'folder'));
+  await writeFile(join(directory, 'file'), '');
+  const path = join(directory, name);
+  await expect(writeWholeFile(path, 'x')).rejects.toMatchObject({
+    code: 'usage_invalid',
+    message: expect.stringContaining(`cannot write ${path}: `) as string,
+  });
+  await expect(writeWholeFile(path, 'x')).rejects.toThrow(advice);
+  expect((await readdir(directory)).toSorted()).toEqual(['file', 'folder']);
+});
+
+test.skipIf(process.getuid?.() === 0)('says so where this user may not write', async () => {
+  await chmod(directory, 0o500);
+  await expect(writeWholeFile(join(directory, 'page.html'), 'x')).rejects.toThrow(
+    'this user may not write there',
+  );
+});
