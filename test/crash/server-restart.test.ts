@@ -32,8 +32,18 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** One backend that dies by force takes all of PostgreSQL down: it ends every session and recovers from its log. */
+async function storedRows(): Promise<number> {
+  const [stored] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.followups');
+  return stored?.rows ?? 0;
+}
+
+/**
+ * One backend that dies by force takes all of PostgreSQL down: it ends every session and recovers from its log. The
+ * commits of a page may be lost then, up to the last moment that PostgreSQL wrote its log: here, all are on the disk.
+ */
 async function crashServer(): Promise<void> {
+  await expect.poll(storedRows).toBeGreaterThan(0);
+  await worker.query('checkpoint');
   const [run] = await worker.query<{ pid: number }>(
     `select backend_pid as pid from safety_sync.runs where status = 'running'`,
   );
@@ -52,8 +62,7 @@ test('a run that loses its server is closed as failed, keeps what was stored, an
   expect(cutOff).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
   expect(await runsOf(worker, 'followups')).toMatchObject([{ status: 'failed', error_code: 'lock_lost' }]);
   expect((await stateOf(worker, 'followups')).watermark).toBeNull();
-  const [stored] = await worker.query<{ rows: number }>('select count(*)::int as rows from safety.followups');
-  expect(stored?.rows).toBeGreaterThan(0);
+  expect(await storedRows()).toBeGreaterThan(0);
 
   const pagesBefore = pages;
   worker.sandbox.requests.length = 0;
