@@ -15,6 +15,7 @@ import { type BenchServer, startServer, type Warehouse } from './support/databas
 import { type Figure, renderFigures, renderMarkdown, toFigure } from './support/figures.ts';
 import { type ChildTable, type Floor, measureFloor } from './support/floor.ts';
 import { writePlot } from './support/plot.ts';
+import { processorSeconds } from './support/processor-time.ts';
 import { runWorker, type Service, type ServiceSize, startService, type Work } from './support/processes.ts';
 
 const { values: flags } = parseArgs({
@@ -69,6 +70,7 @@ type BenchStream = keyof typeof TABLES;
 const figures: Figure[] = [];
 
 interface Stage {
+  readonly server: BenchServer;
   readonly warehouse: Warehouse;
   readonly service: Service;
   readonly stream: BenchStream;
@@ -76,14 +78,20 @@ interface Stage {
 
 /** Does the work and notes what it cost. `floor: null` measures none. */
 async function measure(
-  { warehouse, service, stream }: Stage,
+  { server, warehouse, service, stream }: Stage,
   name: string,
   args: readonly string[],
   options: { readonly env?: Readonly<Record<string, string>>; readonly floor: Floor | null | 'measure' },
 ): Promise<Floor | null> {
   const [walBefore, writtenBefore] = [await warehouse.walBytes(), await warehouse.rowsWritten()];
   const env = { ...service.env, DATABASE_URL: warehouse.url, ...options.env };
+  const before = [await processorSeconds(service.pid), await server.cpuSeconds()] as const;
   const work: Work = await runWorker(args, env);
+  const after = [await processorSeconds(service.pid), await server.cpuSeconds()] as const;
+  const spent = (position: 0 | 1): number | null => {
+    const [from, to] = [before[position], after[position]];
+    return from === null || to === null ? null : to - from;
+  };
   const walBytes = (await warehouse.walBytes()) - walBefore;
   const rowsWritten = (await warehouse.rowsWritten()) - writtenBefore;
   const rows = await countRows(warehouse, TABLES[stream]);
@@ -91,7 +99,16 @@ async function measure(
     options.floor === 'measure'
       ? await measureFloor(warehouse, { ...TABLES[stream], mostParents: MOST_FLOOR_RECORDS })
       : options.floor;
-  const figure = toFigure({ figure: name, rows, work, floor, walBytes, rowsWritten });
+  const figure = toFigure({
+    figure: name,
+    rows,
+    work,
+    floor,
+    walBytes,
+    rowsWritten,
+    serviceCpuSeconds: spent(0),
+    databaseCpuSeconds: spent(1),
+  });
   figures.push(figure);
   process.stdout.write(`${JSON.stringify(figure)}\n`);
   return floor;
@@ -117,7 +134,7 @@ async function withStage(
   const warehouse = await server.createWarehouse();
   const running = await startService(service);
   try {
-    await work({ warehouse, service: running, stream });
+    await work({ server, warehouse, service: running, stream });
   } finally {
     await running.close();
     await warehouse.drop();

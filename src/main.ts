@@ -5,7 +5,7 @@ import { runProgram } from './cli/program.ts';
 import { createTerminal } from './cli/terminal.ts';
 
 // On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
-setFlagsFromString('--heap-growing-percent=50');
+setFlagsFromString('--heap-growing-percent=100');
 
 const stop = new AbortController();
 const terminal = createTerminal(process.env);

@@ -1,14 +1,17 @@
 /** A database for one measurement, and what PostgreSQL itself knows about it. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
 import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { processorSeconds } from './processor-time.ts';
 
 export interface BenchServer {
   readonly description: string;
+  /** Of PostgreSQL with all its processes, s; null where they are not on this machine. */
+  cpuSeconds(): Promise<number | null>;
   /** A new database with the present schema. */
   createWarehouse(): Promise<Warehouse>;
   close(): Promise<void>;
@@ -27,28 +30,40 @@ export interface Warehouse {
 /** The server of DATABASE_URL, on which databases may be created, else an embedded one with its usual settings: fsync is on. */
 export async function startServer(): Promise<BenchServer> {
   const named = process.env['DATABASE_URL'];
-  if (named !== undefined) return describeServer(named, () => Promise.resolve());
+  if (named !== undefined) return describeServer(named, false, () => Promise.resolve());
   const dataDir = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
   const server = await acquireEmbeddedServer({ dataDir, database: 'postgres' });
-  return describeServer(server.url, async () => {
+  return describeServer(server.url, true, async () => {
     await server.release();
     await rm(dataDir, { recursive: true, force: true });
   });
 }
 
-async function describeServer(url: string, close: () => Promise<void>): Promise<BenchServer> {
+async function describeServer(
+  url: string,
+  isHere: boolean,
+  close: () => Promise<void>,
+): Promise<BenchServer> {
   const admin = openConnection({ url, applicationName: 'bench', max: 1 });
+  const postmaster = isHere ? await findPostmaster(admin) : null;
   const [version] = await admin.query<{ version: string; fsync: string }>(
     `select current_setting('server_version') as version, current_setting('fsync') as fsync`,
   );
   return {
     description: `PostgreSQL ${version?.version}, fsync ${version?.fsync}`,
+    cpuSeconds: () => (postmaster === null ? Promise.resolve(null) : processorSeconds(postmaster)),
     createWarehouse: () => createWarehouse(admin, url),
     async close() {
       await admin.close();
       await close();
     },
   };
+}
+
+async function findPostmaster(admin: Connection): Promise<number> {
+  const [told] = await admin.query<{ folder: string }>(`select current_setting('data_directory') as folder`);
+  const [pid] = (await readFile(join(told?.folder ?? '', 'postmaster.pid'), 'utf8')).split('\n');
+  return Number(pid);
 }
 
 async function createWarehouse(admin: Connection, serverUrl: string): Promise<Warehouse> {

@@ -16,6 +16,10 @@ export interface Figure {
   readonly requests: number;
   readonly megabytesRead: number;
   readonly cpuSeconds: number;
+  /** Of the service's process; null where it cannot be told. */
+  readonly serviceCpuSeconds: number | null;
+  /** Of PostgreSQL with all its processes; null where it cannot be told. */
+  readonly databaseCpuSeconds: number | null;
   readonly peakMegabytes: number;
   readonly walMegabytes: number;
   readonly rowsWritten: number;
@@ -30,9 +34,11 @@ export interface Measured {
   readonly floor: Floor | null;
   readonly walBytes: number;
   readonly rowsWritten: number;
+  readonly serviceCpuSeconds: number | null;
+  readonly databaseCpuSeconds: number | null;
 }
 
-export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten }: Measured): Figure {
+export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...others }: Measured): Figure {
   const rowsPerSecond = rows / work.seconds;
   return {
     figure,
@@ -48,6 +54,7 @@ export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten }: M
     peakMegabytes: work.peakMemoryBytes / MEGA,
     walMegabytes: walBytes / MEGA,
     rowsWritten,
+    ...others,
   };
 }
 
@@ -65,6 +72,8 @@ const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => stri
   ['requests', (one) => whole(one.requests)],
   ['MB read', (one) => short(one.megabytesRead, 1)],
   ['CPU s', (one) => short(one.cpuSeconds, 1)],
+  ['service', (one) => (one.serviceCpuSeconds === null ? '–' : short(one.serviceCpuSeconds, 1))],
+  ['database', (one) => (one.databaseCpuSeconds === null ? '–' : short(one.databaseCpuSeconds, 1))],
   ['peak MB', (one) => whole(one.peakMegabytes)],
   ['WAL MB', (one) => short(one.walMegabytes, 1)],
   ['written', (one) => whole(one.rowsWritten)],

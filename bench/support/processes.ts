@@ -24,6 +24,7 @@ export interface ServiceSize {
 export interface Service {
   /** What the worker needs to ask it. */
   readonly env: Readonly<Record<string, string>>;
+  readonly pid: number;
   close(): Promise<void>;
 }
 
@@ -62,7 +63,7 @@ export async function startService({
     env[name] = value;
     if (SETTINGS.every((setting) => setting in env)) break;
   }
-  return { env, close: () => end(child) };
+  return { env, pid: child.pid ?? 0, close: () => end(child) };
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -92,7 +93,6 @@ export interface Work {
   readonly bytes: number;
 }
 
-/** Runs a verb of the built program to its end. Throws when it fails. */
 /** The worker is plain Node: the hook is made JavaScript first, so that no loader counts as the worker's memory. */
 async function compileHook(folder: string): Promise<string> {
   const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
@@ -102,6 +102,7 @@ async function compileHook(folder: string): Promise<string> {
   return file;
 }
 
+/** Runs a verb of the built program to its end. Throws when it fails. */
 export async function runWorker(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

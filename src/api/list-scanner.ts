@@ -8,9 +8,23 @@ export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 const BRACE_BIT = 0x20;
 
 /**
+ * Elements that are smaller are parsed together, one call instead of hundreds. Larger ones alone: a single character
+ * beyond Latin-1 doubles the memory of the whole text that it is parsed with, and the time.
+ */
+const SMALL_BYTES = 512;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
+    throw new AnswerDefect('response_not_json', 'an element of the list is not JSON');
+  }
+}
+
+/**
  * Cuts one JSON array, given in chunks, at the commas between its elements. Only depth and strings are followed here;
- * whether the text between two cuts is JSON is for JSON.parse to say. All elements that end in one chunk are parsed
- * together: one call instead of hundreds.
+ * whether the text between two cuts is JSON is for JSON.parse to say.
  */
 export class ListScanner {
   private elements: unknown[] = [];
@@ -36,6 +50,7 @@ export class ListScanner {
     let { depth, inString } = this;
     let at = this.escaped ? from + 1 : from;
     let lastComma = -1;
+    let start = from;
     this.escaped = false;
     while (at < end) {
       if (inString) {
@@ -50,11 +65,21 @@ export class ListScanner {
       at += 1;
       if (byte === QUOTE) inString = true;
       else if (byte === COMMA) {
-        if (depth === 0) lastComma = at - 1;
+        if (depth === 0) {
+          const isFirst = lastComma < start;
+          lastComma = at - 1;
+          if (lastComma - start + this.carryBytes >= SMALL_BYTES) {
+            const part = chunk.subarray(start, lastComma);
+            if (isFirst) this.parseOne(part);
+            else this.parse(part, false);
+            this.sawComma = true;
+            start = at;
+          }
+        }
       } else if ((byte | BRACE_BIT) === OPENING_BRACE) depth += 1;
       else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
         if (depth === 0) {
-          this.finish(chunk, from, at - 1);
+          this.finish(chunk, start, at - 1);
           return at;
         }
         depth -= 1;
@@ -62,12 +87,12 @@ export class ListScanner {
     }
     this.depth = depth;
     this.inString = inString;
-    if (lastComma === -1) this.keep(chunk.subarray(from));
-    else {
-      this.parse(chunk.subarray(from, lastComma), false);
+    if (lastComma >= start) {
+      this.parse(chunk.subarray(start, lastComma), false);
       this.sawComma = true;
-      this.keep(chunk.subarray(lastComma + 1));
+      start = lastComma + 1;
     }
+    this.keep(chunk.subarray(start));
     return undefined;
   }
 
@@ -90,17 +115,21 @@ export class ListScanner {
     this.parse(chunk.subarray(from, at), !this.sawComma);
   }
 
-  private parse(part: Buffer, mayBeEmpty: boolean): void {
+  /** The text up to here, with what was carried over. */
+  private finishText(part: Buffer): string {
     const bytes = this.carry.length === 0 ? part : Buffer.concat([...this.carry, part]);
     this.carry = [];
     this.carryBytes = 0;
-    let parsed: unknown[];
-    try {
-      parsed = JSON.parse(`[${bytes.toString('utf8')}]`) as unknown[];
-    } catch {
-      // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
-      throw new AnswerDefect('response_not_json', 'an element of the list is not JSON');
-    }
+    return bytes.toString('utf8');
+  }
+
+  /** A text without a comma outside of its brackets and strings. */
+  private parseOne(part: Buffer): void {
+    this.elements.push(parseJson(this.finishText(part)));
+  }
+
+  private parse(part: Buffer, mayBeEmpty: boolean): void {
+    const parsed = parseJson(`[${this.finishText(part)}]`) as unknown[];
     if (parsed.length === 0 && !mayBeEmpty) {
       throw new AnswerDefect('response_not_json', 'the list has a comma without an element');
     }

@@ -23,7 +23,7 @@ export const accountId = () => text().notNull();
 /** Columns of a table whose states are kept, before the bookkeeping; written by the merge. */
 export const stateStart = () => ({
   /** Since when the row's present state holds; for a deleted row: since when its last state held. */
-  _valid_from: instant().notNull(),
+  _valid_from: instant().notNull().defaultNow(),
 });
 
 /** The last columns of a table of superseded states. */
@@ -37,7 +37,7 @@ export const bookkeeping = () => ({
   /** Of the whole record as received, children included: equal hashes mean that nothing has to be written. */
   _hash: uuid(),
   _raw: json(),
-  _synced_at: instant().notNull(),
+  _synced_at: instant().notNull().defaultNow(),
   _deleted_at: instant(),
   _run_id: bigintText().notNull(),
 });

@@ -124,15 +124,33 @@ const messageFields = {
 
 const attachmentFields = { key: wire.text, caption: wire.text };
 
+interface Message {
+  readonly id: string;
+  /** In the list as it came. */
+  readonly index: number;
+  readonly fields: wire.Values<typeof messageFields>;
+}
+
 /** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
-function oldestFirst<T extends { readonly date: string | null; readonly index: number }>(messages: T[]): T[] {
-  if (messages.length < 2) return messages;
-  const times = new Map(messages.map((message) => [message, Date.parse(message.date ?? '')]));
-  const dated = messages.every((message) => message.date !== null);
+function oldestFirst(messages: Message[]): Message[] {
+  if (isOldestFirst(messages)) return messages;
+  const times = new Map(messages.map((message) => [message, Date.parse(message.fields.date ?? '')]));
+  const dated = messages.every((message) => message.fields.date !== null);
   return messages.toSorted((a, b) => {
     const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
     return byTime === 0 ? a.index - b.index : byTime;
   });
+}
+
+/** As the sample shows them. Texts of one length compare like the times they tell. */
+function isOldestFirst(messages: readonly Message[]): boolean {
+  for (let at = 1; at < messages.length; at += 1) {
+    const [before, after] = [messages[at - 1], messages[at]];
+    if (before === undefined || after === undefined || before.index > after.index) return false;
+    const [earlier, later] = [before.fields.date, after.fields.date];
+    if (earlier === null || later?.length !== earlier.length || later < earlier) return false;
+  }
+  return true;
 }
 
 export const followupsStream: StreamDefinition = {
@@ -167,10 +185,10 @@ export const followupsStream: StreamDefinition = {
       keyField: 'id',
       key: wire.key,
       report,
-    }).map(({ key, item }) => ({
-      ...readFields(messageFields, item.record, { report, at: `messages[${item.index}]` }),
+    }).map(({ key, item: { record: message, index: position } }): Message => ({
       id: key,
-      index: item.index,
+      index: position,
+      fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
     }));
     const parent: RowOf<typeof followups> = {
       id,
@@ -186,26 +204,33 @@ export const followupsStream: StreamDefinition = {
       resolved_at: fields.resolved_on,
       completer_id: fields.m_completer_id,
     };
-    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => ({
-      followup_id: id,
-      id: message.id,
-      position: position + 1,
-      sent_at: message.date,
-      user_id: message.m_user_id,
-      note: message.note,
-      reassignee_id: message.m_reassignee_id,
-      signature: message.signature,
-      notify: message.notify,
-    }));
-    const attachmentRows = messages.flatMap((message) =>
-      (message.attachments ?? []).map(
-        ({ record: attachment, index: position }): RowOf<typeof followupAttachments> => {
-          const at = `messages[${message.index}].attachments[${position}]`;
-          const { key, caption } = readFields(attachmentFields, attachment, { report, at });
-          return { followup_id: id, message_id: message.id, position: position + 1, key, caption };
-        },
-      ),
+    const messageRows = oldestFirst(messages).map(
+      ({ id: messageId, fields: message }, position): RowOf<typeof followupMessages> => ({
+        followup_id: id,
+        id: messageId,
+        position: position + 1,
+        sent_at: message.date,
+        user_id: message.m_user_id,
+        note: message.note,
+        reassignee_id: message.m_reassignee_id,
+        signature: message.signature,
+        notify: message.notify,
+      }),
     );
+    const attachmentRows: RowOf<typeof followupAttachments>[] = [];
+    for (const { id: messageId, index: place, fields: message } of messages) {
+      for (const { record: attachment, index: position } of message.attachments ?? []) {
+        const at = `messages[${place}].attachments[${position}]`;
+        const { key, caption } = readFields(attachmentFields, attachment, { report, at });
+        attachmentRows.push({
+          followup_id: id,
+          message_id: messageId,
+          position: position + 1,
+          key,
+          caption,
+        });
+      }
+    }
     return { parent, children: [messageRows, attachmentRows] };
   },
 };

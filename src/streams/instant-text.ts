@@ -19,8 +19,14 @@ function toDayText(day: number): string {
   return text;
 }
 
-const PADDED = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
-const two = (number: number): string => PADDED[number]?.slice(1) ?? '';
+const pad = (number: number, digits: number): string => String(number).padStart(digits, '0');
+const MINUTES = Array.from(
+  { length: 24 * 60 },
+  (_, minute) => `T${pad(Math.floor(minute / 60), 2)}:${pad(minute % 60, 2)}:`,
+);
+const SECONDS = Array.from({ length: 60 }, (_, second) => `${pad(second, 2)}.`);
+const MILLISECONDS = Array.from({ length: 1000 }, (_, ms) => pad(ms, 3));
+const MILLISECONDS_Z = MILLISECONDS.map((text) => `${text}Z`);
 
 /** ms since 1970 (specification, "Resources and their fields") → ISO text, microseconds kept, years above 9999 included. */
 export function toInstant(ms: number): string {
@@ -32,8 +38,10 @@ export function toInstant(ms: number): string {
   }
   const day = Math.floor(whole / DAY_MS);
   const inDay = whole - day * DAY_MS;
-  const seconds = Math.floor(inDay / SECOND_MS);
-  const time = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
-  const fraction = `${PADDED[inDay % SECOND_MS] ?? ''}${micros === 0 ? '' : (PADDED[micros] ?? '')}`;
-  return `${toDayText(day)}T${time}.${fraction}Z`;
+  const second = Math.floor(inDay / SECOND_MS);
+  const fraction = inDay % SECOND_MS;
+  // Few pieces: each of them is memory.
+  const text = toDayText(day) + (MINUTES[Math.floor(second / 60)] ?? '') + (SECONDS[second % 60] ?? '');
+  if (micros === 0) return text + (MILLISECONDS_Z[fraction] ?? '');
+  return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
 }

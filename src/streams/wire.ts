@@ -232,13 +232,30 @@ export interface ReadFieldsOptions {
   readonly at?: string;
 }
 
+/** The fields of an object as lists, made once for each kind of object. */
+interface Reading {
+  readonly names: readonly string[];
+  readonly readers: readonly Field<unknown>[];
+}
+
+const readings = new WeakMap<Fields, Reading>();
+
+function readingOf(fields: Fields): Reading {
+  let reading = readings.get(fields);
+  if (reading === undefined) {
+    reading = { names: Object.keys(fields), readers: Object.values(fields) };
+    readings.set(fields, reading);
+  }
+  return reading;
+}
+
 /** Reads one object field by field; what cannot be taken is null and reported, unknown fields are reported. */
 export function readFields<const F extends Fields>(
   fields: F,
   record: WireRecord,
   { report, at = '' }: ReadFieldsOptions,
 ): Values<F> {
-  const prefix = at === '' ? '' : `${at}.`;
+  const { names, readers } = readingOf(fields);
   const values: Record<string, unknown> = {};
   let name = '';
   let value: unknown;
@@ -246,22 +263,31 @@ export function readFields<const F extends Fields>(
   const reportField: FieldReport = (problem, detail = {}) =>
     report({
       kind: detail.kind ?? 'field_nulled',
-      field: prefix + name + (detail.suffix ?? ''),
+      field: prefixOf(at) + name + (detail.suffix ?? ''),
       problem,
       value: 'value' in detail ? detail.value : value,
     });
-  for (name in fields) {
+  let present = 0;
+  for (let index = 0; index < names.length; index += 1) {
+    name = names[index] ?? '';
     value = record[name];
-    values[name] = (fields[name] as Field<unknown>).read(value, reportField);
+    if (value !== undefined) present += 1;
+    values[name] = readers[index]?.read(value, reportField);
   }
+  if (Object.keys(record).length !== present) reportUnknown(fields, record, { report, at });
+  return values as Values<F>;
+}
+
+const prefixOf = (at: string): string => (at === '' ? '' : `${at}.`);
+
+function reportUnknown(fields: Fields, record: WireRecord, { report, at = '' }: ReadFieldsOptions): void {
   for (const unknown in record) {
     if (Object.hasOwn(fields, unknown)) continue;
     report({
       kind: 'unknown_field',
-      field: `${prefix.replace(/\[\d+\]/g, '[]')}${unknown}`,
+      field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
       problem: 'the specification names no such field',
       value: record[unknown],
     });
   }
-  return values as Values<F>;
 }

@@ -37,11 +37,16 @@ const isUnclosed = ({ fromMs, toMs, watermarkMs }: BackfillPlan, stateMs: number
 async function readAll(history: History): Promise<void> {
   const state = { hasFailed: false };
   const work = async (): Promise<void> => {
+    let stored: Promise<void> = Promise.resolve();
     for (;;) {
       const next = history.queue.shift();
-      if (next === undefined || state.hasFailed) return;
+      if (next === undefined || state.hasFailed) {
+        await stored;
+        return;
+      }
       try {
-        await readSlice(history, next);
+        // The next slice is begun while the last answers of this one are being stored.
+        ({ stored } = await readSlice(history, next));
       } catch (error) {
         const isTooSlow = error instanceof SafetySyncError && error.code === 'request_timeout';
         if (isTooSlow && next.halvings < MOST_HALVINGS) {

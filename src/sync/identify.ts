@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import type { StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';
+import { DEEPEST, NestedTooDeeply, toCanonicalJson } from './canonical-json.ts';
 
 export interface IdentifiedRecord {
   /** null: the record cannot be stored as a row. */
@@ -14,45 +15,6 @@ export interface IdentifiedRecord {
   readonly text: string;
   /** The record without such text; null when it is not even an object. */
   readonly record: WireRecord | null;
-}
-
-/** PostgreSQL and our own recursion both end somewhere beyond a thousand levels; no honest record comes near. */
-const DEEPEST = 200;
-
-class NestedTooDeeply extends Error {}
-
-/** Names of fields as JSON text with their colon: there are few of them, and they come again in every record. */
-const fieldTexts = new Map<string, string>();
-const MOST_FIELD_TEXTS = 5000;
-
-function toFieldText(name: string): string {
-  let text = fieldTexts.get(name);
-  if (text === undefined) {
-    text = `${JSON.stringify(name)}:`;
-    if (fieldTexts.size < MOST_FIELD_TEXTS) fieldTexts.set(name, text);
-  }
-  return text;
-}
-
-/** JSON with the keys of every object in order: two answers that differ only in order are one record. */
-export function toCanonicalJson(value: unknown, depth = 0): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  // JSON has numbers that are infinite here, and no text for them.
-  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
-  if (typeof value !== 'object' || value === null) return String(value);
-  if (depth > DEEPEST) throw new NestedTooDeeply();
-  let text = '';
-  if (Array.isArray(value)) {
-    for (const item of value) text += (text === '' ? '[' : ',') + toCanonicalJson(item, depth + 1);
-    return text === '' ? '[]' : `${text}]`;
-  }
-  const object = value as Record<string, unknown>;
-  const names = Object.keys(object);
-  if (names.length > 1) names.sort();
-  for (const name of names) {
-    text += (text === '' ? '{' : ',') + toFieldText(name) + toCanonicalJson(object[name], depth + 1);
-  }
-  return text === '' ? '{}' : `${text}}`;
 }
 
 /** In JSON text: an escaped NUL or a surrogate that stands alone (a pair is never escaped by JSON.stringify). */
@@ -77,28 +39,39 @@ export function toUuid(text: string): string {
 
 export function identify(stream: StreamDefinition, received: unknown): IdentifiedRecord {
   let value = received;
-  let text: string;
+  // The version stands before the text, not added to it: the text is one piece of memory with what is hashed.
+  const prefix = `${stream.version}:`;
+  let hashed: string;
   try {
-    text = toCanonicalJson(value);
+    hashed = prefix + toCanonicalJson(value);
   } catch (error) {
     if (!(error instanceof NestedTooDeeply)) throw error;
     const problem = `the record is nested deeper than ${DEEPEST} levels`;
-    return { hash: toUuid(problem), text: JSON.stringify(problem), record: null, key: null, problem };
+    return { key: null, problem, hash: toUuid(problem), text: JSON.stringify(problem), record: null };
   }
-  if (UNSTORABLE.test(text)) {
+  if (UNSTORABLE.test(hashed)) {
     value = toStorable(value);
-    text = toCanonicalJson(value);
+    hashed = prefix + toCanonicalJson(value);
   }
-  const identified = { hash: toUuid(`${stream.version}:${text}`), text };
+  const hash = toUuid(hashed);
+  const text = hashed.slice(prefix.length);
   if (!isWireRecord(value)) {
-    return { ...identified, record: null, key: null, problem: 'the record is not an object' };
+    return { key: null, problem: 'the record is not an object', hash, text, record: null };
   }
-  let problem: string | null = null;
-  const key = keyField.read(value[stream.keyField], (why) => {
-    problem = `no usable ${stream.keyField}: ${why}`;
+  const told = value[stream.keyField];
+  const key = keyField.read(told, ignore);
+  const problem = key === null ? explainKey(stream, told) : null;
+  return { key, problem, hash, text, record: value };
+}
+
+const ignore = (): void => undefined;
+
+function explainKey(stream: StreamDefinition, told: unknown): string {
+  let problem = 'it is absent';
+  keyField.read(told, (why) => {
+    problem = why;
   });
-  if (key === null) problem ??= `no usable ${stream.keyField}: it is absent`;
-  return { ...identified, record: value, key, problem: key === null ? problem : null };
+  return `no usable ${stream.keyField}: ${problem}`;
 }
 
 /** What stays the same when a record's key is repaired; null when the stream or the record has nothing of the kind. */

@@ -1,7 +1,7 @@
 /** The load step: takes records as received, sends what is new or changed to the warehouse, merges on commit. */
 import type { Transaction } from '../warehouse/connection.ts';
 import { isDataError } from '../warehouse/database-error.ts';
-import { loadDirectly } from '../warehouse/direct-load.ts';
+import { createDirectLoad } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
 import { type DeleteGuard, mergeStaged } from '../warehouse/merge.ts';
 import type { SnapshotScope } from '../warehouse/merge-sql.ts';
@@ -12,7 +12,13 @@ import type { StreamSession } from '../warehouse/stream-session.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import { identify } from './identify.ts';
 import { buildRejection } from './normalize.ts';
-import { prepareBatch, type PreparedBatch, type PreparedRecord, type ReadRecord } from './prepare-batch.ts';
+import {
+  type DirectBatch,
+  prepareBatch,
+  type PreparedBatch,
+  type PreparedRecord,
+  type ReadRecord,
+} from './prepare-batch.ts';
 
 /** Records that are compared and sent together: enough to make a round trip cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
@@ -57,7 +63,7 @@ export interface Loader {
   add(records: readonly unknown[], context: ReadContext): Promise<void>;
   /** Begins to work on records that `take` adds later, while something else may still be committed. */
   prepare(records: readonly unknown[], context: ReadContext): Preparation;
-  /** Adds what was prepared. One at a time, in the order of preparing. */
+  /** Adds what was prepared. One at a time. */
   take(preparation: Preparation): Promise<void>;
   /** A point to come back to when an answer breaks in the middle. */
   mark(): Promise<Mark>;
@@ -85,6 +91,8 @@ export interface Preparation {
 
 export function createLoader(options: LoaderOptions): Loader {
   const { staging, shape } = options;
+  const directLoad = createDirectLoad(options);
+  const preparing = { ...options, directLoad };
   const about = { 'safety_sync.account': options.accountId, 'safety_sync.stream': shape.stream.name };
   const counts = noCounts();
   const repaired = new Set<string>();
@@ -94,7 +102,7 @@ export function createLoader(options: LoaderOptions): Loader {
   /** The batch that is on its way while the next one is being read. */
   let working: Promise<void> = Promise.resolve();
   /** New records without issues, which go straight to their tables when they are committed. */
-  let held: PreparedRecord[] = [];
+  let held: DirectBatch[] = [];
   /** Since the last commit there was more than could be held. */
   let hasSpilled = false;
   /** Since the last commit something was sent to the staging tables. */
@@ -113,25 +121,21 @@ export function createLoader(options: LoaderOptions): Loader {
   async function accept(batch: PreparedBatch): Promise<void> {
     addCounts(counts, batch.counts);
     for (const identity of batch.repaired) repaired.add(identity);
-    const goesDirectly = ({ staged, hasIssues }: PreparedRecord) =>
-      staged.isNew && !hasIssues && !options.distrustsHashes && !hasSpilled;
-    const plain = batch.records.filter(goesDirectly);
-    if (held.length + plain.length > MOST_HELD) {
-      await spill();
-      await send(batch.records, batch.issues);
-      return;
+    if (batch.direct !== null) {
+      held.push(batch.direct);
+      if (hasSpilled || countHeld() > MOST_HELD) await spill();
     }
-    const others = plain.length === 0 ? batch.records : batch.records.filter((one) => !goesDirectly(one));
-    held.push(...plain);
-    await send(others, batch.issues);
+    await send(batch.records, batch.issues);
   }
+
+  const countHeld = () => held.reduce((sum, { rows }) => sum + rows.count, 0);
 
   /** What was held goes the way of all others. */
   async function spill(): Promise<void> {
     const spilled = held;
     held = [];
     hasSpilled = true;
-    await send(spilled, []);
+    for (const batch of spilled) await send(batch.restore(), []);
   }
 
   /** To the staging tables. */
@@ -162,7 +166,7 @@ export function createLoader(options: LoaderOptions): Loader {
     if (buffer.length === 0) return;
     const batch = buffer;
     buffer = [];
-    working = prepareBatch(batch, options).then(accept);
+    working = prepareBatch(batch, preparing).then(accept);
     // A failure is met at the next await of `working`; until then it must not count as unhandled.
     working.catch(() => undefined);
   }
@@ -203,14 +207,12 @@ export function createLoader(options: LoaderOptions): Loader {
           });
           addCounts(total, merged);
         }
-        total.inserted += await loadDirectly(tx, {
-          session: options.session,
-          shape,
-          accountId: options.accountId,
-          runId: options.runId,
-          records: held.map(({ staged }) => staged),
-        });
-        await finish(tx, total);
+        const { inserted, settled } = await directLoad.store(
+          tx,
+          held.map(({ rows }) => rows),
+        );
+        total.inserted += inserted;
+        await Promise.all([settled, finish(tx, total)]);
         if (hasStaged || covered !== null) await staging.clear(tx);
         Object.assign(counts, total);
       },
@@ -227,7 +229,7 @@ export function createLoader(options: LoaderOptions): Loader {
     },
     prepare(records, context) {
       const batch = records.map((received) => toRead(received, context));
-      const preparation: Preparation = { batch, prepared: prepareBatch(batch, options), begun: takes };
+      const preparation: Preparation = { batch, prepared: prepareBatch(batch, preparing), begun: takes };
       preparation.prepared.catch(() => undefined);
       waiting.add(preparation);
       return preparation;
@@ -238,7 +240,7 @@ export function createLoader(options: LoaderOptions): Loader {
       waiting.delete(preparation);
       const isUsable = prepared !== undefined && !isStale(preparation);
       noteTaken(preparation);
-      await accept(isUsable ? prepared : await prepareBatch(preparation.batch, options));
+      await accept(isUsable ? prepared : await prepareBatch(preparation.batch, preparing));
     },
     async mark() {
       await settle();
@@ -247,7 +249,7 @@ export function createLoader(options: LoaderOptions): Loader {
     async rewind(mark) {
       buffer = [];
       await working;
-      held = held.filter(({ staged }) => staged.ord < mark.ord);
+      held = held.filter(({ firstOrd }) => firstOrd < mark.ord);
       if (nextOrd !== mark.ord) await staging.discardFrom(mark.ord);
       Object.assign(counts, mark.counts);
     },

@@ -45,7 +45,7 @@ export function normalize(request: NormalizeRequest): NormalizedRecord & { reado
   const rows = stream.toRows(identified.record ?? {}, context, (issue) => {
     issues.push(toStagedIssue(issue, request));
   });
-  return { ...rows, issues };
+  return { parent: rows.parent, children: rows.children, issues };
 }
 
 /** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */

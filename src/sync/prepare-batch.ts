@@ -1,11 +1,16 @@
 /** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing but the keys seen. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RawJson } from '../warehouse/copy-text.ts';
+import type { DirectLoad, DirectRows } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import type { StagedRecord, Staging, StreamShape } from '../warehouse/staging.ts';
-import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
+import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { type IdentifiedRecord, identityOf } from './identify.ts';
 import { buildRejection, normalize } from './normalize.ts';
+
+/** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
+const RECORDS_OF_A_TURN = 100;
 
 /** A record as it was read, with its number in the run. */
 export interface ReadRecord {
@@ -19,12 +24,21 @@ type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } 
 export interface PreparedRecord {
   readonly read: ReadRecord;
   readonly staged: StagedRecord;
-  /** The record has issues of its own. */
-  readonly hasIssues: boolean;
+}
+
+/** New records without issues, as text: their objects need not wait for the commit. */
+export interface DirectBatch {
+  /** Number of its first record in the run. */
+  readonly firstOrd: number;
+  readonly rows: DirectRows;
+  /** Makes them records again, for the way over the staging tables. */
+  restore(): PreparedRecord[];
 }
 
 export interface PreparedBatch {
+  /** What goes over the staging tables. */
   readonly records: readonly PreparedRecord[];
+  readonly direct: DirectBatch | null;
   readonly issues: readonly StagedIssue[];
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
@@ -35,6 +49,7 @@ export interface PreparedBatch {
 export interface PrepareOptions {
   readonly staging: Staging;
   readonly shape: StreamShape;
+  readonly directLoad: DirectLoad;
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
   readonly distrustsHashes: boolean;
   /** Identities of open issues about records without a key. */
@@ -70,9 +85,44 @@ function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   return typeof version === 'string' ? Date.parse(version) : -Infinity;
 }
 
+function toPrepared(
+  stream: StreamDefinition,
+  read: ReadRecord,
+  isNew: boolean,
+): { readonly prepared: PreparedRecord; readonly issues: readonly StagedIssue[] } {
+  const { identified, ord } = read;
+  const { parent, children, issues } = normalize({ stream, ...read });
+  // Added in place: the row was made for this, and copying it costs as much as filling it.
+  const row = Object.assign(parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
+  return { prepared: { read, staged: { ord, isNew, parent: row, children } }, issues };
+}
+
+function toDirectBatch(
+  records: readonly PreparedRecord[],
+  { stream, directLoad }: { readonly stream: StreamDefinition; readonly directLoad: DirectLoad },
+): DirectBatch | null {
+  const [first] = records;
+  if (first === undefined) return null;
+  const rows = directLoad.toRows(records.map(({ staged }) => staged));
+  const kept = records.map(({ read: { identified, context, ord } }) => {
+    const { key, hash, text } = identified;
+    return { key, hash, text, context, ord };
+  });
+  return {
+    firstOrd: first.read.ord,
+    rows,
+    restore: () =>
+      kept.map(({ context, ord, ...identity }) => {
+        const record = JSON.parse(identity.text) as WireRecord;
+        const read = { identified: { ...identity, record, problem: null }, context, ord };
+        return toPrepared(stream, read, true).prepared;
+      }),
+  };
+}
+
 export async function prepareBatch(
   batch: readonly ReadRecord[],
-  { staging, shape, distrustsHashes, openIdentities }: PrepareOptions,
+  { staging, shape, directLoad, distrustsHashes, openIdentities }: PrepareOptions,
 ): Promise<PreparedBatch> {
   const { stream } = shape;
   const counts = { ...noCounts(), read: batch.length };
@@ -90,27 +140,24 @@ export async function prepareBatch(
     batch[0]?.ord ?? 0,
   );
   const records: PreparedRecord[] = [];
+  const direct: PreparedRecord[] = [];
   const repaired: string[] = [];
   for (const [index, read] of distinct.entries()) {
+    if (index % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
     const standing = standings[index] ?? 'changed';
     if (standing === 'unchanged' && !distrustsHashes) {
       counts.unchanged += 1;
       continue;
     }
-    const { identified, ord } = read;
-    const normalized = normalize({ stream, ...read });
-    for (const issue of normalized.issues) issues.push(issue);
-    const staged: StagedRecord = {
-      ord,
-      isNew: standing === 'new',
-      parent: { ...normalized.parent, _hash: identified.hash, _raw: new RawJson(identified.text) },
-      children: normalized.children,
-    };
-    records.push({ read, staged, hasIssues: normalized.issues.length > 0 });
+    const { prepared, issues: found } = toPrepared(stream, read, standing === 'new');
+    for (const issue of found) issues.push(issue);
+    const goesDirectly =
+      standing === 'new' && !distrustsHashes && found.length === 0 && directLoad.suits(prepared.staged);
+    (goesDirectly ? direct : records).push(prepared);
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (standing !== 'new' || openIdentities.size === 0) continue;
-    const identity = identityOf(stream, identified.record);
+    const identity = identityOf(stream, read.identified.record);
     if (identity !== null && openIdentities.has(identity)) repaired.push(identity);
   }
-  return { records, issues, counts, repaired };
+  return { records, direct: toDirectBatch(direct, { stream, directLoad }), issues, counts, repaired };
 }

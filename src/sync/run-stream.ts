@@ -226,8 +226,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
           covered: null,
           isCheckpoint: true,
           finish: async (tx, counts) => {
-            await alsoStore(tx);
-            await updateRunCounts(tx, key, counts, requestsOf(meter));
+            await Promise.all([alsoStore(tx), updateRunCounts(tx, key, counts, requestsOf(meter))]);
           },
         });
       },

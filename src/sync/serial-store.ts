@@ -2,25 +2,35 @@
  * Several readers, one loader: what they bring is prepared as it comes, and everything that waits is stored in one
  * transaction (group commit). A reader that waits for its answer to be stored cannot run ahead of the database.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from '../warehouse/connection.ts';
 import type { ExtractContext } from './extract.ts';
 import type { Preparation } from './load.ts';
 
-interface Delivery {
+/** Records of one transaction, unless a single delivery holds more: fewer than the loader holds in memory. */
+const MOST_RECORDS = 3000;
+
+/** Records on their way. Work on them begins at once, also while those before them are still being stored. */
+export interface Delivery {
   readonly records: readonly unknown[];
-  /** Part of the transaction that stores the records. */
-  readonly alsoStore: (tx: Transaction) => Promise<void>;
+  /**
+   * Resolves when they are stored, in one transaction with `alsoStore`, after everything that was to be stored before.
+   * Rejects when one of those could not be stored. Call once, or never.
+   */
+  store(alsoStore: AlsoStore): Promise<void>;
 }
 
-interface Waiting extends Pick<Delivery, 'alsoStore'> {
+type AlsoStore = (tx: Transaction) => Promise<void>;
+
+interface Waiting {
   readonly preparation: Preparation;
+  readonly alsoStore: AlsoStore;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 export interface SerialStore {
-  /** Resolves when the delivery is stored. */
-  store(delivery: Delivery): Promise<void>;
+  deliver(records: readonly unknown[]): Delivery;
   /** Resolves when nothing is being stored, however that ended. Nobody may use the session before. */
   idle(): Promise<void>;
 }
@@ -29,37 +39,57 @@ export function createSerialStore({
   loader,
   checkpoint,
 }: Pick<ExtractContext, 'loader' | 'checkpoint'>): SerialStore {
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let working: Promise<void> | undefined;
+  /** What could not be stored. Nothing is stored after it: it may be what a later one builds on. */
+  let broken: { readonly error: unknown } | undefined;
 
   async function storeAll(deliveries: readonly Waiting[]): Promise<void> {
     for (const { preparation } of deliveries) await loader.take(preparation);
     await checkpoint(async (tx) => {
-      for (const { alsoStore } of deliveries) await alsoStore(tx);
+      await Promise.all(deliveries.map(({ alsoStore }) => alsoStore(tx)));
     });
+  }
+
+  /** What one transaction takes of what waits: at least one delivery. */
+  function takeGroup(): Waiting[] {
+    let records = 0;
+    const end = waiting.findIndex(({ preparation: { batch } }, index) => {
+      records += batch.length;
+      return index > 0 && records > MOST_RECORDS;
+    });
+    return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
   async function work(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting;
-      waiting = [];
+      const group = takeGroup();
       try {
-        await storeAll(batch);
-        for (const { resolve } of batch) resolve();
+        if (broken !== undefined) throw broken.error;
+        await storeAll(group);
+        for (const { resolve } of group) resolve();
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        broken = { error };
+        for (const { reject } of group) reject(error);
       }
+      // Whoever waited for this brings what he has ready meanwhile: it goes into the next transaction.
+      await nextTurn();
     }
     working = undefined;
   }
 
   return {
-    store: (delivery) =>
-      new Promise((resolve, reject) => {
-        const preparation = loader.prepare(delivery.records, {});
-        waiting.push({ alsoStore: delivery.alsoStore, preparation, resolve, reject });
-        working ??= work();
-      }),
+    deliver(records) {
+      const preparation = loader.prepare(records, {});
+      return {
+        records,
+        store: (alsoStore) =>
+          new Promise((resolve, reject) => {
+            waiting.push({ alsoStore, preparation, resolve, reject });
+            working ??= work();
+          }),
+      };
+    },
     async idle() {
       await working;
     },

@@ -11,7 +11,7 @@ import { cutEvenly, type TimeSlice } from './backfill-plan.ts';
 import { type CreationSlice, timeOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { ExtractContext } from './extract.ts';
-import type { SerialStore } from './serial-store.ts';
+import type { Delivery, SerialStore } from './serial-store.ts';
 import type { SliceReader } from './slice-reader.ts';
 
 /** A slice that does not settle is halved this often before it counts as failed. */
@@ -53,8 +53,14 @@ function boundsOf(
   return { from: isBottom ? null : slice.fromMs, to: isTop ? null : slice.readToMs };
 }
 
-/** Reads one slice to its end, or until it turns out to be too large and is cut into smaller ones. */
-export async function readSlice(history: History, { slice, halvings }: Work): Promise<void> {
+/**
+ * Reads one slice to its end, or until it turns out to be too large and is cut into smaller ones. `stored` resolves when
+ * the last of it is stored.
+ */
+export async function readSlice(
+  history: History,
+  { slice, halvings }: Work,
+): Promise<{ readonly stored: Promise<void> }> {
   const { scope, reader } = history;
   const bounds = boundsOf(history, slice);
   let state = slice;
@@ -62,12 +68,13 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
   const outcome = { isCut: false };
   /** Records that will not be read again. */
   let settled = slice.records;
-  const note = (records: readonly unknown[], change: Partial<LedgerSlice>) => {
+  const note = (delivery: Delivery, change: Partial<LedgerSlice>) => {
+    const { records } = delivery;
     state = { ...state, ...change, records: state.records + records.length };
     // Who goes on from here is shown the border again, and everything below it, and counts it then.
     if (change.readToMs !== undefined) settled = state.records - countAtBorder(records, change.readToMs);
     const snapshot = { ...state, records: settled };
-    stored = history.store.store({ records, alsoStore: (tx) => noteSlice(tx, scope, snapshot) });
+    stored = delivery.store((tx) => noteSlice(tx, scope, snapshot));
     // Awaited before the next answer is stored; until then a failure must not count as unhandled.
     stored.catch(() => undefined);
     history.tell(records.length, change.status === 'done' ? 1 : 0);
@@ -79,6 +86,7 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
       if (total !== undefined && state.expected === null) state = { ...state, expected: total };
     },
     pass: async ({ records, remainingTo }) => {
+      const delivery = history.store.deliver(records);
       await stored;
       const rest = state.expected === null ? 0 : state.expected - state.records - records.length;
       if (typeof remainingTo === 'number' && rest > 2 * history.sliceRecords) {
@@ -88,26 +96,26 @@ export async function readSlice(history: History, { slice, halvings }: Work): Pr
         );
         if (isCuttable(state, remainingTo, parts)) {
           outcome.isCut = true;
-          await cutRemainder(history, { state, records, remainingTo, parts, halvings });
+          await cutRemainder(history, { state, delivery, remainingTo, parts, halvings });
           return 'stop';
         }
       }
       note(
-        records,
+        delivery,
         typeof remainingTo === 'number' ? { readToMs: Math.min(state.readToMs, remainingTo) } : {},
       );
       return undefined;
     },
   });
-  await stored;
-  if (outcome.isCut) return;
+  if (outcome.isCut) return { stored };
   const complaint = unsettled ?? (await findShortfall(history, state, bounds));
   if (complaint === null) {
-    note([], { status: 'done', readToMs: state.fromMs });
-    await stored;
+    note(history.store.deliver([]), { status: 'done', readToMs: state.fromMs });
   } else {
+    await stored;
     await giveUpOrHalve(history, { slice: state, halvings, complaint });
   }
+  return { stored };
 }
 
 /** Records in the last millisecond before a border: the next answer below it shows them once more. */
@@ -139,13 +147,14 @@ async function cutRemainder(
   history: History,
   cut: {
     readonly state: LedgerSlice;
-    readonly records: readonly unknown[];
+    readonly delivery: Delivery;
     readonly remainingTo: number;
     readonly parts: readonly TimeSlice[];
     readonly halvings: number;
   },
 ): Promise<void> {
-  const { state, records, remainingTo, parts } = cut;
+  const { state, delivery, remainingTo, parts } = cut;
+  const { records } = delivery;
   const seen = state.records + records.length - countAtBorder(records, remainingTo);
   const done: LedgerSlice = {
     fromMs: remainingTo,
@@ -156,15 +165,12 @@ async function cutRemainder(
     records: seen,
   };
   const isNewestPartEmpty = remainingTo === state.toMs;
-  await history.store.store({
-    records,
-    alsoStore: async (tx) => {
-      await replaceSlice(tx, history.scope, {
-        slice: state,
-        parts: isNewestPartEmpty ? parts : [done, ...parts],
-      });
-      if (!isNewestPartEmpty) await noteSlice(tx, history.scope, done);
-    },
+  await delivery.store(async (tx) => {
+    await replaceSlice(tx, history.scope, {
+      slice: state,
+      parts: isNewestPartEmpty ? parts : [done, ...parts],
+    });
+    if (!isNewestPartEmpty) await noteSlice(tx, history.scope, done);
   });
   history.tell(records.length, 0);
   history.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: cut.halvings })));
@@ -176,16 +182,10 @@ export async function giveUpOrHalve(
 ): Promise<void> {
   const parts = cutEvenly(slice, 2);
   if (halvings < MOST_HALVINGS && parts.length === 2) {
-    await history.store.store({
-      records: [],
-      alsoStore: (tx) => replaceSlice(tx, history.scope, { slice, parts }),
-    });
+    await history.store.deliver([]).store((tx) => replaceSlice(tx, history.scope, { slice, parts }));
     history.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: halvings + 1 })));
     return;
   }
   history.failures.push(complaint);
-  await history.store.store({
-    records: [],
-    alsoStore: (tx) => noteSlice(tx, history.scope, { ...slice, status: 'failed' }),
-  });
+  await history.store.deliver([]).store((tx) => noteSlice(tx, history.scope, { ...slice, status: 'failed' }));
 }

@@ -37,7 +37,7 @@ export interface Connection {
    * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs wait
    * for it; statements through `db` must not be sent meanwhile.
    */
-  copy(statement: string, chunks: Iterable<string>): Promise<void>;
+  copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
   close(): Promise<void>;
@@ -45,6 +45,8 @@ export interface Connection {
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 const CLOSE_TIMEOUT_SECONDS = 5;
+/** Bytes (or characters) of a COPY that may wait for the network; below it nobody has to see to it that it goes on. */
+const MOST_UNDERWAY = 2 * 1024 * 1024;
 
 /**
  * postgres.js leaves Nagle's algorithm on: small COPYs then wait some 40 ms each for an acknowledgement. It is given the
@@ -107,10 +109,13 @@ function connectOnce(onLost: () => void): typeof connectSocket {
  */
 function beginOn(client: postgres.Sql) {
   return async <T>(work: (client: postgres.Sql) => Promise<T>): Promise<T> => {
-    await client.unsafe('begin');
+    // Sent before the first statement of the work, which need not wait for the answer.
+    const begun = client.unsafe('begin').execute();
+    begun.catch(() => undefined);
     let result: T;
     try {
       result = await work(client);
+      await begun;
     } catch (error) {
       // Over a broken session PostgreSQL has rolled back by itself.
       await client.unsafe('rollback').catch(() => undefined);
@@ -171,43 +176,68 @@ export function openConnection(options: ConnectionOptions): Connection {
   if (options.isSession === true) Object.assign(client, { begin: beginOn(client) });
   const db = drizzle(client);
 
-  /** The COPY under way: postgres.js would send other statements into the middle of its rows, and break the session. */
-  let copying: Promise<void> | undefined;
-  const copyNow = async (statement: string, chunks: Iterable<string>): Promise<void> => {
-    const begun = beginCopy(client.unsafe(statement));
-    const done = Promise.race([begun.done, broken]);
-    const sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
-    for (const chunk of chunks) {
-      if (!sink.write(chunk)) await Promise.race([once(sink, 'drain'), done]);
+  /**
+   * Whether a COPY is under way: postgres.js would send other statements into the middle of its rows, and break the
+   * session. What has to wait is sent between two COPYs, in the order of asking.
+   */
+  let isCopying = false;
+  const waiting: (() => void)[] = [];
+  const sendWaiting = (): void => {
+    while (!isCopying) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      next();
     }
-    sink.end();
-    await done;
+  };
+  /** Calls `send` at once or when its turn comes. */
+  const inTurn = async <T>(send: () => Promise<T>): Promise<T> =>
+    isCopying || waiting.length > 0
+      ? await new Promise((resolve) => waiting.push(() => resolve(send())))
+      : await send();
+  const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
+    isCopying = true;
+    let sink: Writable | undefined;
+    try {
+      const begun = beginCopy(client.unsafe(statement));
+      const done = Promise.race([begun.done, broken]);
+      sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
+      let underway = 0;
+      for (const chunk of chunks) {
+        underway += chunk.length;
+        if (sink.write(chunk)) underway = 0;
+        else if (underway > MOST_UNDERWAY) {
+          await Promise.race([once(sink, 'drain'), done]);
+          underway = 0;
+        }
+      }
+      sink.end();
+      await done;
+    } finally {
+      // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.
+      sink?.destroy();
+      isCopying = false;
+      sendWaiting();
+    }
   };
 
   return {
     db,
     async query<Row>(text: string, parameters: readonly unknown[] = []) {
-      while (copying !== undefined) await copying;
       try {
         // Sent at once: a COPY that is called next comes after it.
-        const query = client.unsafe(text, parameters as never[], { prepare: true }).execute();
-        return (await query) as unknown as Row[];
+        return await inTurn(
+          async () =>
+            (await client
+              .unsafe(text, parameters as never[], { prepare: true })
+              .execute()) as unknown as Row[],
+        );
       } catch (error) {
         throw toDatabaseError(error);
       }
     },
     async copy(statement, chunks) {
-      const before = copying;
-      const work =
-        before === undefined ? copyNow(statement, chunks) : before.then(() => copyNow(statement, chunks));
-      const settled: Promise<void> = work
-        .catch(() => undefined)
-        .finally(() => {
-          if (copying === settled) copying = undefined;
-        });
-      copying = settled;
       try {
-        await work;
+        await inTurn(() => copyNow(statement, chunks));
       } catch (error) {
         throw toDatabaseError(error);
       }

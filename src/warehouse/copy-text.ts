@@ -9,6 +9,9 @@ function escapeCell(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
 }
 
+/** JSON text has escapes of its own for everything but the backslashes that begin them. */
+const escapeJson = (text: string): string => (text.includes('\\') ? text.replaceAll('\\', '\\\\') : text);
+
 /** `{"a","b\"c"}` */
 export function toArrayLiteral(values: readonly (string | number | null)[]): string {
   const cells = values.map((value) =>
@@ -17,11 +20,23 @@ export function toArrayLiteral(values: readonly (string | number | null)[]): str
   return `{${cells.join(',')}}`;
 }
 
+/** Types whose text never needs an escape. */
+const PLAIN = new Set([
+  'bigint',
+  'boolean',
+  'date',
+  'integer',
+  'numeric',
+  'timestamp with time zone',
+  'uuid',
+]);
+
 export function toCell(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
-  if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : JSON.stringify(value));
+  if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
+  if (type === 'jsonb') return escapeJson(value instanceof RawJson ? value.text : JSON.stringify(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
-  return escapeCell(typeof value === 'string' ? value : JSON.stringify(value));
+  return escapeCell(JSON.stringify(value));
 }
 
 /** JSON that is already text. */
@@ -32,32 +47,45 @@ export class RawJson {
   }
 }
 
-export function toCopyLine(columns: readonly ColumnShape[], row: Row): string {
-  let line = '';
-  let separator = '';
-  for (const column of columns) {
-    line += separator + toCell(row[column.name], column.type);
-    separator = '\t';
+/** `prefix`: cells, each with its tab, that stand before the row's own. */
+export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = ''): string {
+  let line = prefix;
+  for (let at = 0; at < columns.length; at += 1) {
+    const column = columns[at];
+    if (column === undefined) break;
+    if (at > 0) line += '\t';
+    line += toCell(row[column.name], column.type);
   }
   return `${line}\n`;
 }
 
-/** Characters of a piece that is worth a write to the socket. */
-const CHUNK = 256 * 1024;
+/** Bytes of a piece that is worth a write to the socket. */
+const CHUNK_BYTES = 256 * 1024;
+/** UTF-8 takes at most as many bytes for a UTF-16 code unit. */
+const MOST_BYTES_OF_A_UNIT = 3;
 
-/** Lines joined to such pieces. `prefix`: cells, each with its tab, that stand before those of every row. */
-export function* toChunks(
+/** Where lines become bytes; nothing stays in it between two calls. */
+const scratch = Buffer.allocUnsafe(CHUNK_BYTES);
+
+/** The lines of rows, one after the other, in pieces. */
+export function toCopyText(
   columns: readonly ColumnShape[],
   rows: Iterable<Row>,
-  { prefix = '', size = CHUNK }: { readonly prefix?: string; readonly size?: number } = {},
-): Generator<string> {
-  let chunk = '';
+  { prefix = '', size: asked = CHUNK_BYTES }: { readonly prefix?: string; readonly size?: number } = {},
+): Buffer[] {
+  const chunks: Buffer[] = [];
+  const size = Math.min(asked, CHUNK_BYTES);
+  let used = 0;
+  const flush = (): void => {
+    if (used > 0) chunks.push(Buffer.from(scratch.subarray(0, used)));
+    used = 0;
+  };
   for (const row of rows) {
-    chunk += prefix + toCopyLine(columns, row);
-    if (chunk.length >= size) {
-      yield chunk;
-      chunk = '';
-    }
+    const line = toCopyLine(columns, row, prefix);
+    if (used + line.length * MOST_BYTES_OF_A_UNIT > size) flush();
+    if (line.length * MOST_BYTES_OF_A_UNIT > size) chunks.push(Buffer.from(line));
+    else used += scratch.write(line, used);
   }
-  if (chunk !== '') yield chunk;
+  flush();
+  return chunks;
 }

@@ -1,111 +1,137 @@
 /**
  * Rows of records that the warehouse does not have go straight to their tables by `COPY`: nothing has to be compared,
- * superseded or cleared away for them. Part of the transaction that stores them. Where one of them turns out to be
- * there already, or cannot be stored, PostgreSQL refuses (SQLSTATE 22, 23), and the caller takes the way over the
- * staging tables.
+ * superseded or cleared away for them. They are made text as soon as they are known, so that what waits for its commit
+ * is a few buffers. Where one of them turns out to be there already, or cannot be stored, PostgreSQL refuses (SQLSTATE
+ * 22, 23), and the caller takes the way over the staging tables.
  */
 import { sql } from 'drizzle-orm';
 import type { Row } from '../streams/stream.ts';
 import type { Transaction } from './connection.ts';
-import { toArrayLiteral, toCell, toChunks } from './copy-text.ts';
+import { toArrayLiteral, toCell, toCopyText } from './copy-text.ts';
 import * as issues from './issue-sql.ts';
+import { createCopySettings } from './load-settings.ts';
 import { noteUserIds } from './merge-sql.ts';
+import { createReferenceCheck } from './references.ts';
 import type { MergeScope } from './sql-names.ts';
 import type { StagedRecord, StreamShape } from './staging.ts';
 import type { StreamSession } from './stream-session.ts';
 import type { ColumnShape, TableShape } from './table-shape.ts';
 
-const TIME = 'timestamp with time zone';
-const ACCOUNT: ColumnShape = { name: 'account_id', type: 'text' };
-const VALID_FROM: ColumnShape = { name: '_valid_from', type: TIME };
-const BOOKKEEPING: readonly ColumnShape[] = [
-  { name: '_synced_at', type: TIME },
-  { name: '_run_id', type: 'bigint' },
-];
-
-/** The columns of a table in the order in which a line has them: what is the same for all rows, then the row's own. */
+/** A table's part of a load: how a line is made, and where it goes. */
 interface Layout {
-  readonly target: string;
+  readonly statement: string;
+  /** The columns whose cells a row has of its own, in order. */
   readonly own: readonly ColumnShape[];
-  /** What stands before the row's own cells in every line. */
+  /** What stands before them in every line. */
   readonly prefix: string;
+  /** Columns of this table that hold user ids. */
+  readonly userIds: readonly string[];
 }
 
-interface Stamp extends MergeScope {
-  /** The time of the transaction, as PostgreSQL writes it. */
-  readonly now: string;
+/** Rows as PostgreSQL takes them. */
+export interface DirectRows {
+  readonly count: number;
+  /** Of the parents. */
+  readonly keys: readonly string[];
+  /** Per table, the parent's first. */
+  readonly chunks: readonly (readonly Buffer[])[];
+  readonly userIds: ReadonlySet<string>;
 }
 
-function layoutOf(shape: TableShape, isParent: boolean, { accountId, runId, now }: Stamp): Layout {
-  const common = isParent ? [ACCOUNT, ...BOOKKEEPING] : [ACCOUNT];
-  const own = shape.history === null ? shape.columns : [...shape.columns, VALID_FROM];
-  const names = [...common, ...own].map(({ name }) => `"${name}"`).join(', ');
-  const values = isParent ? [accountId, now, runId] : [accountId];
-  return {
-    target: `"${shape.schema}"."${shape.name}" (${names})`,
-    own,
-    prefix: values.map((value) => `${toCell(value, 'text')}\t`).join(''),
-  };
+export interface DirectLoad {
+  /** The record's rows can be made text before their transaction begins, and refer to nothing but each other. */
+  suits(record: StagedRecord): boolean;
+  toRows(records: readonly StagedRecord[]): DirectRows;
+  /** Part of the transaction: resolves when the rows are in their tables. */
+  store(tx: Transaction, loads: readonly DirectRows[]): Promise<DirectlyStored>;
 }
 
-/** A state begins when the source says, else when it was seen. */
-function withBeginning(shape: TableShape, row: Row, now: string): Row {
-  const { history } = shape;
-  if (history === null) return row;
-  return { ...row, _valid_from: (history.since === null ? null : row[history.since]) ?? now };
+export interface DirectlyStored {
+  /** Records, all of them new. */
+  readonly inserted: number;
+  /** Resolves when what follows from them is stored too. */
+  readonly settled: Promise<unknown>;
 }
 
-export interface DirectLoad extends MergeScope {
+export interface DirectLoadOptions extends MergeScope {
   readonly session: StreamSession;
   readonly shape: StreamShape;
-  readonly records: readonly StagedRecord[];
 }
 
-/** Returns the number of records, all of them inserted. */
-export async function loadDirectly(tx: Transaction, load: DirectLoad): Promise<number> {
-  const { session, shape, records } = load;
-  if (records.length === 0) return 0;
-  const [clock] = await tx.execute<{ now: string }>(sql`select now()::text as now`);
-  const stamp: Stamp = { ...load, now: clock?.now ?? '' };
-  const copy = async (table: TableShape, isParent: boolean, rows: readonly Row[]): Promise<void> => {
-    if (rows.length === 0) return;
-    const { target, own, prefix } = layoutOf(table, isParent, stamp);
-    const stamped = table.history === null ? rows : rows.map((row) => withBeginning(table, row, stamp.now));
-    await session.connection.copy(`copy ${target} from stdin`, toChunks(own, stamped, { prefix }));
+/** The time at which a row's state began, where the source tells it; elsewhere PostgreSQL's own time stands for it. */
+function sinceColumn({ history, columns }: TableShape): ColumnShape | undefined {
+  return columns.find(({ name }) => name === history?.since);
+}
+
+function layoutOf(
+  shape: TableShape,
+  { accountId, runId, shape: { parent, stream } }: DirectLoadOptions,
+): Layout {
+  const since = sinceColumn(shape);
+  const common = shape === parent ? ['account_id', '_run_id'] : ['account_id'];
+  const values = shape === parent ? [accountId, String(runId)] : [accountId];
+  const names = [
+    ...common,
+    ...shape.columns.map(({ name }) => name),
+    ...(since === undefined ? [] : ['_valid_from']),
+  ];
+  return {
+    statement: `copy "${shape.schema}"."${shape.name}" (${names.map((name) => `"${name}"`).join(', ')}) from stdin`,
+    own: since === undefined ? shape.columns : [...shape.columns, since],
+    prefix: values.map((value) => `${toCell(value, 'text')}\t`).join(''),
+    userIds: stream.userIdColumns.filter(({ table }) => table === shape.table).map(({ column }) => column),
   };
-  const rowsOf = (position: number) => records.flatMap((record) => record.children[position] ?? []);
-  await copy(
-    shape.parent,
-    true,
-    records.map(({ parent }) => parent),
-  );
-  for (const [position, child] of shape.children.entries()) await copy(child, false, rowsOf(position));
-  await noteUsers(tx, load, rowsOf);
-  const keyColumn = shape.parent.key[0] ?? '';
-  const keys = toArrayLiteral(records.map(({ parent }) => String(parent[keyColumn])));
-  // A record that could not be stored before leaves an issue behind that is settled now.
-  await tx.execute(issues.resolveKeys(keys, { accountId: load.accountId, stream: shape.stream.name }));
-  return records.length;
 }
 
-async function noteUsers(
-  tx: Transaction,
-  { shape, records, accountId }: DirectLoad,
-  rowsOf: (position: number) => readonly Row[],
-): Promise<void> {
-  const ids = new Set<string>();
-  const tables = [shape.parent, ...shape.children];
-  for (const { table, column } of shape.stream.userIdColumns) {
-    const position = tables.findIndex((one) => one.table === table);
-    const rows = position === 0 ? records.map(({ parent }) => parent) : rowsOf(position - 1);
-    for (const row of rows) {
+export function createDirectLoad(options: DirectLoadOptions): DirectLoad {
+  const { session, shape, accountId } = options;
+  const { parent, children, stream } = shape;
+  const layouts = [parent, ...children].map((table) => layoutOf(table, options));
+  const settings = createCopySettings(session.connection, shape);
+  const isSelfContained = createReferenceCheck(shape);
+  const key = parent.key[0] ?? '';
+  const since = sinceColumn(parent);
+
+  function noteUsersOf(row: Row, columns: readonly string[], into: Set<string>): void {
+    for (const column of columns) {
       const value = row[column];
-      if (typeof value === 'string') ids.add(value);
-      else if (Array.isArray(value)) for (const one of value) ids.add(String(one));
+      if (typeof value === 'string') into.add(value);
+      else if (Array.isArray(value)) for (const one of value) into.add(String(one));
     }
   }
-  if (ids.size > 0)
-    await tx.execute(
-      noteUserIds(sql`select unnest(${toArrayLiteral([...ids])}::text[]) as user_id`, accountId),
-    );
+
+  return {
+    suits: (record) =>
+      (since === undefined || (record.parent as Row)[since.name] !== null) && isSelfContained(record),
+    toRows(records) {
+      const userIds = new Set<string>();
+      const chunks = layouts.map(({ own, prefix, userIds: columns }, position) => {
+        const rows =
+          position === 0
+            ? records.map((record) => record.parent)
+            : records.flatMap((record) => record.children[position - 1] ?? []);
+        if (columns.length > 0) for (const row of rows) noteUsersOf(row, columns, userIds);
+        return toCopyText(own, rows, { prefix });
+      });
+      const keys = records.map((record) => String((record.parent as Row)[key]));
+      return { count: records.length, keys, chunks, userIds };
+    },
+    async store(tx, loads) {
+      if (loads.length === 0) return { inserted: 0, settled: Promise.resolve() };
+      await settings.during(async () => {
+        for (const [position, { statement }] of layouts.entries()) {
+          const chunks = loads.flatMap((load) => load.chunks[position] ?? []);
+          if (chunks.length > 0) await session.connection.copy(statement, chunks);
+        }
+      });
+      const userIds = new Set(loads.flatMap((load) => [...load.userIds]));
+      const keys = toArrayLiteral(loads.flatMap((load) => load.keys));
+      // A record that could not be stored before leaves an issue behind that is settled now.
+      const settle = tx.execute(issues.resolveKeys(keys, { accountId, stream: stream.name }));
+      const ids = sql`select unnest(${toArrayLiteral([...userIds])}::text[]) as user_id`;
+      const note = userIds.size > 0 ? tx.execute(noteUserIds(ids, accountId)) : undefined;
+      const inserted = loads.reduce((sum, { count }) => sum + count, 0);
+      return { inserted, settled: Promise.all([settle, note]) };
+    },
+  };
 }

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import type { Transaction } from './connection.ts';
-import { type RawJson, toArrayLiteral, toChunks } from './copy-text.ts';
+import { type RawJson, toArrayLiteral, toCopyText } from './copy-text.ts';
 import { isDataError } from './database-error.ts';
 import type { StagedIssue } from './issue-sql.ts';
 import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
@@ -101,7 +101,7 @@ export function createStaging(session: StreamSession, options: StagingOptions): 
   ): Promise<void> {
     if (rows.length === 0) return;
     const names = columns.map((column) => `"${column.name}"`).join(', ');
-    await connection.copy(`copy pg_temp."${table}" (${names}) from stdin`, toChunks(columns, rows));
+    await connection.copy(`copy pg_temp."${table}" (${names}) from stdin`, toCopyText(columns, rows));
   }
 
   async function copyRecords(records: readonly StagedRecord[]): Promise<void> {

@@ -2,7 +2,6 @@
  * One database connection for one running stream. It holds the stream's lock, the staging tables and the transaction
  * that stores: if the connection breaks they are gone together, so who has lost the lock cannot store.
  */
-import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { type Connection, openConnection, type Transaction } from './connection.ts';
@@ -106,10 +105,12 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
     async transaction(work, { isLasting = true } = {}) {
       try {
         return await connection.db.transaction(async (tx) => {
-          const haste = isLasting ? sql`` : sql`, set_config('synchronous_commit', 'off', true)`;
-          const [row] = await tx.execute<{ pid: number }>(sql`select pg_backend_pid() as pid${haste}`);
+          // Asked first, awaited last: the work need not wait for the answer, the commit does.
+          const haste = isLasting ? '' : `, set_config('synchronous_commit', 'off', true)`;
+          const check = connection.query<{ pid: number }>(`select pg_backend_pid() as pid${haste}`);
+          const [[row], result] = await Promise.all([check, work(tx)]);
           if (row?.pid !== backendPid) throw lockLost();
-          return await work(tx);
+          return result;
         });
       } catch (error) {
         throw toDatabaseError(error);

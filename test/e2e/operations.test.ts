@@ -135,7 +135,10 @@ describe('an outage', () => {
     const url = await baseUrl(worker);
     await worker.untilStderr(/the database cannot be used/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    expect(await reasonsOf(url)).toEqual([expect.stringMatching(/^the database is away: PostgreSQL: /)]);
+    // Health is asked for beside the work: it may be a moment behind the log.
+    await expect
+      .poll(() => reasonsOf(url))
+      .toEqual([expect.stringMatching(/^the database is away: PostgreSQL: /)]);
     expect(await (await fetch(url)).text()).toContain('The database is away.');
     await setDatabase(true);
     await worker.untilStderr(/the database is back after/);

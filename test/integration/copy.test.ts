@@ -76,8 +76,13 @@ test('statements that come while a COPY is under way wait for its end', async ()
     await new Promise((resolve) => setImmediate(resolve));
   }
   const second = copy([`${MANY}\n`]);
+  // What was asked before the second COPY is answered before it.
+  const order: string[] = [];
+  void asked.at(-1)?.then(() => order.push('asked'));
+  void second.then(() => order.push('second'));
   await copying;
   await second;
+  expect(order).toEqual(['asked', 'second']);
   const answers = await Promise.all(asked);
   expect(answers.filter((answer) => JSON.stringify(answer) !== '[{"one":1}]')).toEqual([]);
   expect(await count()).toBe(MANY + 1);

@@ -145,9 +145,15 @@ test('a state begins when the source says, and every bookkeeping column is there
 });
 
 test('a new record that PostgreSQL itself cannot store is an issue, and all others are stored', async () => {
-  // No JSON text has it: it stands for whatever our own checks let through.
-  const unstorable = { ...followup('bad', 1, []), form_id: undefined };
-  await loader.add([followup('a', 1, [message('x')]), unstorable, followup('b', 1, [])], {});
+  // These triggers stand for whatever our own checks let through.
+  await session.connection.query(`create function pg_temp.refuse() returns trigger language plpgsql as
+    'begin if new.id = ''bad'' then raise data_exception; end if; return new; end'`);
+  for (const table of ['safety.followups', 'pg_temp.stage_followups']) {
+    await session.connection.query(
+      `create trigger refuse before insert on ${table} for each row execute function pg_temp.refuse()`,
+    );
+  }
+  await loader.add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
   expect(await commit()).toMatchObject({ read: 3, inserted: 2, rejected: 1 });
   expect(await stored()).toEqual({ a: 'x', b: '' });
   const issues = await reader.query('select record_id, kind, problem from safety_sync.data_issues');

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { resourcesStream } from '../../../src/streams/resources.ts';
-import { identify, identityOf, toCanonicalJson, toStorable } from '../../../src/sync/identify.ts';
+import { toCanonicalJson } from '../../../src/sync/canonical-json.ts';
+import { identify, identityOf, toStorable } from '../../../src/sync/identify.ts';
 
 describe('canonical JSON', () => {
   test('the order of keys does not matter, the order of lists does', () => {

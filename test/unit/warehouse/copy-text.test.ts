@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RawJson, toArrayLiteral, toChunks, toCopyLine } from '../../../src/warehouse/copy-text.ts';
+import { RawJson, toArrayLiteral, toCopyLine, toCopyText } from '../../../src/warehouse/copy-text.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const columns = [
@@ -41,10 +41,13 @@ test('an array keeps nulls apart from the text NULL', () => {
 });
 
 test('chunks are the lines in order, none lost at a border', () => {
-  const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index}` }));
+  const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
+  const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index} ${'żółw 🐢 '.repeat(index)}` }));
   const lines = rows.map((row) => toCopyLine(columns, row)).join('');
-  for (const size of [1, 7, 64, 1e6]) expect([...toChunks(columns, rows, { size })].join('')).toBe(lines);
-  expect([...toChunks(columns, [])]).toEqual([]);
+  for (const size of [1, 7, 64, 1000, 1e9]) expect(text(toCopyText(columns, rows, { size }))).toBe(lines);
+  expect(toCopyText(columns, [])).toEqual([]);
   const one = columns.slice(0, 1);
-  expect([...toChunks(one, rows.slice(0, 2), { prefix: 'x\t' })].join('')).toBe('x\trow 0\nx\trow 1\n');
+  expect(text(toCopyText(one, [{ a: 'b' }, { a: 'c' }], { prefix: 'x\t' }))).toBe('x\tb\nx\tc\n');
+  const large = { a: 'long '.repeat(200_000) };
+  expect(text(toCopyText(one, [{ a: 'b' }, large, { a: 'c' }]))).toBe(`b\n${large.a}\nc\n`);
 });

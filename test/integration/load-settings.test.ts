@@ -1,0 +1,89 @@
+/** Who may do without the look-ups of foreign keys while rows are copied, and who keeps them (docs/performance.md). */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { streamNamed } from '../../src/streams/index.ts';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { createCopySettings } from '../../src/warehouse/load-settings.ts';
+import { streamShape } from '../../src/warehouse/staging.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const USUAL = { role: 'origin', plans: 'force_custom_plan', scans: 'on' };
+const AS_REPLICA = { ...USUAL, role: 'replica' };
+const PLANS_KEPT = { ...USUAL, plans: 'auto', scans: 'off' };
+
+let database: TestDatabase;
+let session: Connection;
+let role: string;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  session = openConnection({ url: database.url, applicationName: 'test', max: 1, isSession: true });
+  role = `plain_${Math.random().toString(36).slice(2)}`;
+  await session.query(`select set_config('plan_cache_mode', 'force_custom_plan', false)`);
+});
+afterEach(async () => {
+  await session.query('reset role');
+  await session.query(`drop owned by ${role}`).catch(() => undefined);
+  await session.query(`drop role if exists ${role}`);
+  await session.close();
+  await database.drop();
+});
+
+const settings = async () => {
+  const [row] = await session.query(
+    `select current_setting('session_replication_role') as role, current_setting('plan_cache_mode') as plans,
+       current_setting('enable_seqscan') as scans`,
+  );
+  return row;
+};
+
+/** What holds while rows are copied, and behind them in the same transaction; twice, as it is known by then. */
+async function observe(): Promise<unknown> {
+  const copySettings = createCopySettings(session, streamShape(streamNamed('followups')));
+  const seen: unknown[] = [];
+  for (let time = 0; time < 2; time += 1) {
+    await session.db.transaction(async () => {
+      await copySettings.during(async () => {
+        seen.push(await settings());
+      });
+      expect(await settings()).toEqual(USUAL);
+    });
+  }
+  expect(await settings()).toEqual(USUAL);
+  expect(seen[1]).toEqual(seen[0]);
+  return seen[0];
+}
+
+async function createRole(): Promise<void> {
+  await session.query(`create role ${role}`);
+  await session.query(`grant usage on schema safety to ${role}`);
+}
+
+test('a superuser copies as a replica does', async () => {
+  expect(await observe()).toEqual(AS_REPLICA);
+});
+
+test('not where somebody has put a trigger on one of the tables', async () => {
+  await session.query(
+    `create function pg_temp.nothing() returns trigger language plpgsql as 'begin return null; end'`,
+  );
+  await session.query(
+    'create trigger mine after insert on safety.followup_messages execute function pg_temp.nothing()',
+  );
+  expect(await observe()).toEqual(PLANS_KEPT);
+});
+
+test('everybody else keeps the plans of the look-ups', async () => {
+  await createRole();
+  await session.query(`set role ${role}`);
+  expect(await observe()).toEqual(PLANS_KEPT);
+});
+
+test('from PostgreSQL 15 on the right can be granted', async () => {
+  const [server] = await session.query<{ version: number }>(
+    `select current_setting('server_version_num')::int as version`,
+  );
+  const canBeGranted = (server?.version ?? 0) >= 150_000;
+  await createRole();
+  if (canBeGranted) await session.query(`grant set on parameter session_replication_role to ${role}`);
+  await session.query(`set role ${role}`);
+  expect(await observe()).toEqual(canBeGranted ? AS_REPLICA : PLANS_KEPT);
+});
