@@ -14,7 +14,7 @@ export interface Resource {
 export interface ResourceVersion {
   creator_id: string;
   created: number;
-  approvedOn: number;
+  approvedOn?: number;
   version: string;
   description: string;
   type: string;

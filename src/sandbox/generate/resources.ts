@@ -49,6 +49,7 @@ export function buildResource(index: number, world: World): Resource {
     versions.unshift(buildVersion({ resourceId: id, number, isLink, at, random, world }));
     at += Math.floor(((world.now - at) / (versionCount + 1)) * random.next());
   }
+  const [newest, ...older] = versions;
   return {
     id,
     title: world.oddities && index % 17 === 3 ? random.pick(oddTexts) : `${kind}: ${subject} (${index + 1})`,
@@ -57,8 +58,18 @@ export function buildResource(index: number, world: World): Resource {
     category_id: random.pick(categories),
     tags: random.sample(tags, random.int(0, 3)),
     shouldBeAvailableOffline: random.chance(0.3),
-    versions,
+    versions: newest !== undefined && index % UNAPPROVED === 5 ? [toDraft(newest), ...older] : versions,
   };
+}
+
+/** One document in so many waits for the approval of its newest version. */
+const UNAPPROVED = 16;
+
+/** The specification does not show what such a version looks like: here it tells no time of approval. */
+function toDraft(version: ResourceVersion): ResourceVersion {
+  const draft = { ...version };
+  delete draft.approvedOn;
+  return draft;
 }
 
 export function buildVersion(about: {
