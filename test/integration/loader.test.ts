@@ -1,6 +1,7 @@
 /** Records that are prepared while others are stored, and new ones that turn out not to be new. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { noTracing } from '../../src/shared/tracing.ts';
+import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
 import { createLoader, type Loader } from '../../src/sync/load.ts';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
@@ -13,6 +14,23 @@ let session: StreamSession;
 let reader: Connection;
 let loader: Loader;
 
+async function openLoader(stream: StreamDefinition): Promise<Loader> {
+  const shape = streamShape(stream);
+  const staging = createStaging(session, { shape, accountId: 'default', tracksSeen: false });
+  await staging.open();
+  return createLoader({
+    session,
+    staging,
+    shape,
+    accountId: 'default',
+    runId: 1,
+    guard: { maxRatio: 1, allowMassDelete: false },
+    distrustsHashes: false,
+    openIdentities: new Set(),
+    trace: noTracing,
+  });
+}
+
 beforeEach(async () => {
   database = await createTestDatabase();
   reader = openConnection({ url: database.url, applicationName: 'test', max: 1 });
@@ -24,20 +42,7 @@ beforeEach(async () => {
   });
   if (opened === undefined) throw new Error('the stream is busy');
   session = opened;
-  const shape = streamShape(streamNamed('followups'));
-  const staging = createStaging(session, { shape, accountId: 'default', tracksSeen: false });
-  await staging.open();
-  loader = createLoader({
-    session,
-    staging,
-    shape,
-    accountId: 'default',
-    runId: 1,
-    guard: { maxRatio: 1, allowMassDelete: false },
-    distrustsHashes: false,
-    openIdentities: new Set(),
-    trace: noTracing,
-  });
+  loader = await openLoader(streamNamed('followups'));
 });
 afterEach(async () => {
   await session.close();
@@ -164,4 +169,22 @@ test('a new record that PostgreSQL itself cannot store is an issue, and all othe
       problem: expect.stringContaining('PostgreSQL cannot store it') as unknown,
     },
   ]);
+});
+
+test('rows that refer to what is not there are refused, also where PostgreSQL would not look', async () => {
+  const stream = streamNamed('followups');
+  loader = await openLoader({
+    ...stream,
+    toRows(record, context, report) {
+      const rows = stream.toRows(record, context, report);
+      const [messages = [], attachments = []] = rows.children;
+      return {
+        ...rows,
+        children: [messages.map((row) => ({ ...row, followup_id: 'nobody' })), attachments],
+      };
+    },
+  });
+  await loader.add([followup('a', 1, []), followup('b', 1, [message('x')])], {});
+  await expect(commit()).rejects.toThrow(/followup_messages_followup_fk/);
+  expect(await stored()).toEqual({});
 });

@@ -20,7 +20,7 @@ type Row = Readonly<Record<string, unknown>>;
 function toText(value: unknown): string {
   if (value === null) return '';
   if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The first rows as a table of Markdown. */
