@@ -75,19 +75,21 @@ describe('the runbook', () => {
 });
 
 describe('manifests', () => {
-  it.each(['docs/operations/kubernetes.yml', 'docs/operations.md', 'docker-compose.yml'])(
-    '%s sets only variables that exist',
-    (path) => {
-      const named = [
-        ...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE)_[A-Z_]+)\b/g),
-      ]
-        .map((match) => match[1] ?? '')
-        .map((name) => (name in VARIABLES ? name : name.replace(/_FILE$/, '')))
-        .filter((name) => !['SAFETY_SYNC_CONTAINER', 'SAFETY_SYNC_IMAGE'].includes(name));
-      expect(named.length).toBeGreaterThan(0);
-      expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
-    },
-  );
+  it.each([
+    'docs/operations/kubernetes.yml',
+    'docs/operations/compose.accounts.yml',
+    'docs/operations.md',
+    'docker-compose.yml',
+  ])('%s sets only variables that exist', (path) => {
+    const named = [
+      ...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE)_[A-Z_]+)\b/g),
+    ]
+      .map((match) => match[1] ?? '')
+      .map((name) => (name in VARIABLES ? name : name.replace(/_FILE$/, '')))
+      .filter((name) => !['SAFETY_SYNC_CONTAINER', 'SAFETY_SYNC_IMAGE'].includes(name));
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
+  });
 
   it('mount only files that are there', () => {
     const mounted = [...read('docker-compose.yml').matchAll(/- \.\/(docs\/[^:]+):/g)].map(
