@@ -72,16 +72,17 @@ describe('when the service refuses for too many requests', () => {
     expect(limiter.coolingMs()).toBe(30_000);
   });
 
-  test('successes bring the concurrency back one by one, never beyond the configured one', () => {
-    const { limiter } = simulate({ concurrency: 4 });
+  test('successes bring the concurrency back one by one, for a minute not to what was refused, never beyond the bound', () => {
+    const { limiter, pass } = simulate({ concurrency: 4 });
     limiter.noteRefusal(limiter.noteStart(), undefined);
     const steps: number[] = [];
-    for (let count = 1; count <= 40; count += 1) {
+    for (let count = 1; count <= 80; count += 1) {
       const before = limiter.concurrencyNow;
+      if (count === 40) pass(60_000);
       limiter.noteSuccess(limiter.noteStart());
       if (limiter.concurrencyNow > before) steps.push(count);
     }
-    expect(steps).toEqual([8, 20]);
+    expect(steps).toEqual([8, 40]);
     expect(limiter.concurrencyNow).toBe(4);
   });
 });
@@ -125,4 +126,29 @@ test('a service that takes 20 requests a second is read to the end with few refu
   }
   expect(done).toBeGreaterThanOrEqual(1_000);
   expect(refusals).toBeLessThan(100);
+});
+
+test('a schedule that asks once in a quarter of an hour teaches no slow rate', () => {
+  const { limiter, pass } = simulate();
+  for (let firing = 0; firing < 5; firing += 1) {
+    limiter.noteSuccess(limiter.noteStart());
+    pass(900_000);
+  }
+  limiter.noteRefusal(limiter.noteStart(), undefined);
+  pass(limiter.coolingMs());
+  limiter.noteSuccess(limiter.noteStart());
+  limiter.noteStart();
+  expect(limiter.pacingMs()).toBeLessThan(1_000);
+});
+
+test('behind a cool-down one request goes ahead of all others', () => {
+  const { limiter, pass } = simulate();
+  for (const ordinal of [limiter.noteStart(), limiter.noteStart()]) limiter.noteRefusal(ordinal, undefined);
+  pass(limiter.coolingMs());
+  expect(limiter.pacingMs()).toBe(0);
+  const ahead = limiter.noteStart();
+  expect(limiter.pacingMs()).toBe(1_000);
+  pass(100);
+  limiter.noteSuccess(ahead);
+  expect(limiter.pacingMs()).toBe(0);
 });

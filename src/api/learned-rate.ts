@@ -1,0 +1,101 @@
+/**
+ * The rate that a service of unknown limits lets through, learnt from its refusals. Pure: times are given.
+ *
+ * A cycle runs from the first success behind a refusal to the next such success. What it let through on the whole, its
+ * cool-down included, is what the service allows, whatever its window: a fixed one that was used up early, a sliding
+ * one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so that refusals stay rare; what
+ * goes unrefused for long grows faster, since the service may allow more than it did.
+ */
+
+/** Where a cycle starts, as a share of what the one before let through. */
+const START_SHARE = 0.96;
+/** A cycle grows back to where it was refused in so many requests at least, and in so long at least, ms. */
+const CYCLE_REQUESTS = 120;
+const CYCLE_MS = 80_000;
+/** A cycle that grew slowly for long was refused close above what is allowed; one that was short says less. */
+const TOLD_SHARE = 0.96;
+const SLOWEST_SHARE = 0.8;
+/** A cycle with fewer requests says next to nothing: the next one doubles its rate in so many, until it is refused. */
+const TELLING_REQUESTS = 20;
+const DOUBLING_REQUESTS = 8;
+/** Unrefused for so many times the length of a cycle, growth doubles, and again. */
+const PATIENCE_CYCLES = 1.2;
+const HASTE = 16;
+const FASTEST_GROWTH = 4;
+/** The first cycle was measured with all its cool-downs, which grew blindly: growth is in haste from the start. */
+const FIRST_GROWTH = 10;
+/** Requests per ms that nobody needs to be held to. */
+const UNLIMITED = 1;
+
+export interface LearnedRate {
+  /** ms between two requests; 0: nothing is known of a limit. */
+  readonly spacingMs: number;
+  /** Refused, and nothing was let through since. */
+  readonly isProbing: boolean;
+  /** So long nothing was asked, and nothing kept anybody from asking: it says nothing of a limit. */
+  noteIdle(ms: number): void;
+  noteSuccess(nowMs: number): void;
+  noteRefusal(): void;
+}
+
+export function createLearnedRate(nowMs: number): LearnedRate {
+  /** Requests per ms; undefined: no limit was met. */
+  let rate: number | undefined;
+  let isRefused = false;
+  let cycleStartMs = nowMs;
+  let accepted = 0;
+  let isSearching = false;
+  let hasSearched = false;
+  let cycles = 0;
+
+  function beginCycle(atMs: number): void {
+    const elapsedMs = Math.max(1, atMs - cycleStartMs);
+    const measured = accepted / elapsedMs;
+    if (rate === undefined) rate = measured;
+    else {
+      const isTelling = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
+      rate = Math.min(rate, Math.max(measured, rate * (isTelling ? TOLD_SHARE : SLOWEST_SHARE)));
+    }
+    rate *= START_SHARE;
+    isSearching = accepted < TELLING_REQUESTS && !hasSearched;
+    hasSearched ||= isSearching;
+    isRefused = false;
+    cycles += 1;
+    cycleStartMs = atMs;
+    accepted = 0;
+  }
+
+  function grow(atMs: number): void {
+    if (rate === undefined) return;
+    if (isSearching) {
+      rate *= 2 ** (1 / DOUBLING_REQUESTS);
+      return;
+    }
+    const cycleMs = Math.max(CYCLE_MS, CYCLE_REQUESTS / rate);
+    const overdue = (atMs - cycleStartMs) / cycleMs - PATIENCE_CYCLES;
+    const usual = overdue <= 0 ? 1 : Math.min(FASTEST_GROWTH, HASTE ** overdue);
+    const haste = cycles === 1 ? FIRST_GROWTH : usual;
+    rate *= START_SHARE ** (-haste / (cycleMs * rate));
+  }
+
+  return {
+    get spacingMs() {
+      return rate === undefined ? 0 : 1 / rate;
+    },
+    get isProbing() {
+      return isRefused;
+    },
+    noteIdle(ms) {
+      cycleStartMs += ms;
+    },
+    noteSuccess(atMs) {
+      accepted += 1;
+      if (isRefused) beginCycle(atMs);
+      else grow(atMs);
+      if (rate !== undefined && rate > UNLIMITED) rate = undefined;
+    },
+    noteRefusal() {
+      isRefused = true;
+    },
+  };
+}

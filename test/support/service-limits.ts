@@ -1,0 +1,152 @@
+/** Services that limit how much may be asked, each in its own way, and a simulation of a client that does not know which. */
+import { createLimiter } from '../../src/api/limiter.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
+
+export interface ServiceLimit {
+  /** Answers whether a request that arrives now is let through; `inFlight` without it. */
+  admit(nowMs: number, inFlight: number): boolean;
+  /** The most that it lets through in this time, when a request takes `latencyMs`. */
+  allows(durationMs: number, latencyMs: number): number;
+}
+
+/** So many in each window of the clock. */
+export function fixedWindow(requests: number, windowMs: number): ServiceLimit {
+  let window = -1;
+  let used = 0;
+  return {
+    admit(nowMs) {
+      const current = Math.floor(nowMs / windowMs);
+      if (current !== window) [window, used] = [current, 0];
+      if (used >= requests) return false;
+      used += 1;
+      return true;
+    },
+    allows: (durationMs) => (durationMs / windowMs) * requests,
+  };
+}
+
+/** So many within any window. */
+export function slidingWindow(requests: number, windowMs: number): ServiceLimit {
+  const admitted: number[] = [];
+  return {
+    admit(nowMs) {
+      while ((admitted[0] ?? Infinity) <= nowMs - windowMs) admitted.shift();
+      if (admitted.length >= requests) return false;
+      admitted.push(nowMs);
+      return true;
+    },
+    allows: (durationMs) => (durationMs / windowMs) * requests,
+  };
+}
+
+/** Tokens that come back evenly, up to `burst`; an even spacing where that is 1. */
+export function tokenBucket(perSecond: number, burst: number): ServiceLimit {
+  let tokens = burst;
+  let lastMs = 0;
+  return {
+    admit(nowMs) {
+      tokens = Math.min(burst, tokens + ((nowMs - lastMs) / SECOND_MS) * perSecond);
+      lastMs = nowMs;
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+    allows: (durationMs) => (durationMs / SECOND_MS) * perSecond + burst,
+  };
+}
+
+/** So many at one time. */
+export function atOneTime(requests: number): ServiceLimit {
+  return {
+    admit: (_, inFlight) => inFlight < requests,
+    allows: (durationMs, latencyMs) => (durationMs / latencyMs) * requests,
+  };
+}
+
+/** Another limit from some moment on. */
+export function changing(first: ServiceLimit, atMs: number, then: ServiceLimit): ServiceLimit {
+  return {
+    admit: (nowMs, inFlight) => (nowMs < atMs ? first : then).admit(nowMs, inFlight),
+    allows: (durationMs, latencyMs) =>
+      first.allows(atMs, latencyMs) + then.allows(durationMs - atMs, latencyMs),
+  };
+}
+
+export interface Outcome {
+  /** Of what the service allows. */
+  readonly usedShare: number;
+  /** Of all requests. */
+  readonly refusedShare: number;
+}
+
+const REFUSAL_MS = 20;
+
+/** mulberry32 */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A client that always has something to ask, through our limiter, in time of its own. */
+export function simulateLimit(
+  limit: ServiceLimit,
+  {
+    concurrency = 8,
+    latencyMs = 100,
+    durationMs = 60 * MINUTE_MS,
+    seed = 1,
+  }: {
+    readonly concurrency?: number;
+    readonly latencyMs?: number;
+    readonly durationMs?: number;
+    readonly seed?: number;
+  } = {},
+): Outcome {
+  const random = seeded(seed);
+  let nowMs = 0;
+  const limiter = createLimiter({
+    concurrency,
+    requestsPerMinute: undefined,
+    minCoolDownMs: SECOND_MS,
+    maxCoolDownMs: MINUTE_MS,
+    random,
+    clock: { now: () => 0, monotonicMs: () => nowMs },
+  });
+  const underway: { readonly endMs: number; readonly ordinal: number; readonly isRefused: boolean }[] = [];
+  let accepted = 0;
+  let refused = 0;
+  while (nowMs < durationMs) {
+    const waitMs = Math.max(limiter.coolingMs(), limiter.pacingMs());
+    if (waitMs === 0 && underway.length < limiter.concurrencyNow) {
+      const inFlight = underway.filter(({ isRefused }) => !isRefused).length;
+      const isRefused = !limit.admit(nowMs, inFlight);
+      const tookMs = isRefused ? REFUSAL_MS : latencyMs * (0.9 + 0.2 * random());
+      underway.push({ endMs: nowMs + tookMs, ordinal: limiter.noteStart(), isRefused });
+      underway.sort((a, b) => a.endMs - b.endMs);
+      continue;
+    }
+    const canStart = underway.length < limiter.concurrencyNow;
+    const startMs = canStart ? nowMs + waitMs : Infinity;
+    const [first] = underway;
+    if (first === undefined || startMs < first.endMs) {
+      nowMs = startMs;
+      continue;
+    }
+    underway.shift();
+    nowMs = first.endMs;
+    if (first.isRefused) {
+      refused += 1;
+      limiter.noteRefusal(first.ordinal, undefined);
+    } else {
+      accepted += 1;
+      limiter.noteSuccess(first.ordinal);
+    }
+  }
+  const possible = Math.min(limit.allows(durationMs, latencyMs), (durationMs / latencyMs) * concurrency);
+  return { usedShare: accepted / possible, refusedShare: refused / (accepted + refused) };
+}
