@@ -15,9 +15,9 @@ export async function writePlot(file: string, figures: readonly Figure[]): Promi
   }));
   const svg = Plot.plot({
     document: document as never,
-    width: 860,
+    width: 900,
     height: 60 + shown.length * 34,
-    marginLeft: 230,
+    marginLeft: 270,
     style: { background: 'white', color: 'black', fontSize: '13px' },
     x: { label: 'thousand rows a second (line: one COPY of the same rows)', grid: true },
     y: { label: null, domain: shown.map(({ figure }) => figure) },
