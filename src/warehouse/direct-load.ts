@@ -10,12 +10,12 @@ import type { Transaction } from './connection.ts';
 import { toArrayLiteral, toCell, toCopyText } from './copy-text.ts';
 import * as issues from './issue-sql.ts';
 import { createCopySettings } from './load-settings.ts';
-import { noteUserIds } from './merge-sql.ts';
 import { createReferenceCheck } from './references.ts';
 import type { MergeScope } from './sql-names.ts';
 import type { StagedRecord, StreamShape } from './staging.ts';
 import type { StreamSession } from './stream-session.ts';
 import type { ColumnShape, TableShape } from './table-shape.ts';
+import { noteUsers } from './user-lookups.ts';
 
 /** A table's part of a load: how a line is made, and where it goes. */
 interface Layout {
@@ -129,7 +129,7 @@ export function createDirectLoad(options: DirectLoadOptions): DirectLoad {
       // A record that could not be stored before leaves an issue behind that is settled now.
       const settle = tx.execute(issues.resolveKeys(keys, { accountId, stream: stream.name }));
       const ids = sql`select unnest(${toArrayLiteral([...userIds])}::text[]) as user_id`;
-      const note = userIds.size > 0 ? tx.execute(noteUserIds(ids, accountId)) : undefined;
+      const note = userIds.size > 0 ? noteUsers(tx, ids, accountId) : undefined;
       const inserted = loads.reduce((sum, { count }) => sum + count, 0);
       return { inserted, settled: Promise.all([settle, note]) };
     },

@@ -151,11 +151,3 @@ export function stagedUserIds(shape: TableShape, columns: readonly string[]): SQ
   });
   return sql.join(ids, sql` union all `);
 }
-
-/** User ids in the rows that are being stored: what the users stream has to look up. */
-export function noteUserIds(ids: SQL, accountId: string): SQL {
-  return sql`insert into safety_sync.user_lookups (account_id, user_id)
-    select distinct ${accountId}::text, m.user_id from (${ids}) m
-    where m.user_id <> '' and octet_length(m.user_id) <= 600
-    on conflict (account_id, user_id) do nothing`;
-}

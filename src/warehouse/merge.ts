@@ -8,6 +8,7 @@ import * as issues from './issue-sql.ts';
 import * as merge from './merge-sql.ts';
 import { noCounts, type RecordCounts } from './record-counts.ts';
 import type { StreamShape } from './staging.ts';
+import { noteUsers } from './user-lookups.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */
@@ -105,7 +106,7 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
       .map(({ column }) => column);
     if (columns.length === 0) continue;
     const ids = merge.stagedUserIds(shapeOfTable, columns);
-    await tx.execute(merge.noteUserIds(ids, request.accountId));
+    await noteUsers(tx, ids, request.accountId);
   }
   return counts;
 }

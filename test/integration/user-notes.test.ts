@@ -1,0 +1,74 @@
+/** Streams that store side by side and meet the same people. */
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openStreamSession, type StreamSession } from '../../src/warehouse/stream-session.ts';
+import { noteUsers } from '../../src/warehouse/user-lookups.ts';
+import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import { createGate } from '../support/gate.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+let database: TestDatabase;
+let reader: Connection;
+const sessions: StreamSession[] = [];
+
+async function open(stream: StreamName, accountId = 'north'): Promise<StreamSession> {
+  const session = await openStreamSession({
+    databaseUrl: database.url,
+    accountId,
+    stream,
+    whenBusy: 'skip',
+  });
+  if (session === undefined) throw new Error('the stream is busy');
+  sessions.push(session);
+  return session;
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  reader = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+});
+afterEach(async () => {
+  for (const session of sessions.splice(0)) await session.close();
+  await reader.close();
+  await database.drop();
+});
+
+const ids = (...names: string[]) => sql`select unnest(${`{${names.join(',')}}`}::text[]) as user_id`;
+const waitingForLocks = async () => {
+  const [row] = await reader.query<{ waiting: number }>(
+    `select count(*)::int as waiting from pg_locks where not granted`,
+  );
+  return row?.waiting;
+};
+
+test('take turns: what one notes first and the other one last keeps neither from storing', async () => {
+  const [resources, followups] = [await open('resources'), await open('followups')];
+  const isNoted = createGate();
+  const mayGoOn = createGate();
+  const first = resources.transaction(async (tx) => {
+    await noteUsers(tx, ids('ann', 'ben'), 'north');
+    isNoted.open();
+    await mayGoOn.opened;
+    await noteUsers(tx, ids('cid'), 'north');
+  });
+  await isNoted.opened;
+  const second = followups.transaction(async (tx) => {
+    await noteUsers(tx, ids('cid'), 'north');
+    await noteUsers(tx, ids('ben', 'ann'), 'north');
+  });
+  await expect.poll(waitingForLocks).toBe(1);
+  mayGoOn.open();
+  await Promise.all([first, second]);
+  expect(
+    await reader.query(`select account_id, user_id from safety_sync.user_lookups order by user_id`),
+  ).toEqual(['ann', 'ben', 'cid'].map((user_id) => ({ account_id: 'north', user_id })));
+});
+
+test('another account does not wait', async () => {
+  const [north, south] = [await open('resources'), await open('resources', 'south')];
+  await north.transaction(async (tx) => {
+    await noteUsers(tx, ids('ann'), 'north');
+    await south.transaction((other) => noteUsers(other, ids('ann'), 'south'));
+  });
+});
