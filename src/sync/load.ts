@@ -22,8 +22,8 @@ import {
 
 /** Records that are compared and sent together: enough to make a round trip cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
-/** New records that wait in memory for their commit. */
-const MOST_HELD = 4000;
+/** New records that wait in memory for their commit; with more, all of them go over the staging tables. */
+export const MOST_HELD = 4000;
 
 /** For spans. */
 export function countAttributes(counts: Readonly<RecordCounts>): SpanAttributes {

@@ -5,10 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Transaction } from '../warehouse/connection.ts';
 import type { ExtractContext } from './extract.ts';
-import type { Preparation } from './load.ts';
-
-/** Records of one transaction, unless a single delivery holds more: fewer than the loader holds in memory. */
-const MOST_RECORDS = 3000;
+import { MOST_HELD, type Preparation } from './load.ts';
 
 /** Records on their way. Work on them begins at once, also while those before them are still being stored. */
 export interface Delivery {
@@ -51,12 +48,12 @@ export function createSerialStore({
     });
   }
 
-  /** What one transaction takes of what waits: at least one delivery. */
+  /** What one transaction takes of what waits: no more than the loader holds in memory, but at least one delivery. */
   function takeGroup(): Waiting[] {
     let records = 0;
     const end = waiting.findIndex(({ preparation: { batch } }, index) => {
       records += batch.length;
-      return index > 0 && records > MOST_RECORDS;
+      return index > 0 && records > MOST_HELD;
     });
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }

@@ -62,17 +62,22 @@ export async function closeDeadRuns(db: Queryable, accountId: string, stream: St
   return closed.length;
 }
 
+/** What is known of a run when it begins, and of one that does not. */
+const firstColumns = (run: NewRun) => ({
+  account_id: run.accountId,
+  stream: run.stream,
+  kind: run.kind,
+  trigger: run.trigger,
+  watermark_before: run.watermark,
+  owner: run.owner,
+});
+
 export async function startRun(db: Queryable, run: NewRun): Promise<number> {
   const [row] = await db
     .insert(runs)
     .values({
-      account_id: run.accountId,
-      stream: run.stream,
-      kind: run.kind,
-      trigger: run.trigger,
+      ...firstColumns(run),
       status: 'running',
-      watermark_before: run.watermark,
-      owner: run.owner,
       backend_pid: run.backendPid,
     })
     .returning({ run_id: runs.run_id });
@@ -85,15 +90,10 @@ export async function recordSkippedRun(db: Queryable, run: NewRun, note: string)
   const [row] = await db
     .insert(runs)
     .values({
-      account_id: run.accountId,
-      stream: run.stream,
-      kind: run.kind,
-      trigger: run.trigger,
+      ...firstColumns(run),
       status: 'skipped',
       finished_at: sql`statement_timestamp()`,
-      watermark_before: run.watermark,
       watermark_after: run.watermark,
-      owner: run.owner,
       note,
     })
     .returning({ run_id: runs.run_id });

@@ -1,6 +1,6 @@
 /** What the workers of a long run used of memory, over time. */
 import { readFile } from 'node:fs/promises';
-import { createPen } from '../../src/report/page/draw.ts';
+import { drawSvg } from '../../bench/support/svg.ts';
 
 export interface MemorySample {
   readonly replica: number;
@@ -20,26 +20,19 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
 }
 
 export async function renderMemory(samples: readonly MemorySample[]): Promise<string> {
-  const { plot: Plot } = await createPen();
-  const { parseHTML } = await import('linkedom');
-  const { document } = parseHTML('<!doctype html><html><body></body></html>') as { document: object };
-  const svg = Plot.plot({
-    document: document as never,
+  return await drawSvg((plot) => ({
     width: 860,
     height: 320,
-    style: { background: 'white', color: 'black', fontSize: '13px' },
     x: { label: 'minutes' },
     y: { label: 'resident memory, MB', domain: [0, 260], grid: true },
     marks: [
-      Plot.ruleY([256], { stroke: '#b5372f', strokeDasharray: '4 3' }),
-      Plot.lineY(samples, {
+      plot.ruleY([256], { stroke: '#b5372f', strokeDasharray: '4 3' }),
+      plot.lineY(samples, {
         x: 'minutes',
         y: 'megabytes',
         z: ({ replica, bornMs }: MemorySample) => `${replica} ${bornMs}`,
         stroke: ({ replica }: MemorySample) => (replica === 0 ? '#4c78a8' : '#e0882e'),
       }),
     ],
-  }) as unknown as { outerHTML: string };
-  const { outerHTML } = svg;
-  return `${outerHTML.includes('xmlns=') ? outerHTML : outerHTML.replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
+  }));
 }

@@ -5,9 +5,8 @@ import { stackedBars } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { table } from './table.ts';
-import { trend } from './time-charts.ts';
-import { trendOr } from './training-section.ts';
-import { formatDay, formatDayOf } from './words.ts';
+import { statusTrend } from './status-trend.ts';
+import { formatDayOf } from './words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },
@@ -91,19 +90,12 @@ export function equipmentSection(report: Report, pen: Pen): Html {
     body: () => [
       inService > 0 && byType(report, pen),
       html`<h3>Trend</h3>`,
-      trendOr(
-        days.map(({ date }) => date),
-        () =>
-          trend(
-            pen,
-            {
-              title: 'Equipment in service by status at the end of each day',
-              label: `From ${formatDay(days[0]?.date ?? null)} to ${formatDay(days.at(-1)?.date ?? null)}; the present counts stand in the chart above.`,
-            },
-            seriesOf(days.map(({ status }) => status)),
-            days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),
-          ),
-      ),
+      statusTrend(pen, {
+        title: 'Equipment in service by status at the end of each day',
+        countsStandIn: 'chart',
+        series: seriesOf(days.map(({ status }) => status)),
+        values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),
+      }),
       html`<h3>In service without a valid inspection</h3>`,
       longestExpired(report),
     ],

@@ -6,7 +6,7 @@ import { HALF } from './chart-parts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { table } from './table.ts';
-import { trend } from './time-charts.ts';
+import { statusTrend } from './status-trend.ts';
 import { formatDay, formatShare, personOf } from './words.ts';
 
 /** In the order in which they want attention. */
@@ -69,15 +69,6 @@ function now({ answers }: Report, pen: Pen): Html {
   </div>`;
 }
 
-/** One day is no trend; it begins with the first sync. */
-export function trendOr(days: readonly string[], draw: () => Html): Html {
-  const [first] = days;
-  if (new Set(days).size > 1) return draw();
-  return empty(
-    `The service tells only how it stands now. The trend is kept here since the first sync, ${formatDay(first ?? null)}, and shows from the second day on.`,
-  );
-}
-
 function lapsing({ answers, today }: Report, pen: Pen): Html {
   const [in30, , in90] = answers.lapsing;
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
@@ -138,19 +129,12 @@ export function trainingSection(report: Report, pen: Pen): Html {
     body: () => [
       now(report, pen),
       html`<h3>Trend</h3>`,
-      trendOr(
-        days.map(({ date }) => date),
-        () =>
-          trend(
-            pen,
-            {
-              title: 'Employees by status at the end of each day',
-              label: `From ${formatDay(days[0]?.date ?? null)} to ${formatDay(days.at(-1)?.date ?? null)}; the present counts stand in the table above.`,
-            },
-            seriesOf(days.map(({ status }) => status)),
-            days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
-          ),
-      ),
+      statusTrend(pen, {
+        title: 'Employees by status at the end of each day',
+        countsStandIn: 'table',
+        series: seriesOf(days.map(({ status }) => status)),
+        values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
+      }),
       html`<h3>About to lapse</h3>`,
       lapsing(report, pen),
     ],
