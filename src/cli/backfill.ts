@@ -6,6 +6,7 @@ import { streamNamed } from '../streams/index.ts';
 import type { BackfillRange } from '../sync/extract.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type BackfillForecast, forecastBackfill } from '../sync/forecast-backfill.ts';
+import { readMigrationStatus } from '../warehouse/migrate.ts';
 import {
   accountFields,
   type AccountOption,
@@ -61,22 +62,39 @@ function checkRange(streams: readonly StreamName[], range: BackfillRange): Strea
   return sliced;
 }
 
+interface AccountForecast {
+  readonly accountId: string;
+  readonly forecast: BackfillForecast;
+}
+
+function describeForecast(
+  { records, requests, slices, slicesDone, stream }: BackfillForecast,
+  label: (stream: StreamName) => string,
+): string {
+  const what = records === null ? 'an unknown number of records' : formatNumber(records, 'record');
+  const cut = slices === 0 ? 'a full re-read' : formatNumber(slices, 'slice');
+  const asked = requests === null ? '' : `, about ${formatNumber(requests, 'request')}`;
+  const resumed =
+    slicesDone === null
+      ? ''
+      : `; goes on where it was cut off (${formatCount(slicesDone)} of ${formatCount(slices)} slices are done)`;
+  return `${label(stream)}: ${what}, ${cut}${asked}${resumed}`;
+}
+
+/** Asks the service and reads the ledger; the warehouse stays as it is, also one that has no tables yet. */
 async function printPlan(
-  context: CommandContext,
+  { terminal }: CommandContext,
   app: App,
-  streams: readonly StreamName[],
-  options: BackfillOptions,
-) {
-  const range = parseRange(options);
+  { streams, range, options }: BackfillAsked,
+): Promise<number> {
   const isMany = app.accounts.length > 1;
-  const forecasts: { readonly accountId: string; readonly forecast: BackfillForecast }[] = [];
+  const { known, pending } = await readMigrationStatus(app.warehouse.connection);
+  const forecasts: AccountForecast[] = [];
   for (const account of app.accounts) {
     for (const stream of streams) {
-      const request = { stream, range, restart: options.restart ?? false };
-      forecasts.push({
-        accountId: account.id,
-        forecast: await forecastBackfill(account.runContext(), request),
-      });
+      const request = { stream, range, restart: options.restart ?? false, isMigrated: pending === 0 };
+      const forecast = await forecastBackfill(account.runContext(), request);
+      forecasts.push({ accountId: account.id, forecast });
     }
   }
   if (options.json) {
@@ -84,26 +102,28 @@ async function printPlan(
       ...accountFields(isMany, accountId),
       ...forecast,
     }));
-    context.terminal.print(JSON.stringify({ plan }));
+    terminal.print(JSON.stringify({ plan, pending_migrations: pending }));
     return EXIT.ok;
   }
-  const { colors } = context.terminal;
   for (const { accountId, forecast } of forecasts) {
-    const records =
-      forecast.records === null ? 'an unknown number of records' : formatNumber(forecast.records, 'record');
-    const requests =
-      forecast.requests === null ? '' : `, about ${formatNumber(forecast.requests, 'request')}`;
-    const resumed =
-      forecast.slicesDone === null
-        ? ''
-        : `; goes on where it was cut off (${formatCount(forecast.slicesDone)} of ${formatCount(forecast.slices)} slices are done)`;
-    const slices = forecast.slices === 0 ? 'a full re-read' : formatNumber(forecast.slices, 'slice');
-    context.terminal.print(
-      `${colors.bold(streamLabel(isMany, accountId, forecast.stream))}: ${records}, ${slices}${requests}${resumed}`,
-    );
+    const label = (stream: StreamName) => terminal.colors.bold(streamLabel(isMany, accountId, stream));
+    terminal.print(describeForecast(forecast, label));
   }
-  context.terminal.print('Nothing was written. Leave out --plan to do it.');
+  if (pending > 0) {
+    const lacks =
+      pending === known
+        ? 'The warehouse is not migrated: it has none of the tables'
+        : `The warehouse is not migrated: ${pending} of ${formatNumber(known, 'migration')} are missing, so how far an earlier backfill came is not known here`;
+    terminal.print(`${lacks}. The backfill migrates first.`);
+  }
+  terminal.print('Nothing was written to the warehouse. Leave out --plan to do it.');
   return EXIT.ok;
+}
+
+interface BackfillAsked {
+  readonly streams: readonly StreamName[];
+  readonly range: BackfillRange;
+  readonly options: BackfillOptions;
 }
 
 export async function runBackfill(
@@ -115,9 +135,9 @@ export async function runBackfill(
   const streams = checkRange(parseStreams(names), range);
   return await withApp(
     context,
-    { needsService: true, migrates: true, accounts: options.account },
+    { needsService: true, migrates: options.plan ? 'by_itself' : true, accounts: options.account },
     async (app) => {
-      if (options.plan) return await printPlan(context, app, streams, options);
+      if (options.plan) return await printPlan(context, app, { streams, range, options });
       const all: AccountResults[] = [];
       // One after the other: each reads as much side by side as its service allows, and has the progress bar to itself.
       for (const account of app.accounts) {
@@ -159,7 +179,7 @@ export function addBackfill(program: Command, context: CommandContext, exit: (co
     .option('--from <date>', 'follow-ups created on or after this day or time (UTC)')
     .option('--to <date>', 'follow-ups created before this day or time (UTC)')
     .option('--restart', 'begin anew instead of going on')
-    .option('--plan', 'only say what it would ask for and how much there is')
+    .option('--plan', 'only say what it would ask for and how much there is; writes nothing')
     .option('--json', 'as JSON on stdout')
     .action(async (names: string[], options: BackfillOptions) =>
       exit(await runBackfill(context, names, options)),

@@ -18,7 +18,7 @@ export interface CommandContext {
 
 export interface WithAppOptions {
   readonly needsService: boolean;
-  /** Whether the verb brings the warehouse up to date, only reads one that is, or sees to it by itself later. */
+  /** Whether the verb brings the warehouse up to date, only reads one that is, or takes it as it finds it at first. */
   readonly migrates: boolean | 'by_itself';
   /** Names of `--account`; none: all accounts. */
   readonly accounts?: readonly string[] | undefined;

@@ -3,10 +3,11 @@ import { createRequestMeter } from '../api/request-meter.ts';
 import { collectRecords } from '../api/record-sink.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { readBackfillPlan, readSlices } from '../warehouse/backfill-ledger.ts';
+import { readStreamState } from '../warehouse/stream-state.ts';
 import { sliceRecordsFor } from './backfill-plan.ts';
 import { toCreationFilters } from './creation-slice.ts';
 import type { BackfillRange } from './extract.ts';
+import { findResumable, isOpen } from './resumable-backfill.ts';
 import type { RunContext } from './run.ts';
 
 export interface BackfillForecast {
@@ -24,11 +25,13 @@ export interface ForecastRequest {
   readonly stream: StreamName;
   readonly range: BackfillRange;
   readonly restart: boolean;
+  /** The warehouse lacks tables: there is no ledger to look at. */
+  readonly isMigrated: boolean;
 }
 
 export async function forecastBackfill(
   context: RunContext,
-  { stream: name, range, restart }: ForecastRequest,
+  { stream: name, range, restart, isMigrated }: ForecastRequest,
 ): Promise<BackfillForecast> {
   const { name: stream, reading, method, answerKey } = streamNamed(name);
   const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
@@ -45,25 +48,36 @@ export async function forecastBackfill(
     signal: context.signal,
   });
   const total = answer.paging?.total ?? null;
-  const scope = { accountId: context.settings.accountId, stream };
-  const plan = restart ? null : await readBackfillPlan(context.db, scope);
-  const ledger = await readSlices(context.db, scope);
-  const isResumed =
-    plan !== null &&
-    plan.fromMs === range.fromMs &&
-    plan.toMs === range.toMs &&
-    ledger.some((slice) => slice.status !== 'done');
-  const stored = isResumed ? ledger.reduce((sum, slice) => sum + slice.records, 0) : 0;
-  const left = total === null ? null : Math.max(0, total - stored);
-  const { readers, sliceRecords = sliceRecordsFor({ readers, pageSize: reading.pageSize }) } =
-    context.settings;
-  const slices = isResumed ? ledger.length : Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
+  const { accountId, readers } = context.settings;
+  const resumable = isMigrated
+    ? await findResumable(
+        context.db,
+        { accountId, stream },
+        { range, restart, watermarkMs: (await readStreamState(context.db, accountId, stream)).watermarkMs },
+      )
+    : undefined;
+  if (resumable !== undefined) {
+    const { slices } = resumable;
+    const open = slices.filter(isOpen).length;
+    const stored = slices.reduce((sum, slice) => sum + slice.records, 0);
+    const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - stored);
+    return {
+      stream,
+      records: left,
+      slices: slices.length,
+      slicesDone: slices.length - open,
+      // A page for every 500, one that is not full for every slice, and one to see how much there is.
+      requests: left === null ? null : Math.ceil(left / reading.pageSize) + open + 1,
+    };
+  }
+  const { sliceRecords = sliceRecordsFor({ readers, pageSize: reading.pageSize }) } = context.settings;
+  const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
   return {
     stream,
-    records: left,
+    records: total,
     slices,
-    slicesDone: isResumed ? ledger.filter((slice) => slice.status === 'done').length : null,
-    // A page for every 500, one that is not full for every slice, and two to see how much there is.
-    requests: left === null ? null : Math.ceil(left / reading.pageSize) + slices + 2,
+    slicesDone: null,
+    // As above, and one more to see how far back it reaches.
+    requests: total === null ? null : Math.ceil(total / reading.pageSize) + slices + 2,
   };
 }

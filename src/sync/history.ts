@@ -3,16 +3,11 @@
  * A slice goes on where it was cut off; what was stored is never asked for again. See docs/design.md.
  */
 import { SafetySyncError } from '../shared/errors.ts';
-import {
-  type BackfillPlan,
-  type LedgerScope,
-  type LedgerSlice,
-  readBackfillPlan,
-  readSlices,
-} from '../warehouse/backfill-ledger.ts';
+import { type BackfillPlan, type LedgerScope, readSlices } from '../warehouse/backfill-ledger.ts';
 import { sliceRecordsFor } from './backfill-plan.ts';
 import type { BackfillRange, ExtractContext } from './extract.ts';
 import { makePlan } from './history-plan.ts';
+import { findResumable, isOpen } from './resumable-backfill.ts';
 import { createSerialStore } from './serial-store.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { giveUpOrHalve, type History, MOST_HALVINGS, readSlice } from './slice-worker.ts';
@@ -24,14 +19,6 @@ export interface HistoryOutcome {
   /** Slices that did not settle; everything else is stored. */
   readonly failure: SafetySyncError | null;
 }
-
-const isOpen = (slice: LedgerSlice) => slice.status !== 'done';
-const isSameRange = (plan: BackfillPlan, range: BackfillRange) =>
-  plan.fromMs === range.fromMs && plan.toMs === range.toMs;
-
-/** Every slice is stored, but the run ended before it could say so: a plan of everything leaves its watermark behind. */
-const isUnclosed = ({ fromMs, toMs, watermarkMs }: BackfillPlan, stateMs: number | null) =>
-  fromMs === null && toMs === null && watermarkMs !== null && (stateMs === null || stateMs < watermarkMs);
 
 /** Side by side, as many as there may be requests in flight; the first failure that is not of one slice ends them all. */
 async function readAll(history: History): Promise<void> {
@@ -79,16 +66,16 @@ export async function readHistory(
   const reader = createSliceReader(context, { pageSize, filters: {} });
   const { sliceRecords = sliceRecordsFor({ readers: settings.readers, pageSize }) } = settings;
   const { db } = session.connection;
-  const before = await readBackfillPlan(db, scope);
-  const isResumed =
-    !restart &&
-    before !== null &&
-    isSameRange(before, range) &&
-    (isUnclosed(before, context.state.watermarkMs) || (await readSlices(db, scope)).some(isOpen));
-  const { plan, total } = isResumed
-    ? { plan: before, total: await reader.askTotal({ from: range.fromMs, to: range.toMs }) }
-    : await makePlan(context, { scope, range, reader, sliceRecords });
-  const slices = await readSlices(db, scope);
+  const resumable = await findResumable(db, scope, {
+    range,
+    restart,
+    watermarkMs: context.state.watermarkMs,
+  });
+  const { plan, total } =
+    resumable === undefined
+      ? await makePlan(context, { scope, range, reader, sliceRecords })
+      : { plan: resumable.plan, total: await reader.askTotal({ from: range.fromMs, to: range.toMs }) };
+  const slices = resumable?.slices ?? (await readSlices(db, scope));
   const progress = {
     records: slices.reduce((sum, slice) => sum + slice.records, 0),
     total: total ?? null,
@@ -121,7 +108,7 @@ export async function readHistory(
   const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
   return {
     plan,
-    isResumed,
+    isResumed: resumable !== undefined,
     failure:
       first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first }),
   };

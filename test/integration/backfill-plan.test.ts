@@ -1,0 +1,105 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { openConnection } from '../../src/warehouse/connection.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+
+beforeEach(async () => {
+  sandbox = await createSandbox({ size: SMALL_SANDBOX });
+});
+
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+const run = (...args: string[]) =>
+  runInProcess(args, {
+    SAFETY_BASE_URL: sandbox.url,
+    SAFETY_TOKEN: sandbox.token,
+    SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
+    DATABASE_URL: database.url,
+  });
+
+interface Plan {
+  readonly pending_migrations: number;
+  readonly plan: readonly {
+    readonly records: number;
+    readonly slicesDone: number | null;
+    readonly requests: number;
+  }[];
+}
+
+async function plan(...args: string[]): Promise<Plan> {
+  const { code, stdout } = await run('backfill', 'followups', '--plan', '--json', ...args);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as Plan;
+}
+
+async function query<Row>(text: string): Promise<Row[]> {
+  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  try {
+    return await connection.query<Row>(text);
+  } finally {
+    await connection.close();
+  }
+}
+
+describe('backfill --plan', () => {
+  test('leaves an empty database without a schema, and says that it is not migrated', async () => {
+    database = await createEmptyTestDatabase();
+    const { code, stdout } = await run('backfill', '--plan');
+    expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
+followups: 130 records, 1 slice, about 4 requests
+training-employee-status: an unknown number of records, a full re-read
+equipments: an unknown number of records, a full re-read, about 4 requests
+users: an unknown number of records, a full re-read
+The warehouse is not migrated: it has none of the tables. The backfill migrates first.
+Nothing was written to the warehouse. Leave out --plan to do it.
+`);
+    expect(code).toBe(0);
+    const schemas = await query(`select nspname from pg_namespace where nspname like 'safety%'`);
+    expect(schemas).toEqual([]);
+  });
+
+  test('changes no row of a warehouse that is in use', async () => {
+    database = await createTestDatabase();
+    expect((await run('sync')).code).toBe(0);
+    const marks = () =>
+      query(`select (select max(run_id) from safety_sync.runs) as run, (select count(*) from safety_sync.backfill_slices) as slices,
+        (select string_agg(s::text, ' ' order by stream) from safety_sync.stream_state s) as state`);
+    const before = await marks();
+    await plan();
+    await plan('--restart');
+    expect(await marks()).toEqual(before);
+  });
+
+  test('says of a backfill that is stored but was not closed that only its end is left, as the run then does', async () => {
+    database = await createTestDatabase();
+    expect((await run('backfill', 'followups')).code).toBe(0);
+    // As a worker leaves it that is killed between its last slice and the end of its run.
+    await query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
+    expect(await plan()).toEqual({
+      plan: [{ stream: 'followups', records: 0, slices: 1, slicesDone: 1, requests: 1 }],
+      pending_migrations: 0,
+    });
+    sandbox.requests.length = 0;
+    expect((await run('backfill', 'followups')).code).toBe(0);
+    expect(sandbox.requests.map(({ params }) => params['limit'])).toEqual([1]);
+    // Now it is closed: another one begins anew, and is announced so.
+    expect((await plan()).plan[0]).toMatchObject({ records: 130, slicesDone: null });
+  });
+
+  test('counts for a backfill that was cut off what is left of it', async () => {
+    database = await createTestDatabase();
+    expect((await run('backfill', 'followups')).code).toBe(0);
+    await query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
+    expect((await plan()).plan[0]).toMatchObject({ records: 100, slicesDone: 0, requests: 3 });
+    expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slicesDone: null });
+    expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slicesDone: null });
+  });
+});
