@@ -33,6 +33,11 @@ export interface Sandbox {
   readonly live: Live;
   readonly faults: FaultController;
   readonly access: AccessController;
+  /**
+   * How many ms the service's clock is ahead of the right time (negative: behind); can be changed while it runs. The Date
+   * header, `last_updated`, statuses, the request limit and the times of the living source go by it.
+   */
+  readonly serviceClock: { aheadMs: number };
   /** Change its fields while the sandbox runs. */
   readonly readings: Readings;
   readonly hooks: Hooks;
@@ -47,7 +52,9 @@ export interface Sandbox {
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const clock = options.clock ?? Date.now;
+  const serviceClock = { aheadMs: 0 };
+  const trueClock = options.clock ?? Date.now;
+  const clock = (): number => trueClock() + serviceClock.aheadMs;
   const seed = options.seed ?? DEFAULT_SEED;
   const token = options.token ?? DEFAULT_TOKEN;
   const world = buildWorld({
@@ -87,6 +94,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     live,
     faults: context.faults,
     access: context.access,
+    serviceClock,
     readings: context.readings,
     hooks: context.hooks,
     requests: context.log.entries,

@@ -1,5 +1,4 @@
 import type { FaultKind } from './faults/fault.ts';
-import type { ErrorId } from './service/service-error.ts';
 
 export interface RequestLogEntry {
   /** 1 for the first request of this sandbox. */
@@ -12,8 +11,8 @@ export interface RequestLogEntry {
   /** The request object without its token; empty when there was none. */
   params: Record<string, unknown>;
   token: 'present' | 'absent';
-  /** `no-answer`: the network took it. `pending`: not answered yet. */
-  outcome: 'pending' | 'ok' | 'no-answer' | ErrorId;
+  /** `ok` or an error identifier. `no-answer`: the network took it. `pending`: not answered yet. */
+  outcome: string;
   /** The SVC-Request-ID sent, or null when the answer did not come from the service. */
   requestId: string | null;
   fault: FaultKind | null;

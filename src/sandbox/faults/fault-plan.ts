@@ -24,6 +24,9 @@ export class FaultPlan implements FaultController {
     cut: 0,
     nonJson: 0,
     slow: 0,
+    oddRecord: 0,
+    oddAnswer: 0,
+    oddHttp: 0,
   };
   #options: FaultOptions = {};
   #script: (Fault | null)[] = [];

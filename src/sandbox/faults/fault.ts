@@ -1,11 +1,11 @@
-import type { ErrorId } from '../service/service-error.ts';
+import type { AnswerOddity, RecordOddity } from './odd-answer.ts';
 
 /** What can go wrong with one request. */
 export type Fault =
   | { kind: 'rateLimit' }
   | { kind: 'serverError' }
-  /** Any error identifier, with the description given. */
-  | { kind: 'error'; error: ErrorId; description?: string }
+  /** Any error identifier, also one that the specification does not name, with the description given, whatever it is. */
+  | { kind: 'error'; error: string; description?: unknown }
   /** The connection is destroyed before a byte of the answer. */
   | { kind: 'reset' }
   /** The request is taken and never answered. */
@@ -15,12 +15,21 @@ export type Fault =
   /** Something between us and the service answers in its place. Default: a 502 page. */
   | { kind: 'nonJson'; httpStatus?: number; body?: string; headers?: Record<string, string> }
   /** The right answer in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
-  | { kind: 'slow'; durationMs?: number; pieces?: number };
+  | { kind: 'slow'; durationMs?: number; pieces?: number }
+  /** One record of the answer (`at`, modulo how many there are; default 0) is not as the others. */
+  | { kind: 'oddRecord'; how: RecordOddity; at?: number }
+  /** The answer around the records is not as specified. */
+  | { kind: 'oddAnswer'; how: AnswerOddity }
+  /** The right answer under another HTTP status (default 500), or compressed although nobody may have asked for that. */
+  | { kind: 'oddHttp'; httpStatus?: number; encoding?: 'gzip' };
 
 export type FaultKind = Fault['kind'];
 
+/** Faults that only `script` and `next` bring about. */
+type ScriptedKind = 'error' | 'oddRecord' | 'oddAnswer' | 'oddHttp';
+
 /** Shares (0..1) of all requests; together at most 1. */
-export type FaultRates = Partial<Record<Exclude<FaultKind, 'error'>, number>>;
+export type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
 
 export interface FaultOptions extends FaultRates {
   /** A real limiter: more than this many requests of one token in a window are refused. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 
 import type { Fault } from './fault.ts';
 
@@ -16,6 +17,11 @@ export type Body = string | Iterable<string>;
 export async function transmit(response: ServerResponse, body: Body, fault: Fault | null): Promise<void> {
   if (fault?.kind === 'cut') return cut(response, body, fault);
   if (fault?.kind === 'slow') return drip(response, body, fault);
+  if (fault?.kind === 'oddHttp' && fault.encoding === 'gzip') {
+    response.setHeader('content-encoding', 'gzip');
+    response.end(gzipSync(typeof body === 'string' ? body : [...body].join('')));
+    return;
+  }
   if (typeof body === 'string') {
     const bytes = Buffer.from(body);
     response.setHeader('content-length', bytes.length);

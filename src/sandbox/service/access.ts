@@ -13,12 +13,15 @@ const refusals: Record<Exclude<TokenState, 'active'>, ErrorId> = {
 export interface AccessController {
   /** Of the sandbox's own token, unless another one is named; a token that was unknown becomes known. */
   set(state: TokenState, token?: string): void;
+  /** Of every token, but for one method only (`equipments.list`): one right less. Checked after what `set` says. */
+  setMethod(method: string, state: TokenState): void;
   /** From now on the token is `token_invalid`. */
   revoke(token?: string): void;
 }
 
 export class Access implements AccessController {
   readonly #states = new Map<string, TokenState>();
+  readonly #methods = new Map<string, TokenState>();
   readonly #ownToken: string;
 
   constructor(token: string) {
@@ -30,15 +33,21 @@ export class Access implements AccessController {
     this.#states.set(token, state);
   }
 
+  setMethod(method: string, state: TokenState): void {
+    this.#methods.set(method, state);
+  }
+
   revoke(token = this.#ownToken): void {
     this.#states.delete(token);
   }
 
-  check(token: unknown): string {
+  check(token: unknown, method = ''): string {
     if (token === undefined || token === null || token === '') throw new ServiceError('token_missing');
     const state = typeof token === 'string' ? this.#states.get(token) : undefined;
     if (typeof token !== 'string' || state === undefined) throw new ServiceError('token_invalid');
     if (state !== 'active') throw new ServiceError(refusals[state]);
+    const ofMethod = this.#methods.get(method) ?? 'active';
+    if (ofMethod !== 'active') throw new ServiceError(refusals[ofMethod]);
     return token;
   }
 }

@@ -19,22 +19,54 @@ export function toPage(total: number, limit: number, number: number, readings: R
 }
 
 export function unaskedPagingRules(paging: UnaskedPaging): Rules {
-  return paging === 'pages' ? { page: aPage } : {};
+  return paging === 'pages' || paging === 'silent-pages' ? { page: aPage } : {};
 }
 
 /** Lists for which paging is "not shown". */
-export function withUnaskedPaging<T>(
+export function withUnaskedPaging<T extends object>(
   records: readonly T[],
   parameters: Parameters,
   paging: UnaskedPaging,
   readings: Readings,
 ): { records: readonly T[]; fields: Record<string, unknown> } {
-  if (paging === 'none') return { records, fields: {} };
+  if (paging === 'none')
+    return { records: readings.doubles === 'none' ? records : withDoubles(records), fields: {} };
   const size = paging === 'one-page' ? Math.max(1, records.length) : readings.unaskedPageSize;
-  const number = paging === 'pages' ? ((parameters['page'] as number | undefined) ?? 1) : 1;
+  const number =
+    paging === 'unreadable' || paging === 'one-page' ? 1 : ((parameters['page'] as number | undefined) ?? 1);
   const page = toPage(records.length, size, number, readings);
   return {
     records: records.slice((page.number - 1) * size, page.number * size),
-    fields: { paging: page.paging },
+    fields: paging === 'silent-pages' ? {} : { paging: page.paging },
   };
 }
+
+/** More than a worker is likely to look at together. */
+const DOUBLES_APART = 2100;
+
+/** The first record once more at the end, as it was before somebody changed it; the others are repeated in between. */
+function withDoubles<T extends object>(records: readonly T[]): T[] {
+  const [first, ...others] = records;
+  if (first === undefined || others.length === 0) return [...records];
+  const between = Array.from({ length: DOUBLES_APART }, (_, place) => others[place % others.length] as T);
+  return [first, ...others, ...between, { ...first, ...earlier(first) }];
+}
+
+function earlier(record: object): object {
+  return 'serialNumber' in record ? { serialNumber: 'as it was before' } : { title: 'as it was before' };
+}
+
+/** The paging object as this reading sends it. */
+export function shapePaging(paging: Page['paging'], readings: Readings): Record<string, unknown> {
+  const total = readings.pagingTotal === 'exact' ? paging.total : paging.total + DELETED;
+  const { pagingFields } = readings;
+  const shown = {
+    ...(pagingFields === 'both' || pagingFields === 'total-only' ? { total } : {}),
+    ...(pagingFields === 'both' || pagingFields === 'last-page-only' ? { last_page: paging.last_page } : {}),
+  };
+  if (readings.numbers === 'numbers') return shown;
+  return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, String(value)]));
+}
+
+/** How many deleted records a total counts that counts them. */
+const DELETED = 3;

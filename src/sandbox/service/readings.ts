@@ -38,8 +38,8 @@ export interface Readings {
    * the specification says that they may be absent.
    */
   leftOut: readonly string[];
-  /** Every object gains a field that nobody knows. */
-  extraFields: boolean;
+  /** Every object gains a field that nobody knows; `dotted`: its name has dots in it. */
+  extraFields: boolean | 'dotted';
   /** About every fifth record has a status or type that is in no list. */
   unknownValues: boolean;
   /** `include_null_metavalues`: the text or a real null. */
@@ -48,15 +48,31 @@ export interface Readings {
   unknownEquipmentType: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'> | 'empty';
   unknownUser: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'>;
   usersInfo: 'offered' | 'not-offered';
-  /** The HTTP Date header, from the sandbox's clock. */
-  dateHeader: 'present' | 'absent';
+  /** The HTTP Date header, from the sandbox's clock. `asctime`: an older form of HTTP. `iso`, `unreadable`: none of HTTP's. */
+  dateHeader: 'present' | 'absent' | 'asctime' | 'iso' | 'unreadable';
+  /** ms that the Date header alone is ahead of the service's clock: whoever writes it has a clock of its own. */
+  dateHeaderAheadMs: number;
+  /** ms that `last_updated` alone is ahead of the service's clock. */
+  lastUpdatedAheadMs: number;
+  /** What a paging object holds. */
+  pagingFields: 'both' | 'total-only' | 'last-page-only' | 'none';
+  /** `counts-deleted`: the total counts records that no page has. */
+  pagingTotal: 'exact' | 'counts-deleted';
+  /** `sub-type`: about every third equipment names a type of its own (`22.1`), and is listed when 22 is asked for. */
+  equipmentOwnType: 'asked' | 'sub-type';
+  /**
+   * `far-apart`: in lists that are one answer, the first record comes twice, with other content, and more than 2000
+   * records (repetitions of the others) lie between.
+   */
+  doubles: 'none' | 'far-apart';
 }
 
 /**
  * `none`: no paging object, everything in one answer. `one-page`: a paging object that says so. `pages`: only the first
- * page, the others by the parameter `page`. `unreadable`: only the first page, and `page` is refused.
+ * page, the others by the parameter `page`. `unreadable`: only the first page, and `page` is refused. `silent-pages`: as
+ * `pages`, but no paging object says so: nothing in the answer tells that there is more.
  */
-export type UnaskedPaging = 'none' | 'one-page' | 'pages' | 'unreadable';
+export type UnaskedPaging = 'none' | 'one-page' | 'pages' | 'unreadable' | 'silent-pages';
 
 export const defaultReadings: Readings = {
   resourcesPaging: 'none',
@@ -84,6 +100,12 @@ export const defaultReadings: Readings = {
   unknownUser: 'content_not_found',
   usersInfo: 'offered',
   dateHeader: 'present',
+  dateHeaderAheadMs: 0,
+  lastUpdatedAheadMs: 0,
+  pagingFields: 'both',
+  pagingTotal: 'exact',
+  equipmentOwnType: 'asked',
+  doubles: 'none',
 };
 
 /** "may be absent", "optional". */

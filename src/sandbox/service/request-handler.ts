@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
+import { spoilAnswer } from '../faults/odd-answer.ts';
 import { answerAsGateway, transmit } from '../faults/transmit.ts';
 import type { Body } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
@@ -12,6 +13,7 @@ import type { Access } from './access.ts';
 import type { Answer } from './answer.ts';
 import type { Hooks } from './hooks.ts';
 import { findMethod } from './methods.ts';
+import { toDateHeader } from './date-header.ts';
 import { checkParameters } from './parameters.ts';
 import { readRequestObject } from './read-request.ts';
 import type { Readings } from './readings.ts';
@@ -99,11 +101,10 @@ async function serve(serving: Serving): Promise<void> {
   }
   const body = await toBody(serving, parameters, fault);
   entry.requestId = context.requestIds.alphanumeric(20);
-  response.statusCode = 200;
+  response.statusCode = fault?.kind === 'oddHttp' ? (fault.httpStatus ?? 200) : 200;
   response.sendDate = false;
-  if (context.readings.dateHeader === 'present') {
-    response.setHeader('Date', new Date(context.clock()).toUTCString());
-  }
+  const date = toDateHeader(context.clock(), context.readings);
+  if (date !== undefined) response.setHeader('Date', date);
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('SVC-Request-ID', entry.requestId);
   response.setHeader('SVC-Response-Time', String(Math.round(performance.now() - startedAt)));
@@ -117,19 +118,26 @@ async function toBody(
 ): Promise<Body> {
   const { context, entry } = serving;
   const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
-  let answer: Answer | Record<string, unknown>;
+  let answer: Record<string, unknown>;
+  let list: Answer['list'];
   try {
     const found = await answerOf(serving, parameters, fault);
     entry.outcome = 'ok';
     entry.records = found.list?.records.length ?? 0;
-    if (!isPretty && context.hooks.rewriteAnswer === undefined) return toAnswerText(found, context.readings);
+    const isOdd = fault?.kind === 'oddRecord' || fault?.kind === 'oddAnswer';
+    if (!isPretty && !isOdd && context.hooks.rewriteAnswer === undefined) {
+      return toAnswerText(found, context.readings);
+    }
+    ({ list } = found);
     answer = toAnswerObject(found, context.readings);
   } catch (error) {
     const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', String(error));
     entry.outcome = refusal.id;
-    answer = { ok: false, error: refusal.id, description: refusal.message };
+    answer = { ok: false, error: refusal.id, description: refusal.description };
   }
-  const rewritten = context.hooks.rewriteAnswer?.(entry, answer) ?? answer;
+  const keyField = list?.kind === 'employee' ? 'm_user_id' : 'id';
+  const spoiled = spoilAnswer(answer, { fault, list: list?.name, keyField });
+  const rewritten = context.hooks.rewriteAnswer?.(entry, spoiled) ?? spoiled;
   return isPretty ? JSON.stringify(rewritten, null, 2) : JSON.stringify(rewritten);
 }
 
@@ -146,7 +154,7 @@ async function answerOf(
   if (method === undefined) throw new ServiceError('api_method_not_found');
   if (parameters instanceof ServiceError) throw parameters;
   const { token, ...asked } = parameters;
-  const checked = context.access.check(token);
+  const checked = context.access.check(token, name);
   if (fault?.kind === 'rateLimit' || context.faults.isLimited(checked, context.clock())) {
     throw new ServiceError('rate_limit_exceeded');
   }

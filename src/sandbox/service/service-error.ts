@@ -20,10 +20,14 @@ export type ErrorId = keyof typeof errorConditions;
 
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
-  readonly id: ErrorId;
+  /** A fault can bring about one that the specification does not name. */
+  readonly id: string;
+  /** As it is sent: text, unless a fault wants it otherwise. */
+  readonly description: unknown;
 
-  constructor(id: ErrorId, description: string = errorConditions[id]) {
-    super(description);
+  constructor(id: string, description: unknown = (errorConditions as Record<string, string>)[id] ?? id) {
+    super(String(description));
     this.id = id;
+    this.description = description;
   }
 }

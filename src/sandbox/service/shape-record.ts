@@ -45,7 +45,8 @@ export function isPlain(readings: Readings): boolean {
     readings.numbers === 'numbers' &&
     readings.absent === 'left-out' &&
     readings.leftOut.length === 0 &&
-    !readings.extraFields &&
+    readings.extraFields === false &&
+    readings.equipmentOwnType === 'asked' &&
     !readings.unknownValues
   );
 }
@@ -55,16 +56,22 @@ export function shapeRecord(kind: RecordKind, record: object, readings: Readings
   if (isPlain(readings)) return record;
   const identity = (record as Fields)['id'] ?? (record as Fields)['m_user_id'];
   const isUnknown = readings.unknownValues && hashText(String(identity)) % 5 === 0;
-  return shapeObject(kind, record as Fields, { readings, isUnknown });
+  const isSubType = readings.equipmentOwnType === 'sub-type' && hashText(String(identity)) % 3 === 0;
+  return shapeObject(kind, record as Fields, { readings, isUnknown, isSubType });
 }
 
 interface Shaping {
   readings: Readings;
   isUnknown: boolean;
+  isSubType: boolean;
+}
+
+export function extraFieldName(readings: Readings): string {
+  return readings.extraFields === 'dotted' ? 'x.extra.field' : 'x_extra';
 }
 
 function shapeObject(path: string, fields: Fields, shaping: Shaping): Fields {
-  const { readings, isUnknown } = shaping;
+  const { readings, isUnknown, isSubType } = shaping;
   const shaped: Fields = {};
   for (const [field, value] of Object.entries(fields)) {
     const isLeftOut = readings.leftOut.includes(field) || readings.leftOut.includes(`${path}.${field}`);
@@ -74,8 +81,9 @@ function shapeObject(path: string, fields: Fields, shaping: Shaping): Fields {
     for (const field of nullableWhenAbsent[path] ?? []) shaped[field] ??= null;
   }
   if (isUnknown) Object.assign(shaped, unknownValueOf[path]);
-  if (readings.extraFields && !path.includes('metavalues')) {
-    shaped['x_extra'] = { since: 'later', list: [1, null, 'x'] };
+  if (isSubType && typeof shaped['equipmentType_id'] === 'string') shaped['equipmentType_id'] += '.1';
+  if (readings.extraFields !== false && !path.includes('metavalues')) {
+    shaped[extraFieldName(readings)] = { since: 'later', list: [1, null, 'x'] };
   }
   return shaped;
 }

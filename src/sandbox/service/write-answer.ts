@@ -1,6 +1,7 @@
 import type { Answer } from './answer.ts';
+import { type Page, shapePaging } from './paging.ts';
 import type { Readings } from './readings.ts';
-import { shapeRecord } from './shape-record.ts';
+import { extraFieldName, shapeRecord } from './shape-record.ts';
 
 /** Above this many records an answer is written piece by piece. */
 const STREAM_ABOVE_RECORDS = 2000;
@@ -44,10 +45,8 @@ function* shaped(list: NonNullable<Answer['list']>, readings: Readings): Generat
 
 function envelopeFields(answer: Answer, readings: Readings): Record<string, unknown> {
   const fields = { ...answer.fields };
-  const paging = fields['paging'] as { total: number; last_page: number } | undefined;
-  if (paging !== undefined && readings.numbers === 'text') {
-    fields['paging'] = { total: String(paging.total), last_page: String(paging.last_page) };
-  }
-  if (readings.extraFields) fields['x_extra'] = 'unknown';
+  const paging = fields['paging'] as Page['paging'] | undefined;
+  if (paging !== undefined) fields['paging'] = shapePaging(paging, readings);
+  if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
   return fields;
 }

@@ -14,7 +14,7 @@ export class TrainingCache {
   readonly #calculate: () => readonly Employee[];
   readonly #clock: () => number;
   readonly #cacheMs: number;
-  readonly #kept = new Map<string, TrainingCalculation>();
+  readonly #kept = new Map<string, { madeAt: number; calculation: TrainingCalculation }>();
 
   constructor(options: { calculate: () => readonly Employee[]; clock: () => number; cacheMs: number }) {
     this.#calculate = options.calculate;
@@ -24,10 +24,11 @@ export class TrainingCache {
 
   current(request = FOR_ALL): TrainingCalculation {
     const now = this.#clock();
-    for (const [key, { lastUpdated }] of this.#kept) {
-      if (now - lastUpdated >= this.#cacheMs) this.#kept.delete(key);
+    for (const [key, { madeAt, calculation }] of this.#kept) {
+      // A clock that was put back has made none of what seems to come from its future.
+      if (now < madeAt || now - calculation.lastUpdated >= this.#cacheMs) this.#kept.delete(key);
     }
-    return this.#kept.get(request) ?? this.#keep(request, now);
+    return this.#kept.get(request)?.calculation ?? this.#keep(request, now);
   }
 
   /** Forgets what is kept, whatever its age. `lastUpdated` may be given to play a clock that went back. */
@@ -38,7 +39,7 @@ export class TrainingCache {
 
   #keep(request: string, lastUpdated: number): TrainingCalculation {
     const calculation = { lastUpdated, employees: this.#calculate() };
-    this.#kept.set(request, calculation);
+    this.#kept.set(request, { madeAt: this.#clock(), calculation });
     return calculation;
   }
 }

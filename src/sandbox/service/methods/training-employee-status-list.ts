@@ -27,11 +27,12 @@ export const trainingEmployeeStatusList: Method = {
     const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
     const { lastUpdated, employees } = store.trainingCalculation(cached);
     const selected = select(employees, asked, lastUpdated);
+    const told = lastUpdated + readings.lastUpdatedAheadMs;
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
     const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
     return {
       fields: {
-        last_updated: readings.numbers === 'text' ? String(lastUpdated) : lastUpdated,
+        last_updated: readings.numbers === 'text' ? String(told) : told,
         ...(readings.trainingPaging === 'present' ? { paging } : {}),
       },
       list: {

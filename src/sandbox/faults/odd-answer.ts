@@ -1,0 +1,145 @@
+/** Answers that are not as they should be, for once: what a service can do to us without breaking its own protocol much. */
+import type { Fault } from './fault.ts';
+
+type Fields = Record<string, unknown>;
+
+/** What happens to one record of a list. */
+export type RecordOddity =
+  | 'key-absent'
+  | 'key-null'
+  | 'key-object'
+  | 'key-empty'
+  /** A field that nobody knows is nested `DEEP_LEVELS` deep; the key is there. */
+  | 'nested'
+  | 'null'
+  | 'text'
+  | 'list'
+  /** The record is left out: the list is shorter than its `paging.total`. */
+  | 'left-out'
+  /** The record stands at the end of the answer once more. */
+  | 'repeated'
+  /** A text field that nobody knows makes the record larger than `LARGE_BYTES`. */
+  | 'too-large';
+
+/** What happens to the answer around its records. */
+export type AnswerOddity =
+  | 'ok-absent'
+  | 'ok-text'
+  | 'list-absent'
+  | 'list-null'
+  | 'list-object'
+  | 'total-text'
+  | 'total-negative'
+  | 'total-too-small'
+  | 'total-too-large'
+  | 'last-page-too-small'
+  | 'last-page-too-large'
+  | 'paging-null'
+  | 'paging-list'
+  | 'last-updated-text'
+  | 'last-updated-absent';
+
+export const DEEP_LEVELS = 300;
+export const LARGE_BYTES = 17 * 1024 * 1024;
+const MANY = 7;
+
+/** The response object as the fault changes it. `list` and `keyField` say where the records are, where there are any. */
+export function spoilAnswer(
+  answer: Fields,
+  { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
+): Fields {
+  if (fault?.kind === 'oddAnswer') return oddAnswer(answer, fault.how, list);
+  const records = list === undefined ? undefined : answer[list];
+  if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return answer;
+  if (records.length === 0) return answer;
+  const at = (fault.at ?? 0) % records.length;
+  const record = records[at] as Fields;
+  return { ...answer, [list]: withRecord(records, { at, odd: oddRecord(record, fault.how, keyField) }) };
+}
+
+function withRecord(
+  records: readonly unknown[],
+  { at, odd }: { at: number; odd: readonly unknown[] },
+): unknown[] {
+  const [instead, ...more] = odd;
+  if (odd.length === 0) return records.filter((_, place) => place !== at);
+  return [...records.slice(0, at), instead, ...records.slice(at + 1), ...more];
+}
+
+/** What stands in the record's place, and behind it what stands at the end of the list. */
+function oddRecord(record: Fields, how: RecordOddity, keyField: string): readonly unknown[] {
+  switch (how) {
+    case 'key-absent':
+      return [Object.fromEntries(Object.entries(record).filter(([field]) => field !== keyField))];
+    case 'key-null':
+      return [{ ...record, [keyField]: null }];
+    case 'key-object':
+      return [{ ...record, [keyField]: { value: record[keyField] } }];
+    case 'key-empty':
+      return [{ ...record, [keyField]: '' }];
+    case 'nested':
+      return [{ ...record, x_deep: nested(DEEP_LEVELS) }];
+    case 'null':
+      return [null];
+    case 'text':
+      return ['not an object'];
+    case 'list':
+      return [[record]];
+    case 'left-out':
+      return [];
+    case 'repeated':
+      return [record, record];
+    case 'too-large':
+      return [{ ...record, x_large: 'x'.repeat(LARGE_BYTES) }];
+  }
+}
+
+function nested(levels: number): unknown {
+  let value: unknown = 0;
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+}
+
+function oddAnswer(answer: Fields, how: AnswerOddity, list: string | undefined): Fields {
+  const { paging } = answer as { paging?: { total: unknown; last_page: unknown } };
+  const withPaging = (fields: object): Fields =>
+    paging === undefined ? answer : { ...answer, paging: { ...paging, ...fields } };
+  const without = (field: string): Fields =>
+    Object.fromEntries(Object.entries(answer).filter(([name]) => name !== field));
+  const withList = (value: unknown): Fields => (list === undefined ? answer : { ...answer, [list]: value });
+  const [total, lastPage] = [Number(paging?.total), Number(paging?.last_page)];
+  switch (how) {
+    case 'ok-absent':
+      return without('ok');
+    case 'ok-text':
+      return { ...answer, ok: String(answer['ok']) };
+    case 'list-absent':
+      return list === undefined ? answer : without(list);
+    case 'list-null':
+      return withList(null);
+    case 'list-object':
+      return withList({});
+    case 'total-text':
+      return withPaging({ total: 'many' });
+    case 'total-negative':
+      return withPaging({ total: -1 });
+    case 'total-too-small':
+      return withPaging({ total: Math.max(0, total - MANY) });
+    case 'total-too-large':
+      return withPaging({ total: total + MANY });
+    case 'last-page-too-small':
+      return withPaging({ last_page: Math.max(0, lastPage - 1) });
+    case 'last-page-too-large':
+      return withPaging({ last_page: lastPage + MANY });
+    case 'paging-null':
+      return paging === undefined ? answer : { ...answer, paging: null };
+    case 'paging-list':
+      return paging === undefined ? answer : { ...answer, paging: [paging] };
+    case 'last-updated-text':
+      return 'last_updated' in answer
+        ? { ...answer, last_updated: new Date(Number(answer['last_updated'])).toISOString() }
+        : answer;
+    case 'last-updated-absent':
+      return without('last_updated');
+  }
+}

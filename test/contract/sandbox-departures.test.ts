@@ -1,0 +1,240 @@
+/** What the service can do besides the usual, each of which somebody's worker has to live with. */
+import { afterEach, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import type { Fault, Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import { ask, askList, createTestSandbox, errorOf, NOON, post } from './sandbox-ask.ts';
+
+let close: (() => Promise<void>) | undefined;
+afterEach(() => close?.());
+
+async function given(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { sandbox } = await createTestSandbox({ oddities: false, ...options });
+  close = () => sandbox.close();
+  return sandbox;
+}
+
+const always = (): boolean => true;
+
+type Row = Record<string, unknown>;
+
+test('a list without a paging object and with small pages is whole when one asks on', async () => {
+  const sandbox = await given({
+    readings: { followupsPaging: 'absent', trainingPaging: 'absent', largestPage: 15, pastLastPage: 'empty' },
+  });
+  for (const [method, list, size] of [
+    ['followups.list', 'followups', 240],
+    ['training-employee-status.list', 'employees', 40],
+  ] as const) {
+    const pages: Row[][] = [];
+    for (let page = 1; page <= Math.ceil(size / 15) + 1; page += 1) {
+      const { body } = await ask(sandbox, method, { page });
+      expect(body).not.toHaveProperty('paging');
+      pages.push(body[list] as Row[]);
+    }
+    expect(pages.at(-1)).toEqual([]);
+    expect(pages.flat().length).toBe(size);
+  }
+});
+
+test('resources and equipment can come in pages of which nothing in the answer tells', async () => {
+  const sandbox = await given({
+    readings: { resourcesPaging: 'silent-pages', equipmentsPaging: 'silent-pages', unaskedPageSize: 8 },
+  });
+  const first = await ask(sandbox, 'resources.list');
+  expect(Object.keys(first.body)).toEqual(['ok', 'resources']);
+  expect(first.body['resources']).toHaveLength(8);
+  expect(await askList(sandbox, 'resources.list', 'resources', { page: 3 })).toHaveLength(4);
+  expect(
+    await askList(sandbox, 'equipments.list', 'equipments', {
+      equipmentType_id: '21',
+      service_type: 'all',
+      page: 2,
+    }),
+  ).toHaveLength(4);
+  expect(await errorOf(sandbox, 'resources.list', { page: 4 })).toBe('parameter_invalid');
+});
+
+test('a paging object can hold the total alone, the last page alone, nothing, or count what was deleted', async () => {
+  const sandbox = await given();
+  const paging = async () => (await ask(sandbox, 'followups.list', { limit: 100 })).body['paging'];
+  expect(await paging()).toEqual({ total: 240, last_page: 3 });
+  sandbox.readings.pagingFields = 'total-only';
+  expect(await paging()).toEqual({ total: 240 });
+  sandbox.readings.pagingFields = 'last-page-only';
+  expect(await paging()).toEqual({ last_page: 3 });
+  sandbox.readings.pagingFields = 'none';
+  expect(await paging()).toEqual({});
+  Object.assign(sandbox.readings, { pagingFields: 'both', pagingTotal: 'counts-deleted' });
+  expect(await paging()).toEqual({ total: 243, last_page: 3 });
+});
+
+test('the clock of the service is ahead in all that it tells, and is right again when it was put right', async () => {
+  const sandbox = await given();
+  const seen = async () => {
+    const { headers, body } = await ask(sandbox, 'training-employee-status.list');
+    return [Date.parse(headers.get('date') ?? ''), body['last_updated']];
+  };
+  sandbox.serviceClock.aheadMs = HOUR_MS;
+  expect(await seen()).toEqual([NOON + HOUR_MS, NOON + HOUR_MS]);
+  sandbox.serviceClock.aheadMs = 0;
+  expect(await seen()).toEqual([NOON, NOON]);
+});
+
+test('last_updated alone, or the Date header alone, can be ahead', async () => {
+  const sandbox = await given({ readings: { lastUpdatedAheadMs: HOUR_MS, dateHeaderAheadMs: MINUTE_MS } });
+  const { headers, body } = await ask(sandbox, 'training-employee-status.list');
+  expect(body['last_updated']).toBe(NOON + HOUR_MS);
+  expect(Date.parse(headers.get('date') ?? '')).toBe(NOON + MINUTE_MS);
+});
+
+test('the Date header can be absent or have another form', async () => {
+  const sandbox = await given();
+  const date = async () => (await ask(sandbox, 'resources.list')).headers.get('date');
+  expect(await date()).toBe('Mon, 02 Mar 2026 12:00:00 GMT');
+  sandbox.readings.dateHeader = 'asctime';
+  expect(await date()).toBe('Mon Mar  2 12:00:00 2026');
+  sandbox.readings.dateHeader = 'iso';
+  expect(await date()).toBe('2026-03-02T12:00:00.000Z');
+  sandbox.readings.dateHeader = 'unreadable';
+  expect(await date()).toBe('now');
+  sandbox.readings.dateHeader = 'absent';
+  expect(await date()).toBeNull();
+});
+
+test('a right can be missing for one method only, also after the token was off', async () => {
+  const sandbox = await given();
+  const errors = async () => [
+    await errorOf(sandbox, 'resources.list'),
+    await errorOf(sandbox, 'followups.list'),
+  ];
+  sandbox.access.set('inactive');
+  expect(await errors()).toEqual(['token_inactive', 'token_inactive']);
+  sandbox.access.setMethod('resources.list', 'without-permission');
+  sandbox.access.set('active');
+  expect(await errors()).toEqual(['token_permission', undefined]);
+  sandbox.access.setMethod('resources.list', 'active');
+  expect(await errors()).toEqual([undefined, undefined]);
+});
+
+test('one equipment type, or one user, can fail for good with any error identifier and any description', async () => {
+  const sandbox = await given();
+  sandbox.faults.next(
+    ({ params }) => params['equipmentType_id'] === '22',
+    { kind: 'error', error: 'type_retired', description: { text: 'since May' } },
+    Infinity,
+  );
+  sandbox.faults.next(
+    ({ params }) => params['user'] === '10001',
+    { kind: 'error', error: 'user_deleted' },
+    Infinity,
+  );
+  for (let time = 0; time < 2; time += 1) {
+    const { body } = await ask(sandbox, 'equipments.list', { equipmentType_id: '22' });
+    expect(body).toEqual({ ok: false, error: 'type_retired', description: { text: 'since May' } });
+    expect(await errorOf(sandbox, 'users.info', { user: '10001' })).toBe('user_deleted');
+    expect(await errorOf(sandbox, 'equipments.list', { equipmentType_id: '21' })).toBeUndefined();
+  }
+});
+
+test('equipment can name a type below the one that was asked for', async () => {
+  const sandbox = await given({ readings: { equipmentOwnType: 'sub-type' } });
+  const found = await askList<Row>(sandbox, 'equipments.list', 'equipments', {
+    equipmentType_id: '21',
+    service_type: 'all',
+  });
+  const types = found.map((record) => record['equipmentType_id']);
+  expect(new Set(types)).toEqual(new Set(['21', '21.1']));
+  expect(types).toHaveLength(12);
+});
+
+test('one record can come twice, far apart and with other content', async () => {
+  const sandbox = await given({ readings: { doubles: 'far-apart' } });
+  const found = await askList<Row>(sandbox, 'resources.list', 'resources');
+  const [first] = found;
+  const places = found.flatMap(({ id }, place) => (id === first?.['id'] ? [place] : []));
+  expect(places).toEqual([0, found.length - 1]);
+  expect(found.length).toBeGreaterThan(2000);
+  expect(found.at(-1)).toEqual({ ...first, title: 'as it was before' });
+});
+
+test('unknown fields can have dots in their names', async () => {
+  const sandbox = await given({ readings: { extraFields: 'dotted' } });
+  const [record] = await askList<Row>(sandbox, 'resources.list', 'resources');
+  expect(record).toHaveProperty(['x.extra.field']);
+  expect((record?.['versions'] as Row[])[0]).toHaveProperty(['x.extra.field']);
+});
+
+async function once(sandbox: Sandbox, fault: Fault, method = 'followups.list'): Promise<Row> {
+  sandbox.faults.next(always, fault);
+  return (await ask(sandbox, method, { limit: 10 })).body;
+}
+
+test('a record can lose its key for once', async () => {
+  const sandbox = await given();
+  const usual = await askList<Row>(sandbox, 'followups.list', 'followups', { limit: 10 });
+  const odd = async (how: Extract<Fault, { kind: 'oddRecord' }>['how']) =>
+    (await once(sandbox, { kind: 'oddRecord', how, at: 13 }))['followups'] as Row[];
+  const { id, ...keyless } = usual[3] ?? {};
+  expect((await odd('key-absent'))[3]).toEqual(keyless);
+  expect((await odd('key-null'))[3]).toEqual({ ...keyless, id: null });
+  expect((await odd('key-object'))[3]).toEqual({ ...keyless, id: { value: id } });
+  expect((await odd('key-empty'))[3]).toEqual({ ...keyless, id: '' });
+  expect((await odd('nested'))[3]).toMatchObject({ id });
+  expect((await odd('null'))[3]).toBeNull();
+  expect((await odd('text'))[3]).toBe('not an object');
+  expect((await odd('list'))[3]).toEqual([usual[3]]);
+  expect(await odd('left-out')).toEqual(usual.toSpliced(3, 1));
+  expect(await odd('repeated')).toEqual([...usual, usual[3]]);
+  expect(await askList(sandbox, 'followups.list', 'followups', { limit: 10 })).toEqual(usual);
+});
+
+test('the key of an employee is the one that is lost', async () => {
+  const sandbox = await given();
+  const body = await once(sandbox, { kind: 'oddRecord', how: 'key-absent' }, 'training-employee-status.list');
+  expect((body['employees'] as Row[])[0]).not.toHaveProperty('m_user_id');
+});
+
+test('a record can be larger than 16 MiB', async () => {
+  const sandbox = await given();
+  const body = await once(sandbox, { kind: 'oddRecord', how: 'too-large' });
+  expect(JSON.stringify((body['followups'] as Row[])[0]).length).toBeGreaterThan(16 * 1024 * 1024);
+});
+
+test('an answer can lack what every answer has, and its paging can be nonsense', async () => {
+  const sandbox = await given();
+  const odd = (how: Extract<Fault, { kind: 'oddAnswer' }>['how']) =>
+    once(sandbox, { kind: 'oddAnswer', how });
+  expect(await odd('ok-absent')).not.toHaveProperty('ok');
+  expect(await odd('ok-text')).toMatchObject({ ok: 'true' });
+  expect(await odd('list-absent')).not.toHaveProperty('followups');
+  expect(await odd('list-null')).toMatchObject({ followups: null });
+  expect(await odd('list-object')).toMatchObject({ followups: {} });
+  expect(await odd('total-text')).toMatchObject({ paging: { total: 'many', last_page: 24 } });
+  expect(await odd('total-negative')).toMatchObject({ paging: { total: -1 } });
+  expect(await odd('total-too-small')).toMatchObject({ paging: { total: 233 } });
+  expect(await odd('total-too-large')).toMatchObject({ paging: { total: 247 } });
+  expect(await odd('last-page-too-small')).toMatchObject({ paging: { total: 240, last_page: 23 } });
+  expect(await odd('last-page-too-large')).toMatchObject({ paging: { total: 240, last_page: 31 } });
+  expect(await odd('paging-null')).toMatchObject({ paging: null });
+  expect(await odd('paging-list')).toMatchObject({ paging: [{ total: 240, last_page: 24 }] });
+  const training = (how: 'last-updated-text' | 'last-updated-absent') =>
+    once(sandbox, { kind: 'oddAnswer', how }, 'training-employee-status.list');
+  expect(await training('last-updated-text')).toMatchObject({ last_updated: '2026-03-02T12:00:00.000Z' });
+  expect(await training('last-updated-absent')).not.toHaveProperty('last_updated');
+});
+
+test('the right answer can come under another HTTP status, or compressed', async () => {
+  const sandbox = await given();
+  sandbox.faults.script([
+    { kind: 'oddHttp', httpStatus: 503 },
+    { kind: 'oddHttp', encoding: 'gzip' },
+  ]);
+  const failed = await post(sandbox, 'resources.list', { token: sandbox.token });
+  expect([failed.status, failed.body['ok']]).toEqual([503, true]);
+  const packed = await post(sandbox, 'resources.list', { token: sandbox.token });
+  expect([packed.status, packed.headers.get('content-encoding'), packed.body['ok']]).toEqual([
+    200,
+    'gzip',
+    true,
+  ]);
+});
