@@ -3,7 +3,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { CalculationCheck } from '../warehouse/stream-state.ts';
 import type { Extract, ExtractContext } from './extract.ts';
-import { createPageTally, fetchPage, isRefusedPage, type Page, type PageTally } from './page-reader.ts';
+import { createPageTally, fetchPage, isRefusedPage, type Page } from './page-reader.ts';
 
 const ATTEMPTS = 5;
 const MOST_PAGES = 100_000;
@@ -33,15 +33,6 @@ function readLastUpdated({ answer }: Page): number | undefined {
   return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
 }
 
-/** With a paging object its last page ends the list; without one a short page, an empty one or a repeated one does. */
-function hasFurtherPage(tally: PageTally, page: Page, number: number, pageSize: number): boolean {
-  if (tally.lastPage !== undefined) return number < tally.lastPage && tally.lastPageWasNews;
-  if (page.answer.paging?.total !== undefined) {
-    return tally.lastPageWasNews && tally.distinct < page.answer.paging.total;
-  }
-  return tally.lastPageWasNews && page.records.length >= pageSize;
-}
-
 type Attempt = { readonly settled: true } | { readonly settled: false; readonly why: SafetySyncError };
 
 /** The pages after the first. They belong to its calculation or the attempt is void. */
@@ -69,7 +60,7 @@ async function readOtherPages(
     }
     tally.note(page, stream.keyField);
     await loader.add(page.records, loadContext);
-    if (!hasFurtherPage(tally, page, number, options.pageSize)) break;
+    if (!tally.hasFurther(number)) break;
   }
   const complaint = tally.complaint();
   return complaint === null

@@ -26,12 +26,12 @@ async function readAnnouncedPages(context: ExtractContext, scope: Scope): Promis
     const mark = await loader.mark();
     const tally = createPageTally();
     let refusal: SafetySyncError | undefined;
-    for (let page = 1; page <= Math.min(tally.lastPage ?? 1, MOST_PAGES); page += 1) {
+    for (let page = 1; page <= MOST_PAGES; page += 1) {
       try {
         const read = await fetchPage(context, page === 1 ? scope.params : { ...scope.params, page });
         tally.note(read, stream.keyField);
         await loader.add(read.records, scope.context);
-        if (!tally.lastPageWasNews && page > 1) break;
+        if (!tally.hasFurther(page)) break;
       } catch (error) {
         if (page === 1 || !isRefusedPage(error)) throw error;
         refusal = error;

@@ -45,6 +45,12 @@ export interface PageTally {
   readonly lastPageWasNews: boolean;
   /** The largest page number that the service has announced. */
   readonly lastPage: number | undefined;
+  /**
+   * Whether there may be a page after this one, the last that was noted. What the service announces ends the list; where
+   * it announces nothing, only a page that is empty, refused or repeats what was seen does. A page that is shorter than
+   * what was asked for says nothing: the service may give fewer.
+   */
+  hasFurther(number: number): boolean;
   /** null: complete. Else what does not add up. */
   complaint(): string | null;
 }
@@ -85,6 +91,12 @@ export function createPageTally(): PageTally {
     },
     get lastPage() {
       return lastPage;
+    },
+    hasFurther(number) {
+      if (!lastPageWasNews) return false;
+      if (lastPage !== undefined) return number < lastPage;
+      const total = totals.at(-1);
+      return total === undefined || seen.size < total;
     },
     complaint() {
       const [first] = totals;

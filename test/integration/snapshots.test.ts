@@ -112,6 +112,16 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     },
   );
 
+  test('paging that tells a total but no last page is followed until that many came', async () => {
+    await start({}, paging('pages'));
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+      const { total } = (answer['paging'] ?? {}) as { total?: number };
+      return total === undefined ? answer : { ...answer, paging: { total } };
+    };
+    await sync(stream);
+    await isEqual(stream);
+  });
+
   const unreadable: Record<string, () => void> = {
     'of which further pages are refused': () => undefined,
     'of which further pages are refused, without a total': () => {

@@ -240,6 +240,30 @@ describe('pages', () => {
     },
   );
 
+  test.each(['refused', 'empty'] as const)(
+    'without paging, pages shorter than what was asked for are all read, and nobody is deleted (beyond the end: %s)',
+    async (pastLastPage) => {
+      await start({}, { readings: { trainingPaging: 'absent', pastLastPage } });
+      await sync();
+      worker.sandbox.readings.largestPage = 20;
+      worker.time.now += 15 * MINUTE_MS;
+      expect(await sync()).toMatchObject({ requests: 3, counts: { read: 30, unchanged: 30, deleted: 0 } });
+      worker.sandbox.readings.largestPage = 10;
+      worker.time.now += 15 * MINUTE_MS;
+      expect(await sync()).toMatchObject({ requests: 4, counts: { read: 30, unchanged: 30, deleted: 0 } });
+      await isEqual();
+    },
+  );
+
+  test('without paging, a service that gives everyone on every page is asked twice', async () => {
+    await start({}, { readings: { trainingPaging: 'absent' } });
+    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+      Number(entry.params['page'] ?? 1) > 1
+        ? { ok: true, last_updated: NOON, employees: [...employees().values()] }
+        : answer;
+    expect(await sync()).toMatchObject({ requests: 2, counts: { inserted: 30, rejected: 0 } });
+  });
+
   const lies: Record<string, (page: number, answer: Record<string, unknown>) => Record<string, unknown>> = {
     'a page that is cut short': (page, answer) =>
       page === 2 ? { ...answer, employees: (answer['employees'] as unknown[]).slice(1) } : answer,
