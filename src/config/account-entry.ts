@@ -10,6 +10,7 @@ import {
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
+import { shownPath } from './shown.ts';
 import { accountName, cron, EXPECTED, flag, namedTimezone, timezone, token, url } from './variables.ts';
 
 /** What an entry that does not say otherwise takes from the variables. */
@@ -109,7 +110,9 @@ function readToken(
   try {
     text = readFileSync(file, 'utf8').replace(/\s+$/, '');
   } catch (error) {
-    problems.push(`token_file: cannot read ${file} (${String((error as { code?: unknown }).code)})`);
+    problems.push(
+      `token_file: cannot read ${shownPath(path, file)} (${String((error as { code?: unknown }).code)})`,
+    );
     return { text: null, token: undefined };
   }
   const parsed = token.safeParse(text);

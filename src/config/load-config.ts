@@ -8,6 +8,7 @@ import {
 } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
+import { withoutUserinfo } from './shown.ts';
 
 export interface ApiConfig {
   readonly concurrency: number;
@@ -90,7 +91,10 @@ function accountOfVariables(read: ReadVariables, needsService: boolean, problems
     problems.push(...found.map((problem) => `SAFETY_BASE_URL: ${problem}`));
   }
   if (needsService && baseUrl === undefined && !isNamed('SAFETY_BASE_URL')) {
-    problems.push('SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com');
+    problems.push(
+      'SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com ' +
+        '(lines NAME=value that were pasted into a shell need export before them)',
+    );
   }
   if (needsService && token === undefined && !isNamed('SAFETY_TOKEN')) {
     problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
@@ -170,7 +174,7 @@ export function loadConfig(
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
     const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
-    const list = problems.map((problem) => `  - ${blot(problem)}`).join('\n');
+    const list = problems.map((problem) => `  - ${withoutUserinfo(blot(problem))}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   return Object.freeze<Config>({

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { shownPath } from './shown.ts';
 import { VARIABLES, type VariableName, type VariableValue } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +24,8 @@ function sourceOf(env: Environment, name: VariableName): Source {
     const text = readFileSync(path, 'utf8').replace(/\s+$/, '');
     return text === '' ? { problem: `${name}_FILE: ${path} is empty` } : { text, from: `${name}_FILE` };
   } catch (error) {
-    return { problem: `${name}_FILE: cannot read ${path} (${String((error as { code?: unknown }).code)})` };
+    const shown = VARIABLES[name].secret === true ? shownPath(path) : path;
+    return { problem: `${name}_FILE: cannot read ${shown} (${String((error as { code?: unknown }).code)})` };
   }
 }
 
@@ -40,6 +42,11 @@ export function readVariables(env: Environment): ReadVariables {
     }
     const text = source?.text ?? declared.default;
     if (text === undefined) continue;
+    const problem = declared.problemOf?.(text);
+    if (problem !== undefined) {
+      problems.push(`${source?.from ?? name}: ${problem}`);
+      continue;
+    }
     const parsed = declared.schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;
     else {

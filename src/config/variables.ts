@@ -1,6 +1,7 @@
 /** Every environment variable: its default and what it takes. The README's table is tested against this list. */
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
+import { databaseUrlProblem } from './database-url.ts';
 
 /** Longest delay that a Node timer can wait, ms. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -54,7 +55,12 @@ export const EXPECTED = {
 function variable<T>(
   schema: z.ZodType<T, string>,
   expected: string,
-  options: { default?: string; secret?: true } = {},
+  options: {
+    default?: string;
+    secret?: true;
+    /** What is wrong with a value that has the right form, or why it has not; undefined: nothing more than `expected`. */
+    problemOf?: (value: string) => string | undefined;
+  } = {},
 ) {
   return { schema, expected, ...options };
 }
@@ -80,6 +86,7 @@ export const VARIABLES = {
   SAFETY_ALLOW_INSECURE_HTTP: variable(flag, EXPECTED.flag, { default: 'false' }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
     secret: true,
+    problemOf: databaseUrlProblem,
   }),
   REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone, {
     default: 'UTC',

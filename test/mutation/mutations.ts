@@ -93,6 +93,23 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'a backfill',
   },
   {
+    breaks:
+      'a database URL with an @ in its password is taken, and a piece of the password is looked up as a host',
+    invariant: 6,
+    file: 'src/config/database-url.ts',
+    search: 'signs > 1 || ',
+    replace: '',
+    tests: ['test/unit/config/load-config.test.ts'],
+  },
+  {
+    breaks: 'a database URL in the wrong variable is shown with its password',
+    invariant: 6,
+    file: 'src/config/load-config.ts',
+    search: 'withoutUserinfo(blot(problem))',
+    replace: 'blot(problem)',
+    tests: ['test/unit/config/load-config.test.ts'],
+  },
+  {
     breaks: 'backfill --plan migrates',
     invariant: 1,
     file: 'src/cli/backfill.ts',

@@ -99,6 +99,70 @@ test('a bad secret is named and never shown', () => {
   expect(message).not.toContain('hunter2');
 });
 
+describe('a database URL', () => {
+  const ENCODING =
+    'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
+  const TOO_EARLY = 'user or password hold a character that ends them too early (the value is not shown)';
+  const UNREADABLE = 'is not a URL that can be read (the value is not shown)';
+  const PERCENT = 'a % that begins no code such as %40 must be written %25 (the value is not shown)';
+
+  test.each([
+    ['an @', 'hid@den', TOO_EARLY],
+    ['an @ and a slash', 'hid@den/word', TOO_EARLY],
+    ['a slash after digits', '5432/hidden', TOO_EARLY],
+    ['a slash', 'hid/den', TOO_EARLY],
+    ['a #', 'hid#den', TOO_EARLY],
+    ['a ?', 'hid?den', TOO_EARLY],
+    ['a %', 'hid%den%zz', PERCENT],
+  ])(
+    'with %s in its password is refused; the error says how to write it and shows nothing of it',
+    (_, password, why) => {
+      const DATABASE_URL = `postgres://owner:${password}@database.example/warehouse`;
+      expect(problemsOf({ ...good, DATABASE_URL })).toBe(
+        `the configuration is not usable:\n  - DATABASE_URL: ${why}: ${ENCODING}`,
+      );
+    },
+  );
+
+  test('that is none for another reason says so, too', () => {
+    const DATABASE_URL = 'postgres://owner:hidden@database.example:port/warehouse';
+    expect(problemsOf({ ...good, DATABASE_URL })).toContain(`DATABASE_URL: ${UNREADABLE}`);
+  });
+
+  test.each([
+    'postgres://owner:p%40ss%2Fword@database.example/warehouse',
+    'postgresql://owner:a:b@[::1]:5432/warehouse?sslmode=require',
+    'postgres://database.example/ware%25house',
+    'postgres:///warehouse?host=/run/postgresql',
+  ])('%s is taken as it is', (DATABASE_URL) => {
+    expect(load({ ...good, DATABASE_URL }).databaseUrl).toBe(DATABASE_URL);
+  });
+
+  test.each([
+    'DATABASE_URL_FILE',
+    'SAFETY_TOKEN_FILE',
+    'SAFETY_ACCOUNTS_FILE',
+    'SAFETY_BASE_URL',
+    'HTTP_HOST',
+  ])('in the wrong variable %s shows neither user nor password', (name) => {
+    const message = problemsOf({
+      SAFETY_BASE_URL: good.SAFETY_BASE_URL,
+      [name]: 'postgres://owner:hid@den/word@database.example /warehouse',
+    });
+    expect(message).toContain(name);
+    expect(message).not.toMatch(/owner|hid|den\/|word@/);
+  });
+
+  test('a token in the place of the path of its file is not shown', () => {
+    const token = '5f1c0de2a77b4e0f9c1d';
+    const message = problemsOf({ SAFETY_BASE_URL: good.SAFETY_BASE_URL, SAFETY_TOKEN_FILE: token });
+    expect(message).toContain(
+      'SAFETY_TOKEN_FILE: cannot read the file that it names (not shown: it may be the secret itself) (ENOENT)',
+    );
+    expect(message).not.toContain(token);
+  });
+});
+
 describe('the address of the service', () => {
   test.each([
     'https://service.example/v1',

@@ -1,0 +1,23 @@
+/** What is wrong with a database URL before anything is asked of it. Nothing of the URL is ever repeated. */
+
+const ENCODING =
+  'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
+
+/** undefined: PostgreSQL may judge the rest. */
+export function databaseUrlProblem(text: string): string | undefined {
+  const [, rest] = /^postgres(?:ql)?:\/\/([^]*)$/i.exec(text) ?? [];
+  if (rest === undefined) return undefined;
+  const authority = rest.split(/[/?#]/, 1)[0] ?? '';
+  const signs = rest.split('@').length - 1;
+  // A second @, or one behind the host, is one of the password: what stands between the two would be taken for the host.
+  if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
+    return `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`;
+  }
+  if (!URL.canParse(text)) return `is not a URL that can be read (the value is not shown): ${ENCODING}`;
+  try {
+    decodeURIComponent(authority);
+    return undefined;
+  } catch {
+    return `a % that begins no code such as %40 must be written %25 (the value is not shown): ${ENCODING}`;
+  }
+}
