@@ -7,6 +7,7 @@ import { VERSION } from '../version.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { closestName } from './closest-name.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -62,9 +63,11 @@ export async function withApp<T>(
 export function parseStreams(names: readonly string[]): StreamName[] {
   const unknown = names.filter((name) => !STREAM_NAMES.includes(name as StreamName));
   if (unknown.length > 0) {
+    const meant = unknown.flatMap((name) => closestName(name, STREAM_NAMES) ?? []);
+    const guess = meant.length === 0 ? '' : `, did you mean ${meant.join(', ')}?`;
     throw new SafetySyncError(
       'usage_invalid',
-      `no stream is named ${unknown.join(', ')}; the streams are ${STREAM_NAMES.join(', ')}`,
+      `no stream is named ${unknown.join(', ')}${guess === '' ? ';' : guess} the streams are ${STREAM_NAMES.join(', ')}`,
     );
   }
   return names.length === 0 ? [...STREAM_NAMES] : STREAM_NAMES.filter((name) => names.includes(name));

@@ -8,6 +8,7 @@ import { readIssues } from '../warehouse/issues.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
+import { withIsoTimes } from './json-times.ts';
 import { EXIT, exitCodeOf } from './run-results.ts';
 import { buildRunEvents, logResult } from '../ops/run-report.ts';
 import { renderTable } from './terminal.ts';
@@ -90,7 +91,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
       });
       const { terminal } = context;
       if (options.json) {
-        terminal.print(JSON.stringify({ data_issues: issues }));
+        terminal.print(JSON.stringify({ data_issues: issues.map(withIsoTimes) }));
         return exitCodeOf(retried);
       }
       if (issues.length === 0) {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { ERROR_KINDS, SafetySyncError } from '../shared/errors.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
+import { toKnownError } from '../warehouse/database-error.ts';
 import { addBackfill } from './backfill.ts';
 import { addCheck } from './check.ts';
 import type { CommandContext } from './command-context.ts';
@@ -61,19 +62,43 @@ function exitCodeOfError(error: SafetySyncError): number {
   }
 }
 
+/** Where a defect was noticed; the message, which may hold anything, is told with its code. */
+function framesOf({ cause }: SafetySyncError): string {
+  const frames = cause instanceof Error ? (cause.stack ?? '').split('\n') : [];
+  return frames.filter((line) => /^ {4}at /.test(line)).join('\n');
+}
+
+function tellError(error: SafetySyncError, { terminal }: CommandContext): void {
+  terminal.note(`${terminal.noteColors.red(error.code)}: ${error.message}`);
+  terminal.note(error.advice);
+  if (error.code === 'internal_error') terminal.note(framesOf(error));
+}
+
+/** With `--json` stdout is one JSON object, also when the verb did not get as far as its answer. */
+function printJsonError(error: SafetySyncError, { terminal }: CommandContext): void {
+  const { code, message, advice, requestId } = error;
+  terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
+}
+
 /** Runs the command line; answers the exit code. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   let code: number = EXIT.ok;
   const program = buildProgram(context, (verbCode) => (code = verbCode));
+  const isJson = argv.includes('--json');
   try {
     await program.parseAsync(argv, { from: 'user' });
     return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (!(error instanceof SafetySyncError)) throw error;
-    const { noteColors } = context.terminal;
-    context.terminal.note(`${noteColors.red(error.code)}: ${error.message}`);
-    context.terminal.note(ERROR_KINDS[error.code].advice);
+  } catch (caught) {
+    if (caught instanceof CommanderError) {
+      // Commander has told it on stderr.
+      if (caught.exitCode === 0) return EXIT.ok;
+      const message = caught.message.replace(/^error: /, '');
+      if (isJson) printJsonError(new SafetySyncError('usage_invalid', message), context);
+      return EXIT.usage;
+    }
+    const error = toKnownError(caught);
+    tellError(error, context);
+    if (isJson) printJsonError(error, context);
     return exitCodeOfError(error);
   }
 }

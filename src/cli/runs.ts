@@ -3,6 +3,7 @@ import { readRuns, type RunRow } from '../warehouse/runs.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
+import { withIsoTimes } from './json-times.ts';
 import { EXIT } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 
@@ -33,7 +34,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
     const isMany = accountIds.length > 1;
     const rows = await readRuns(warehouse.connection.db, { accountIds, stream, limit });
     if (options.json) {
-      context.terminal.print(JSON.stringify({ runs: rows }));
+      context.terminal.print(JSON.stringify({ runs: rows.map(withIsoTimes) }));
       return EXIT.ok;
     }
     const { colors } = context.terminal;

@@ -5,6 +5,7 @@ import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
 import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { formatAge, formatCount, formatNumber, formatTime } from '../shared/format.ts';
+import { withIsoTimes } from './json-times.ts';
 import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
 
@@ -59,7 +60,7 @@ const needsLook = ({ stream, freshness, isScheduled }: Judged): boolean =>
   (isScheduled && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
 
 function toJsonStream({ stream, freshness }: Judged): Record<string, unknown> {
-  return {
+  return withIsoTimes({
     stream: stream.stream,
     freshness,
     last_success_at: stream.lastSuccessAt,
@@ -68,8 +69,8 @@ function toJsonStream({ stream, freshness }: Judged): Record<string, unknown> {
     live_rows: stream.liveRows,
     deleted_rows: stream.deletedRows,
     open_data_issues: stream.openIssues,
-    last_run: stream.lastRun,
-  };
+    last_run: stream.lastRun === null ? null : withIsoTimes(stream.lastRun),
+  });
 }
 
 /** Of many accounts those that somebody should look at, and how many the others are. */

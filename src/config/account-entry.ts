@@ -10,7 +10,7 @@ import {
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
-import { shownPath } from './shown.ts';
+import { shownPath, withoutUserinfo } from './shown.ts';
 import { accountName, cron, EXPECTED, flag, namedTimezone, timezone, token, url } from './variables.ts';
 
 /** What an entry that does not say otherwise takes from the variables. */
@@ -68,7 +68,7 @@ function createReader(fields: Fields, prefix: string, problems: string[]) {
       if (value == null || value === '') return undefined;
       const parsed = schema.safeParse(value);
       if (parsed.success) return parsed.data;
-      const shown = typeof value === 'string' ? JSON.stringify(value) : 'something else';
+      const shown = typeof value === 'string' ? withoutUserinfo(JSON.stringify(value)) : 'something else';
       const got = key === 'token' ? 'something else (not shown)' : shown;
       problems.push(`${prefix}${key}: expected ${expected}, got ${got}`);
       return undefined;

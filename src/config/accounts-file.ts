@@ -8,6 +8,7 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { AccountConfig } from './account-config.ts';
 import { type AccountDefaults, parseAccountEntry } from './account-entry.ts';
+import { withoutUserinfo } from './shown.ts';
 
 export interface AccountsFile {
   /** Those that are usable. */
@@ -64,7 +65,7 @@ export function readAccountsFile(path: string, { taken, ...defaults }: AccountsF
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    return failed(`cannot read ${path} (${String((error as { code?: unknown }).code)})`);
+    return failed(`cannot read ${withoutUserinfo(path)} (${String((error as { code?: unknown }).code)})`);
   }
   const parsed = parseList(text);
   if ('problem' in parsed) return failed(`${path} ${parsed.problem}`);

@@ -8,7 +8,6 @@ import {
 } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
-import { withoutUserinfo } from './shown.ts';
 
 export interface ApiConfig {
   readonly concurrency: number;
@@ -174,7 +173,7 @@ export function loadConfig(
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
     const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
-    const list = problems.map((problem) => `  - ${withoutUserinfo(blot(problem))}`).join('\n');
+    const list = problems.map((problem) => `  - ${blot(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   return Object.freeze<Config>({

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { shownPath } from './shown.ts';
+import { shownPath, withoutUserinfo } from './shown.ts';
 import { VARIABLES, type VariableName, type VariableValue } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -22,9 +22,11 @@ function sourceOf(env: Environment, name: VariableName): Source {
   if (hasDirect) return { problem: `${name} and ${name}_FILE are both set: keep one of them` };
   try {
     const text = readFileSync(path, 'utf8').replace(/\s+$/, '');
-    return text === '' ? { problem: `${name}_FILE: ${path} is empty` } : { text, from: `${name}_FILE` };
+    return text === ''
+      ? { problem: `${name}_FILE: ${withoutUserinfo(path)} is empty` }
+      : { text, from: `${name}_FILE` };
   } catch (error) {
-    const shown = VARIABLES[name].secret === true ? shownPath(path) : path;
+    const shown = VARIABLES[name].secret === true ? shownPath(path) : withoutUserinfo(path);
     return { problem: `${name}_FILE: cannot read ${shown} (${String((error as { code?: unknown }).code)})` };
   }
 }
@@ -50,7 +52,8 @@ export function readVariables(env: Environment): ReadVariables {
     const parsed = declared.schema.safeParse(text);
     if (parsed.success) values[name] = parsed.data;
     else {
-      const got = declared.secret === true ? 'something else (not shown)' : JSON.stringify(text);
+      const got =
+        declared.secret === true ? 'something else (not shown)' : withoutUserinfo(JSON.stringify(text));
       problems.push(`${source?.from ?? name}: expected ${declared.expected}, got ${got}`);
     }
   }

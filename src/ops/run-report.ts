@@ -10,6 +10,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
   const { stream, outcome, requests, retries } = result;
   const { read, ...counts } = result.counts;
   return {
+    run_id: result.record.runId,
     stream,
     outcome,
     records_read: read,
@@ -45,9 +46,8 @@ export function logResult(
   result: RunResult,
   { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
 ): void {
-  const { runId, watermarkBefore, watermarkAfter } = result.record;
+  const { watermarkBefore, watermarkAfter } = result.record;
   const fields = {
-    run_id: runId,
     kind,
     ...toJsonResult(result),
     watermark_before: watermarkBefore,

@@ -175,6 +175,8 @@ export type ErrorCode = keyof typeof ERROR_KINDS;
 
 export interface SafetySyncErrorOptions {
   readonly cause?: unknown;
+  /** What to do, where the message knows more than the code does; default: the advice of the code. */
+  readonly advice?: string | undefined;
   /** The service's `SVC-Request-ID` of the failing call. */
   readonly requestId?: string | undefined;
   /** How long the other side asked us to wait, in ms. */
@@ -194,7 +196,7 @@ export class SafetySyncError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.recovery = ERROR_KINDS[code].recovery;
-    this.advice = ERROR_KINDS[code].advice;
+    this.advice = options.advice ?? ERROR_KINDS[code].advice;
     this.requestId = options.requestId;
     this.retryAfterMs = options.retryAfterMs;
   }

@@ -1,7 +1,8 @@
 /** Runs several streams: side by side, and `users` after the others, whose ids it looks up. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { RunContext, RunRequest, RunResult } from './run.ts';
+import { noCounts } from '../warehouse/record-counts.ts';
+import { NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
@@ -14,18 +15,33 @@ export function isRefused(result: RunResult): boolean {
   return result.outcome === 'failed' && result.error.recovery === 'fail_run';
 }
 
-/** One stream's failure never stops another; refused credentials stop what has not begun. Results in the order asked for. */
+/** What comes of a stream that was not begun. */
+function notTried(stream: StreamName, reason: string): RunResult {
+  const figures = { requests: 0, retries: 0, refusals: 0, durationMs: 0, repaired: null };
+  return { record: NO_RECORD, stream, counts: noCounts(), ...figures, outcome: 'skipped', reason };
+}
+
+/**
+ * One stream's failure never stops another; refused credentials stop what has not begun. A result for each stream, in
+ * the order asked for.
+ */
 export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
   const results = new Map<StreamName, RunResult>();
-  const run = async (stream: StreamName): Promise<void> => {
-    const result = await runStream(context, { ...request, stream });
-    results.set(stream, result);
+  const note = (result: RunResult): void => {
+    results.set(result.stream, result);
     request.onResult?.(result);
   };
+  const run = async (stream: StreamName): Promise<void> =>
+    note(await runStream(context, { ...request, stream }));
   const isLookup = (stream: StreamName) => streamNamed(stream).reading.kind === 'lookup';
   await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
-  if (![...results.values()].some(isRefused)) {
-    await Promise.all(request.streams.filter(isLookup).map(run));
+  const lookups = request.streams.filter(isLookup);
+  const refused = [...results.values()].find(isRefused);
+  if (refused?.outcome === 'failed') {
+    const reason = `not tried: the service refuses the credentials (${refused.error.code})`;
+    for (const stream of lookups) note(notTried(stream, reason));
+  } else {
+    await Promise.all(lookups.map(run));
   }
   return request.streams.flatMap((stream) => results.get(stream) ?? []);
 }

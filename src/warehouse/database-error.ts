@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 
 /** drizzle wraps what postgres.js throws: the SQLSTATE or system code is somewhere along `cause`. */
@@ -67,4 +68,19 @@ export function toDatabaseError(error: unknown): SafetySyncError {
     return new SafetySyncError('database_not_migrated', message, { cause: error });
   }
   return new SafetySyncError('database_error', message, { cause: error });
+}
+
+/** Thrown by what talks to PostgreSQL, as opposed to a defect of ours. */
+function isOfDatabase(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof DrizzleQueryError || error.name === 'PostgresError' || isOfDatabase(error.cause);
+}
+
+/** For whoever has nothing left to try: an error of ours, in which there is neither statement nor parameter. */
+export function toKnownError(error: unknown): SafetySyncError {
+  if (error instanceof SafetySyncError) return error;
+  if (isOfDatabase(error)) return toDatabaseError(error);
+  return new SafetySyncError('internal_error', error instanceof Error ? error.message : String(error), {
+    cause: error,
+  });
 }
