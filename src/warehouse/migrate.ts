@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
+import { extendCalendar } from './calendar.ts';
 import { writeComments } from './comments.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
@@ -71,6 +72,7 @@ export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
         migrationsTable: MIGRATIONS.table,
       });
     }
+    await extendCalendar(connection);
     // Beyond the migrations: both may lag behind a program that only words or grants something anew.
     await writeComments(connection);
     const reader = await grantReader(connection);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
-/** Not per account: which migrations were applied. */
-const SHARED_TABLES = ['safety_sync.migrations'];
+/** Not per account: the days, and which migrations were applied. */
+const SHARED_TABLES = ['safety.calendar', 'safety_sync.migrations'];
 
 let database: TestDatabase;
 let connection: Connection;
@@ -27,7 +27,7 @@ describe('every table that is per account', () => {
   test('has account_id, which is never null', async () => {
     const rows = await connection.query<{ name: string }>(
       `select ${NAME} as name ${OURS} and not exists (select from pg_attribute a
-         where a.attrelid = c.oid and a.attname = 'account_id' and a.attnotnull and a.atttypid = 'text'::regtype)`,
+         where a.attrelid = c.oid and a.attname = 'account_id' and a.attnotnull and a.atttypid = 'text'::regtype) order by 1`,
     );
     expect(rows.map(({ name }) => name)).toEqual(SHARED_TABLES);
   });
@@ -46,9 +46,9 @@ describe('every table that is per account', () => {
     const rows = await connection.query<{ name: string }>(
       `select k.relname as name from pg_index i join pg_class k on k.oid = i.indexrelid where i.indisunique and i.indrelid in (select c.oid ${OURS})
          and not exists (select from pg_attribute a where a.attrelid = i.indrelid and a.attname = 'account_id'
-           and a.attnum = any (i.indkey::int2[]))`,
+           and a.attnum = any (i.indkey::int2[])) order by 1`,
     );
-    expect(rows.map(({ name }) => name)).toEqual(['migrations_pkey']);
+    expect(rows.map(({ name }) => name)).toEqual(['calendar_pkey', 'migrations_pkey']);
   });
 
   test('has it on both sides of every foreign key, at the same place', async () => {
@@ -86,7 +86,8 @@ describe('views', () => {
       ]),
     );
     expect(joins.length).toBeGreaterThan(5);
-    expect(joins.filter(([, condition]) => !condition?.includes('account_id'))).toEqual([]);
+    // The days are the same for all accounts.
+    expect(joins.filter(([, condition]) => !/account_id|dates\.date/.test(condition ?? ''))).toEqual([]);
   });
 });
 

@@ -77,6 +77,9 @@ describe('schema safety', () => {
   test('everything begins with account_id and needs no quotes', async () => {
     const columns = (await readColumns()).filter(({ schema }) => schema === 'safety');
     const firsts = new Map(columns.toReversed().map(({ relation, name }) => [relation, name]));
+    // The days are the same for all accounts.
+    expect(firsts.get('calendar')).toBe('date');
+    firsts.delete('calendar');
     expect(new Set(firsts.values())).toEqual(new Set(['account_id']));
     const odd = columns
       .flatMap(({ relation, name }) => [relation, name])
@@ -179,6 +182,79 @@ describe('schema safety', () => {
   });
 });
 
+describe('the calendar', () => {
+  const readDays = () =>
+    connection.query<Record<string, unknown>>(
+      `select date::text, iso_year, iso_week, week_starts_on::text, month_starts_on::text, quarter_starts_on::text, year, month,
+         day_of_week, is_weekend from safety.calendar order by 1`,
+    );
+  const DAY_MS = 86_400_000;
+  const toText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+  /** By hand: the ISO year is that of the week's Thursday, its weeks are counted from the one with January 4. */
+  function describeDay(ms: number) {
+    const date = new Date(ms);
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+    const dayOfWeek = ((date.getUTCDay() + 6) % 7) + 1;
+    const monday = ms - (dayOfWeek - 1) * DAY_MS;
+    const isoYear = new Date(monday + 3 * DAY_MS).getUTCFullYear();
+    const fourth = new Date(Date.UTC(isoYear, 0, 4));
+    const firstMonday = fourth.getTime() - ((fourth.getUTCDay() + 6) % 7) * DAY_MS;
+    return {
+      date: toText(ms),
+      iso_year: isoYear,
+      iso_week: (monday - firstMonday) / (7 * DAY_MS) + 1,
+      week_starts_on: toText(monday),
+      month_starts_on: toText(Date.UTC(year, month, 1)),
+      quarter_starts_on: toText(Date.UTC(year, month - (month % 3), 1)),
+      year,
+      month: month + 1,
+      day_of_week: dayOfWeek,
+      is_weekend: dayOfWeek >= 6,
+    };
+  }
+
+  test('has every day from 2000-01-01 to ten years from today, each with its ISO week, month and quarter', async () => {
+    const [row] = await connection.query<{ last: string }>(
+      `select (current_date + interval '10 years')::date::text as last`,
+    );
+    const expected = [];
+    for (let ms = Date.UTC(2000, 0, 1); toText(ms) <= (row?.last ?? ''); ms += DAY_MS) {
+      expected.push(describeDay(ms));
+    }
+    expect(expected.length).toBeGreaterThan(13_000);
+    expect(await readDays()).toEqual(expected);
+  });
+
+  test('is extended by whoever migrates or starts, and not written when no day is missing', async () => {
+    const own = await createTestDatabase();
+    const ours = openConnection({ url: own.url, applicationName: 'test', max: 1 });
+    try {
+      const days = `select count(*)::int as days from safety.calendar`;
+      const count = `select count(*)::int as days, max(xmin::text::bigint)::text as newest from safety.calendar`;
+      const [whole] = await ours.query(count);
+      const all = await ours.query(days);
+      await migrateDatabase(own.url);
+      expect(await ours.query(count)).toEqual([whole]);
+      await ours.query(`delete from safety.calendar where date > current_date - 400`);
+      await migrateDatabase(own.url);
+      expect(await ours.query(days)).toEqual(all);
+    } finally {
+      await ours.close();
+      await own.drop();
+    }
+  });
+});
+
+test('no view leans on a primary key: pg_restore --clean could not put it together in an empty database', async () => {
+  const rows = await connection.query(
+    `select distinct r.ev_class::regclass::text as view from pg_depend d join pg_rewrite r on r.oid = d.objid
+     where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_constraint'::regclass
+       and r.ev_class in (select oid from pg_class where relnamespace = 'safety'::regnamespace)`,
+  );
+  expect(rows).toEqual([]);
+});
+
 describe('the reporting time zone', () => {
   test('decides what day it is, per account; writing the same again writes nothing', async () => {
     const { db } = connection;
@@ -270,7 +346,12 @@ describe('three roles', () => {
         await expect(sql`delete from safety.users`).rejects.toMatchObject({ code: '42501' });
         await expect(sql`select from safety_sync.runs`).rejects.toMatchObject({ code: '42501' });
       });
-      // The loader starts with a migration that has nothing to do.
+      // The loader starts with a migration that has nothing to do but to add a day, which it was not allowed yet.
+      await as(url, owner, async (sql) => {
+        await sql.unsafe(
+          `delete from safety.calendar where date > current_date; revoke all on safety.calendar from ${loader}`,
+        );
+      });
       expect(await migrateDatabase(urlOf(url, loader))).toMatchObject({ applied: 0 });
       await as(url, loader, async (sql) => {
         await sql`insert into safety.users (account_id, id, _synced_at, _run_id) values ('a', '1', now(), 1)`;

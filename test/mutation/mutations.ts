@@ -23,6 +23,7 @@ const BACK = 'test/crash/going-back.test.ts';
 const HISTORY = 'test/crash/history.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
+const VIEWS = 'test/integration/views.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -406,5 +407,75 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '    if (!isUsed) {',
     replace: '    if (!isUsed || options.host.length > 0) {',
     tests: [CONNECTION],
+  },
+  {
+    breaks: 'the daily view of follow-ups takes its days from generate_series again',
+    invariant: 1,
+    file: 'migrations/0006_calendar.sql',
+    search: 'JOIN safety.calendar dates ON dates.date BETWEEN s.day AND coalesce(s.next_day - 1, s.today)',
+    replace: `CROSS JOIN LATERAL (SELECT g::date AS date FROM generate_series(s.day::timestamp, coalesce(s.next_day - 1, s.today)::timestamp, interval '1 day') g) dates`,
+    tests: [VIEWS],
+    names: 'expensive enough',
+  },
+  {
+    breaks: 'a follow-up that was raised before the calendar begins is in no day',
+    invariant: 1,
+    file: 'migrations/0006_calendar.sql',
+    search: "ELSE h.valid_from END\n\t\t\t\t\tAT TIME ZONE a.timezone)::date, date '2000-01-01')",
+    replace: "ELSE h.valid_from END\n\t\t\t\t\tAT TIME ZONE a.timezone)::date, date '1970-01-01')",
+    tests: [VIEWS],
+    names: 'before the calendar begins',
+  },
+  {
+    breaks: 'the calendar is filled once and never extended',
+    invariant: 1,
+    file: 'src/warehouse/migrate.ts',
+    search: 'await extendCalendar(connection);',
+    replace: 'if (before.pending > 0) await extendCalendar(connection);',
+    tests: ['test/integration/schema.test.ts'],
+    names: 'the calendar',
+  },
+  {
+    breaks: 'a loader that may not write the calendar cannot start',
+    invariant: 1,
+    file: 'src/warehouse/calendar.ts',
+    search: 'exception when insufficient_privilege then null;\n',
+    replace: '',
+    tests: ['test/integration/schema.test.ts'],
+    names: 'three roles',
+  },
+  {
+    breaks: 'a view leans on a primary key, so that a restore into an empty database fails',
+    invariant: 1,
+    file: 'migrations/0006_calendar.sql',
+    search: 'GROUP BY s.account_id, s.timezone;',
+    replace: 'GROUP BY s.account_id;',
+    tests: ['test/integration/schema.test.ts'],
+    names: 'leans on a primary key',
+  },
+  {
+    breaks: 'readers see a retry of stored issues as the last success of the stream',
+    invariant: 1,
+    file: 'migrations/0006_calendar.sql',
+    search: "r.status = 'succeeded' AND (r.requests > 0 OR r.stream = 'users')",
+    replace: "r.status = 'succeeded'",
+    tests: ['test/integration/freshness.test.ts'],
+  },
+  {
+    breaks: 'a skipped run hides from readers that the one before it failed',
+    invariant: 1,
+    file: 'migrations/0006_calendar.sql',
+    search: "(r.status = 'failed' OR ",
+    replace: "(r.status IN ('failed', 'skipped') OR ",
+    tests: ['test/integration/freshness.test.ts'],
+  },
+  {
+    breaks: 'states of a schedule are counted as changes of its status',
+    invariant: 1,
+    file: 'docs/questions.md',
+    search: 'where status <> previous_status\n',
+    replace: '',
+    tests: ['test/integration/questions.test.ts'],
+    names: 'only a date moved',
   },
 ];

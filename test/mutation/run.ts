@@ -16,6 +16,8 @@ const COPIED = [
   'src',
   'test',
   'migrations',
+  'docs',
+  'docker-compose.yml',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',

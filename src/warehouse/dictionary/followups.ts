@@ -84,7 +84,7 @@ export const FOLLOWUPS: Descriptions = {
   followup_overview,
   followup_daily: {
     comment:
-      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',
+      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',
     columns: {
       ...ACCOUNT,
       date: 'The day, in the reporting time zone.',

@@ -5,9 +5,10 @@ import { EQUIPMENT } from './equipment.ts';
 import { FOLLOWUPS } from './followups.ts';
 import { PEOPLE } from './people.ts';
 import { RESOURCES } from './resources.ts';
+import { TIME } from './time.ts';
 import { TRAINING } from './training.ts';
 
 export const DICTIONARY: Readonly<Record<'safety' | 'safety_sync', Descriptions>> = {
-  safety: { ...RESOURCES, ...FOLLOWUPS, ...TRAINING, ...EQUIPMENT, ...PEOPLE },
+  safety: { ...RESOURCES, ...FOLLOWUPS, ...TRAINING, ...EQUIPMENT, ...PEOPLE, ...TIME },
   safety_sync: CONTROL,
 };

@@ -1,0 +1,36 @@
+/** Days, and how old the data is. */
+import { ACCOUNT, type Descriptions } from './description.ts';
+
+export const TIME: Descriptions = {
+  calendar: {
+    comment:
+      'Every day from 2000-01-01 to ten years from the last start of a worker, one row each: a date table for BI tools and the days of the …_daily views. Weeks are those of ISO 8601.',
+    columns: {
+      date: 'The day.',
+      iso_year: 'Year to which the ISO week belongs; around New Year not always the year of the day.',
+      iso_week: 'ISO week, 1 to 53.',
+      week_starts_on: 'Monday of its week.',
+      month_starts_on: 'First day of its month.',
+      quarter_starts_on: 'First day of its quarter.',
+      year: 'Year.',
+      month: 'Month, 1 to 12.',
+      day_of_week: '1 = Monday to 7 = Sunday.',
+      is_weekend: 'Saturday or Sunday.',
+    },
+  },
+  freshness: {
+    comment:
+      'When each stream was last updated, one row per account and stream that was ever tried. Unlike max(_synced_at), which is the last change, it tells a quiet source from a worker that has stopped.',
+    columns: {
+      ...ACCOUNT,
+      stream: 'Stream: resources, followups, training-employee-status, equipments or users.',
+      last_success_at: 'When the last successful run ended; null before the first.',
+      age_seconds: 'Seconds since then.',
+      last_status:
+        'How the last run ended that asked the service: succeeded or failed; null while the first one runs. Skipped runs do not count.',
+      last_finished_at: 'When it ended.',
+      as_of:
+        'Up to when what the source holds is stored. followups: every change before it, by the service’s clock; training-employee-status: when the source calculated it; the others: last_success_at.',
+    },
+  },
+};

@@ -1,0 +1,100 @@
+/** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await createTestWorker({ sandbox: { seed: 3 } });
+});
+afterAll(() => worker.close());
+
+interface FreshnessRow extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: string;
+  readonly last_status: string | null;
+  readonly has_succeeded: boolean;
+  readonly is_exact: boolean;
+}
+
+/** As BI reads. */
+async function readFreshness(accountId: string): Promise<FreshnessRow[]> {
+  return await worker.connection.db.transaction(async (tx) => {
+    await tx.execute('set local role safety_reader');
+    const rows = await tx.execute<FreshnessRow>(
+      `select account_id, stream, last_status, last_success_at is not null as has_succeeded,
+         age_seconds = floor(extract(epoch from now() - last_success_at)) as is_exact
+       from safety.freshness where account_id = '${accountId}' order by stream`,
+    );
+    return [...rows];
+  });
+}
+
+const statusOf = async (accountId: string, stream: string) =>
+  (await readFreshness(accountId)).find((row) => row.stream === stream)?.last_status;
+
+async function addRun(run: {
+  readonly account: string;
+  readonly stream: string;
+  readonly status: string;
+  readonly requests: number;
+}): Promise<void> {
+  const ended = run.status === 'running' ? 'null' : 'now()';
+  await worker.query(
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner)
+     values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test')`,
+  );
+}
+
+test('a reader sees of every stream when it was last synced, how that went, and up to when it holds', async () => {
+  expect(await readFreshness('default')).toEqual([]);
+  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  expect(await readFreshness('default')).toEqual(
+    STREAM_NAMES.toSorted().map((stream) => ({
+      account_id: 'default',
+      stream,
+      last_status: 'succeeded',
+      has_succeeded: true,
+      is_exact: true,
+    })),
+  );
+  const differing = await worker.query(
+    `select f.stream from safety.freshness f join safety_sync.stream_state s using (account_id, stream)
+     left join lateral (select finished_at from safety_sync.runs r where r.stream = f.stream order by run_id desc limit 1) r on true
+     where f.last_success_at <> s.last_success_at or f.last_finished_at <> r.finished_at
+       or f.as_of is distinct from case f.stream when 'followups' then s.watermark
+         when 'training-employee-status' then s.calculated_at else s.last_success_at end`,
+  );
+  expect(differing).toEqual([]);
+});
+
+test('a failure stays the last status behind runs that were skipped and issues that were put through again', async () => {
+  await addRun({ account: 'default', stream: 'resources', status: 'failed', requests: 8 });
+  await addRun({ account: 'default', stream: 'resources', status: 'skipped', requests: 0 });
+  await addRun({ account: 'default', stream: 'resources', status: 'succeeded', requests: 0 });
+  await addRun({ account: 'default', stream: 'resources', status: 'running', requests: 0 });
+  expect(await statusOf('default', 'resources')).toBe('failed');
+  await addRun({ account: 'default', stream: 'resources', status: 'succeeded', requests: 1 });
+  expect(await statusOf('default', 'resources')).toBe('succeeded');
+});
+
+test('names that are all fresh were looked after, though nothing had to be asked', async () => {
+  await addRun({ account: 'default', stream: 'users', status: 'failed', requests: 8 });
+  await addRun({ account: 'default', stream: 'users', status: 'succeeded', requests: 0 });
+  expect(await statusOf('default', 'users')).toBe('succeeded');
+});
+
+test('a stream that never succeeded, or runs for the first time, has a row; one that was never tried has none', async () => {
+  await writeReportingTimezones(worker.connection.db, [{ accountId: 'new', timezone: 'UTC' }]);
+  expect(await readFreshness('new')).toEqual([]);
+  await addRun({ account: 'new', stream: 'followups', status: 'failed', requests: 1 });
+  await addRun({ account: 'new', stream: 'equipments', status: 'skipped', requests: 0 });
+  await addRun({ account: 'new', stream: 'resources', status: 'running', requests: 0 });
+  const unknown = { account_id: 'new', has_succeeded: false, is_exact: null };
+  expect(await readFreshness('new')).toEqual([
+    { ...unknown, stream: 'followups', last_status: 'failed' },
+    { ...unknown, stream: 'resources', last_status: null },
+  ]);
+});
