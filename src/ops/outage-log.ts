@@ -24,6 +24,8 @@ export interface OutageLog {
   noteFailure(who: string, error: SafetySyncError, fields?: Readonly<Record<string, unknown>>): boolean;
   /** `who` was answered. */
   noteAnswer(dependency: Dependency, who: string): void;
+  /** `who` ended well without asking the service: it is no longer part of an outage in which others were answered. */
+  noteUnasked(who: string): void;
   current(dependency: Dependency): Outage | undefined;
 }
 
@@ -41,6 +43,8 @@ interface OpenOutage {
   readonly startedMs: number;
   readonly error: SafetySyncError;
   readonly affected: Set<string>;
+  /** Somebody was answered since it began. */
+  isAnswered: boolean;
   failedRuns: number;
 }
 
@@ -60,6 +64,7 @@ export function createOutageLog({ log, clock, shared }: OutageLogOptions): Outag
       startedMs: clock.monotonicMs(),
       error,
       affected: new Set(),
+      isAnswered: false,
       failedRuns: 0,
     };
     open.set(dependency, outage);
@@ -74,6 +79,17 @@ export function createOutageLog({ log, clock, shared }: OutageLogOptions): Outag
       `the ${dependency} cannot be used (${error.code}: ${error.message}); trying on, silent until it is back. ${error.advice}`,
     );
     return outage;
+  }
+
+  function takeOut(dependency: Dependency, outage: OpenOutage, who: string): void {
+    outage.affected.delete(who);
+    if (outage.affected.size > 0) return;
+    open.delete(dependency);
+    const durationMs = clock.monotonicMs() - outage.startedMs;
+    log.info(
+      { outage: dependency, duration_ms: Math.round(durationMs), failed_runs: outage.failedRuns },
+      `the ${dependency} is back after ${formatDuration(durationMs)}; ${formatNumber(outage.failedRuns, 'run')} failed meanwhile`,
+    );
   }
 
   return {
@@ -93,16 +109,14 @@ export function createOutageLog({ log, clock, shared }: OutageLogOptions): Outag
       }
       const outage = open.get(dependency);
       if (outage === undefined) return;
+      outage.isAnswered = true;
       // One answer of the database is good for all.
       if (dependency === 'database') outage.affected.clear();
-      outage.affected.delete(who);
-      if (outage.affected.size > 0) return;
-      open.delete(dependency);
-      const durationMs = clock.monotonicMs() - outage.startedMs;
-      log.info(
-        { outage: dependency, duration_ms: Math.round(durationMs), failed_runs: outage.failedRuns },
-        `the ${dependency} is back after ${formatDuration(durationMs)}; ${formatNumber(outage.failedRuns, 'run')} failed meanwhile`,
-      );
+      takeOut(dependency, outage, who);
+    },
+    noteUnasked(who) {
+      const outage = open.get('service');
+      if (outage?.isAnswered === true) takeOut('service', outage, who);
     },
     current(dependency) {
       if (dependency === 'database' && shared !== undefined) return shared.current(dependency);

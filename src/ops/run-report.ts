@@ -62,7 +62,7 @@ export function logResult(
       );
       break;
     case 'skipped':
-      log.info(fields, `${name}: skipped, ${result.reason}`);
+      log[isKnown ? 'debug' : 'info'](fields, `${name}: skipped, ${result.reason}`);
       break;
     case 'failed':
       log[levelOfFailure(result.error, isKnown)](

@@ -1,9 +1,13 @@
 /**
- * Cron for thousands of accounts: one task for each distinct expression and time zone, whoever uses it. What one fires is
- * spread over a while, each account always at the same point of it, so that replicas agree and services are asked evenly.
+ * Cron for thousands of accounts: one group for each distinct expression and time zone, whoever uses it. What one fires
+ * is spread over a while, each account always at the same point of it, so that replicas agree and services are asked evenly.
+ *
+ * node-cron says when an expression is next; it does not run anything, because its own runner walks every slot that a
+ * clock has jumped over, one by one, and stands still when a clock has gone back. Here one timer compares the clock with
+ * the next time of each group: however far the clock has jumped, a group fires once.
  */
 import cron, { type ScheduledTask } from 'node-cron';
-import type { Clock } from '../shared/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
 export interface CronEntry<Target> {
   readonly accountId: string;
@@ -25,7 +29,10 @@ export interface CronGroupsOptions<Target> {
 export interface CronGroups<Target> {
   /** Of one account, ms from now. */
   next(accountId: string): { readonly target: Target; readonly inMs: number }[];
-  readonly tasks: number;
+  /** Distinct expressions and time zones. */
+  readonly groups: number;
+  /** When the schedules were last compared with the clock, on the monotonic clock. */
+  readonly lookedMs: number;
   stop(): Promise<void>;
 }
 
@@ -36,7 +43,10 @@ interface Member<Target> {
 }
 
 interface Group<Target> {
+  /** Never started: only asked for its times. */
   readonly task: ScheduledTask;
+  /** By the clock that can jump. */
+  nextAtMs: number;
   /** By their place in the spread. */
   readonly members: readonly Member<Target>[];
   /** The firing under way: its beginning on the monotonic clock and over how long it is spread. */
@@ -45,6 +55,12 @@ interface Group<Target> {
 
 /** A wave is looked at no more often than this. */
 const STEP_MS = 250;
+/** The clock is looked at at least so often: a jump is noticed within this time. */
+const LOOK_EVERY_MS = SECOND_MS;
+/** A firing that comes later than this was missed. */
+const LATE_MS = 10 * SECOND_MS;
+/** Steps back that are shorter only delay the next firing; to plan anew would fire what was fired just before. */
+const STEP_BACK_MS = MINUTE_MS;
 
 /** A number from 0 to 1 that is a name's own (FNV-1a, finished so that names which differ in their end part widely). */
 export function shareOf(name: string): number {
@@ -61,11 +77,21 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
   const ofAccount = new Map<string, { readonly group: Group<Target>; readonly member: Member<Target> }[]>();
   const groups: Group<Target>[] = [];
   let isStopped = false;
+  let looking: NodeJS.Timeout | undefined;
+  let lookedAtMs = clock.now();
+  let lookedMs = clock.monotonicMs();
 
   const overMsOf = (periodMs: number | null): number => Math.min(spreadMs, (periodMs ?? 0) / 2);
 
+  const inMsOf = (task: ScheduledTask): number =>
+    (task.getNextRuns(1)[0]?.getTime() ?? Infinity) - Date.now();
+
+  function plan(group: Group<Target>): void {
+    group.nextAtMs = clock.now() + inMsOf(group.task);
+  }
+
   function startWave(group: Group<Target>, doWith: (target: Target, periodMs: number | null) => void): void {
-    const periodMs = group.task.msToNext();
+    const periodMs = group.nextAtMs - clock.now();
     const wave = { beganMs: clock.monotonicMs(), overMs: overMsOf(periodMs), done: 0 };
     group.wave = wave;
     const step = (): void => {
@@ -97,19 +123,9 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
     const named = entries
       .map(({ accountId, target }) => ({ accountId, member: { target, share: shareOf(accountId) } }))
       .sort((one, other) => one.member.share - other.member.share);
-    const task = cron.schedule(first.expression, () => startWave(group, fire), {
-      timezone: first.timezone,
-      name: `${first.expression} ${first.timezone}`,
-      suppressMissedWarning: true,
-    });
-    const group: Group<Target> = { task, members: named.map(({ member }) => member), wave: null };
-    task.on('execution:missed', () => {
-      if (isStopped) return;
-      startWave(group, (target, periodMs) => {
-        onMissed(target);
-        fire(target, periodMs);
-      });
-    });
+    const task = cron.createTask(first.expression, () => undefined, { timezone: first.timezone });
+    const members = named.map(({ member }) => member);
+    const group: Group<Target> = { task, members, nextAtMs: clock.now() + inMsOf(task), wave: null };
     groups.push(group);
     for (const { accountId, member } of named) {
       const before = ofAccount.get(accountId);
@@ -118,18 +134,37 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
     }
   }
 
-  function inMsOf({ group, member }: { group: Group<Target>; member: Member<Target> }): number | null {
+  function untilNext({ group, member }: { group: Group<Target>; member: Member<Target> }): number {
     const { wave, task } = group;
     if (wave !== null) {
       const inMs = member.share * wave.overMs - (clock.monotonicMs() - wave.beganMs);
       if (inMs > 0) return inMs;
     }
-    const nextMs = task.msToNext();
-    if (nextMs === null) return null;
+    const nextMs = Math.max(0, group.nextAtMs - clock.now());
     // The spread of the next firing follows the time between it and the one after.
     const [, second] = spreadMs === 0 ? [] : task.getNextRuns(2);
     const periodMs = second === undefined ? null : second.getTime() - Date.now() - nextMs;
     return nextMs + member.share * overMsOf(periodMs);
+  }
+
+  function fireMissed(target: Target, periodMs: number | null): void {
+    onMissed(target);
+    fire(target, periodMs);
+  }
+
+  function look(): void {
+    const nowMs = clock.now();
+    if (nowMs < lookedAtMs - STEP_BACK_MS) for (const group of groups) plan(group);
+    lookedAtMs = nowMs;
+    lookedMs = clock.monotonicMs();
+    for (const group of groups) {
+      const lateMs = nowMs - group.nextAtMs;
+      if (lateMs < 0) continue;
+      plan(group);
+      startWave(group, lateMs > LATE_MS ? fireMissed : fire);
+    }
+    const soonestMs = groups.reduce((least, { nextAtMs }) => Math.min(least, nextAtMs), Infinity);
+    looking = setTimeout(look, Math.min(LOOK_EVERY_MS, Math.max(1, soonestMs - clock.now())));
   }
 
   const byExpression = new Map<string, CronEntry<Target>[]>();
@@ -140,16 +175,18 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
     else before.push(entry);
   }
   for (const entries of byExpression.values()) addGroup(entries);
+  look();
 
   return {
     next: (accountId) =>
-      (ofAccount.get(accountId) ?? []).flatMap((one) => {
-        const inMs = inMsOf(one);
-        return inMs === null ? [] : [{ target: one.member.target, inMs }];
-      }),
-    tasks: groups.length,
+      (ofAccount.get(accountId) ?? []).map((one) => ({ target: one.member.target, inMs: untilNext(one) })),
+    groups: groups.length,
+    get lookedMs() {
+      return lookedMs;
+    },
     async stop() {
       isStopped = true;
+      clearTimeout(looking);
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
       await Promise.all(groups.map(async ({ task }) => await task.destroy()));

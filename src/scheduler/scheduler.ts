@@ -1,5 +1,4 @@
 /** Cron → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
-import cron from 'node-cron';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -59,7 +58,7 @@ export interface NextRun {
 export interface Scheduler {
   /** Fires a stream now, as its schedule would. */
   fire(accountId: string, stream: StreamName): void;
-  /** Fires a stream once in so many ms. */
+  /** Fires a stream once in so many ms; when it is being worked on then, as soon as that is done. */
   fireIn(accountId: string, stream: StreamName, ms: number): void;
   /** Tells whether an account's service answers: see the run queue. */
   noteHealth(accountId: string, isWell: boolean): void;
@@ -76,7 +75,6 @@ export interface Scheduler {
   settled(): Promise<void>;
 }
 
-const HEARTBEAT_CRON = '*/10 * * * * *';
 const DEAD_AFTER_MS = 3 * MINUTE_MS;
 
 interface OpenJob {
@@ -106,7 +104,6 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
   const timers = new Set<NodeJS.Timeout>();
   const queue = createRunQueue({ places: options.places, clock });
   let isStopping = false;
-  let beatMs = clock.monotonicMs();
 
   const openJobs = (): OpenJob[] => [...open.values()].flatMap((jobs) => [...jobs.values()]);
 
@@ -115,7 +112,7 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
       .filter(({ job }) => job.kind === kind && job.stream !== stream && !options.runsLast(job.stream))
       .map(({ done }) => done);
 
-  const busyWith = ({ accountId, kind, stream }: Job): OpenJob | undefined => {
+  const busyWith = ({ accountId, kind, stream }: JobTarget): OpenJob | undefined => {
     const jobs = open.get(accountId);
     // A sweep brings what a sync would; the other way round the sweep waits for the stream's lock.
     const sweep = kind === 'sync' ? jobs?.get(keyOf({ kind: 'reconcile', stream })) : undefined;
@@ -163,10 +160,6 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
       if (!isStopping) options.onMissed(target);
     },
   });
-  const heartbeat = cron.schedule(HEARTBEAT_CRON, () => void (beatMs = clock.monotonicMs()), {
-    name: 'heartbeat',
-    suppressMissedWarning: true,
-  });
 
   return {
     fire: (accountId, stream) => fire({ accountId, stream, kind: 'sync' }),
@@ -174,7 +167,11 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
       if (isStopping) return;
       const timer = setTimeout(() => {
         timers.delete(timer);
-        fire({ accountId, stream, kind: 'sync' });
+        const target = { accountId, stream, kind: 'sync' } as const;
+        const busy = busyWith(target);
+        if (busy === undefined) fire(target);
+        // Whoever asks for it counts on it: it must not be lost to a run that happens to be under way.
+        else void busy.done.then(() => fire(target));
       }, ms);
       timers.add(timer);
     },
@@ -190,12 +187,12 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
         .next(accountId)
         .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
         .sort((one, other) => one.inMs - other.inMs),
-    isAlive: () => clock.monotonicMs() - beatMs < DEAD_AFTER_MS,
+    isAlive: () => clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
     async stop() {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
-      await Promise.all([heartbeat.destroy(), groups.stop()]);
+      await groups.stop();
     },
     async settled() {
       await Promise.all(openJobs().map(({ done }) => done));

@@ -83,6 +83,12 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     durationMs: context.clock.monotonicMs() - startedMs,
   });
   const { accountId } = context.settings;
+  const taken = (runId: number | null, reason: string): RunResult => ({
+    ...figures(noCounts(), { record: { ...NO_RECORD, runId } }),
+    outcome: 'skipped',
+    isTaken: true,
+    reason,
+  });
   let session: StreamSession | undefined;
   try {
     session = await openStreamSession({
@@ -101,7 +107,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       const reason = 'another run of this stream is under way';
       const run = newRun(context, request, { backendPid: null, watermarkMs: null });
       const runId = await recordSkippedRun(context.db, run, reason);
-      return { ...figures(noCounts(), { record: { ...NO_RECORD, runId } }), outcome: 'skipped', reason };
+      return taken(runId, reason);
     }
     context.events.onSession?.(request.stream, session.backendPid);
     if (request.unlessBegunWithinMs !== undefined) {
@@ -111,7 +117,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
         const reason = `another worker has done this ${kind}`;
         const run = newRun(context, request, { backendPid: null, watermarkMs: null });
         const runId = await recordSkippedRun(session.connection.db, run, reason);
-        return { ...figures(noCounts(), { record: { ...NO_RECORD, runId } }), outcome: 'skipped', reason };
+        return taken(runId, reason);
       }
     }
     const { result, counts, repaired, record } = await runInSession({ context, request, session, meter });

@@ -86,6 +86,12 @@ export interface RunFigures {
 export type RunResult = RunFigures &
   (
     | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
+    | {
+        readonly outcome: 'skipped';
+        readonly reason: string;
+        readonly dueInMs?: number | undefined;
+        /** Another run or worker has the stream, or has done this work already. */
+        readonly isTaken?: boolean;
+      }
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );

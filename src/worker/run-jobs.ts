@@ -3,7 +3,7 @@ import type { Account } from '../app.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { dependencyOf } from '../ops/outage-log.ts';
-import type { RefusalGate } from '../ops/refusal-gate.ts';
+import type { GateChange, RefusalGate, Ticket } from '../ops/refusal-gate.ts';
 import { logResult } from '../ops/run-report.ts';
 import type { Job } from '../scheduler/scheduler.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -55,41 +55,66 @@ function isAnswered(result: RunResult): boolean {
   );
 }
 
+function refusalOf(result: RunResult): SafetySyncError | undefined {
+  return result.outcome === 'failed' && result.error.recovery === 'fail_run' ? result.error : undefined;
+}
+
 export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
   const { account, clock, gate, metrics, fire, fireIn } = options;
   const { log, outages } = account;
 
-  function noteRefusal(stream: StreamName, error: SafetySyncError): void {
-    const delayMs = gate.noteRefused(stream, error);
-    if (delayMs === undefined) return;
-    const what = error.code === 'token_permission' ? `${stream} is` : 'nothing is';
-    log.error(
-      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: delayMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} asked for, but for one try in ${formatDuration(delayMs)}. ${error.advice}`,
-    );
-    fireIn(stream, delayMs);
+  /** The stream behind this one: a try that brought no answer is another one's next, which may have something to ask. */
+  function otherThan(stream: StreamName): StreamName {
+    const { scheduled } = options;
+    return scheduled[(scheduled.indexOf(stream) + 1) % scheduled.length] ?? stream;
   }
 
-  function noteGate(result: RunResult): void {
+  function noteRefusal(stream: StreamName, error: SafetySyncError, { held, againMs }: GateChange): void {
+    if (held === null || againMs === undefined) return;
+    const what = held === 'stream' ? `${stream} is` : 'nothing is';
+    log.error(
+      { stream, error_code: error.code, request_id: error.requestId, next_try_ms: againMs },
+      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} asked for; the next try is in ${formatDuration(againMs)}. ${error.advice}`,
+    );
+    fireIn(stream, againMs);
+  }
+
+  function noteOpened(stream: StreamName, opened: GateChange['opened']): void {
+    if (opened === 'stream') log.info({ stream }, `the service lets the token read ${stream} again`);
+    if (opened !== 'all') return;
+    log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
+    for (const other of options.scheduled) if (other !== stream) fire(other);
+  }
+
+  function noteOnTicket(ticket: Ticket, result: RunResult): void {
     const { stream } = result;
-    if (result.outcome === 'failed' && result.error.recovery === 'fail_run') {
-      noteRefusal(stream, result.error);
-    } else if (!isAnswered(result)) {
-      const againMs = gate.noteUnknown(stream);
-      if (againMs !== undefined) fireIn(stream, againMs);
-    } else if (gate.noteAccepted(stream) === 'opened') {
-      log.info({ stream }, 'the service accepts the credentials again; every stream is synced now');
-      for (const other of options.scheduled) if (other !== stream) fire(other);
+    const refusal = refusalOf(result);
+    if (refusal !== undefined) {
+      const change = ticket.refused(refusal);
+      noteOpened(stream, change.opened);
+      noteRefusal(stream, refusal, change);
+    } else if (isAnswered(result)) {
+      noteOpened(stream, ticket.accepted().opened);
+    } else {
+      const { held, againMs } = ticket.unanswered();
+      if (againMs === undefined) return;
+      if (held === 'all') fireIn(otherThan(stream), againMs);
+      // A stream that is held alone and had nothing to ask waits for its schedule.
+      else if (result.outcome === 'failed') fireIn(stream, againMs);
     }
   }
 
-  function note(job: Job, result: RunResult): void {
+  function note(job: Job, ticket: Ticket, result: RunResult): void {
     const { stream } = result;
     metrics.noteRun(account.id, job.kind, result);
-    const isKnown =
+    const isOutage =
       result.outcome === 'failed' && outages.noteFailure(stream, result.error, { stream, kind: job.kind });
+    // Refused credentials are told once for all streams; that workers share the work is nothing to tell.
+    const isTaken = result.outcome === 'skipped' && result.isTaken === true;
+    const isKnown = isOutage || isTaken || refusalOf(result) !== undefined;
     logResult(account, result, { kind: job.kind, isKnown });
     if (isAnswered(result)) outages.noteAnswer('service', stream);
+    else if (result.outcome !== 'failed') outages.noteUnasked(stream);
     if (result.outcome !== 'failed') outages.noteAnswer('database', stream);
     if (result.outcome === 'skipped' && result.dueInMs !== undefined && result.dueInMs <= SOON_MS) {
       fireIn(stream, result.dueInMs + MARGIN_MS);
@@ -101,18 +126,19 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
         `${stream}: reconcile found changes that an earlier sync should have brought; please report this`,
       );
     }
-    noteGate(result);
+    noteOnTicket(ticket, result);
   }
 
   return async (job) => {
     const { stream } = job;
-    if (!gate.admits(stream)) {
+    const ticket = gate.admit(stream);
+    if (ticket === undefined) {
       metrics.noteSkippedFiring(account.id, stream, 'credentials_refused');
       log.debug({ stream }, `${stream}: not asked, the service refuses the credentials`);
       return;
     }
     const result = await runStream(account.runContext(options.events), toRequest(job, clock));
-    note(job, result);
+    note(job, ticket, result);
     options.noteHealth(outages.current('service') === undefined);
     options.onEnd();
   };

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createOutageLog, WATCH } from '../../../src/ops/outage-log.ts';
-import { createRefusalGate } from '../../../src/ops/refusal-gate.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
@@ -55,6 +54,30 @@ describe('an outage', () => {
     expect(outages.current('service')).toMatchObject({ failedRuns: 1, code: 'network_error' });
   });
 
+  it('that only a sweep of users met ends when others are answered and users has nothing to ask', () => {
+    const { heard, log } = createListener();
+    const outages = createOutageLog({ log, ...createTime() });
+    outages.noteFailure('users', unreachable);
+    outages.noteUnasked('users');
+    expect(outages.current('service')).toMatchObject({ failedRuns: 1 });
+    outages.noteAnswer('service', 'resources');
+    expect(outages.current('service')).toMatchObject({ failedRuns: 1 });
+    outages.noteUnasked('users');
+    expect(outages.current('service')).toBeUndefined();
+    expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
+  });
+
+  it('goes on for the streams that fail, whoever has nothing to ask', () => {
+    const outages = createOutageLog({ ...createListener(), ...createTime() });
+    outages.noteFailure('followups', unreachable);
+    outages.noteFailure('users', unreachable);
+    outages.noteAnswer('service', 'resources');
+    outages.noteUnasked('users');
+    expect(outages.current('service')).toMatchObject({ failedRuns: 2 });
+    outages.noteAnswer('service', 'followups');
+    expect(outages.current('service')).toBeUndefined();
+  });
+
   it('of the database ends with its first answer, and looking at it counts as no run', () => {
     const { heard, log } = createListener();
     const outages = createOutageLog({ log, ...createTime() });
@@ -71,63 +94,5 @@ describe('an outage', () => {
     const outages = createOutageLog({ log, ...createTime() });
     expect(outages.noteFailure('users', new SafetySyncError('parameter_invalid', 'no'))).toBe(false);
     expect(heard).toEqual([]);
-  });
-});
-
-describe('refused credentials', () => {
-  const refused = new SafetySyncError('token_inactive', 'inactive');
-
-  it('hold every stream, let one try through after 15 minutes, then 30, then an hour, then every hour', () => {
-    const { time, clock } = createTime();
-    const gate = createRefusalGate(clock);
-    expect(gate.noteRefused('resources', refused)).toBe(15 * MINUTE_MS);
-    for (const minutes of [15, 30, 60, 60]) {
-      time.passedMs += minutes * MINUTE_MS - 1_000;
-      expect(gate.admits('followups')).toBe(false);
-      time.passedMs += 1_000;
-      expect(gate.admits('followups')).toBe(true);
-      expect(gate.admits('users')).toBe(false);
-      expect(gate.noteRefused('followups', refused)).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
-    }
-    expect(gate.refusals).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
-  });
-
-  it('wait no longer because the runs of one firing are refused together', () => {
-    const gate = createRefusalGate(createTime().clock);
-    gate.noteRefused('resources', refused);
-    expect(gate.noteRefused('followups', refused)).toBeUndefined();
-    expect(gate.noteAccepted('equipments')).toBe('was_open');
-    expect(gate.admits('equipments')).toBe(false);
-  });
-
-  it('are forgotten when the try is accepted', () => {
-    const { time, clock } = createTime();
-    const gate = createRefusalGate(clock);
-    gate.noteRefused('resources', refused);
-    time.passedMs += 15 * MINUTE_MS;
-    expect(gate.admits('resources')).toBe(true);
-    expect(gate.noteAccepted('resources')).toBe('opened');
-    expect(gate.admits('followups')).toBe(true);
-    expect(gate.refusals).toEqual([]);
-  });
-
-  it('are tried again in a minute when the try never got as far as asking', () => {
-    const { time, clock } = createTime();
-    const gate = createRefusalGate(clock);
-    gate.noteRefused('resources', refused);
-    time.passedMs += 15 * MINUTE_MS;
-    gate.admits('resources');
-    expect(gate.noteUnknown('resources')).toBe(MINUTE_MS);
-    expect(gate.noteUnknown('followups')).toBeUndefined();
-    time.passedMs += MINUTE_MS;
-    expect(gate.admits('resources')).toBe(true);
-  });
-
-  it('for want of a permission hold only the stream that needs it', () => {
-    const gate = createRefusalGate(createTime().clock);
-    gate.noteRefused('equipments', new SafetySyncError('token_permission', 'no right'));
-    expect(gate.admits('equipments')).toBe(false);
-    expect(gate.admits('resources')).toBe(true);
-    expect(gate.refusals).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
   });
 });
