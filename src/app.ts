@@ -7,7 +7,8 @@ import type { ApiConfig, Config } from './config/load-config.ts';
 import { createOutageLog, type OutageLog } from './ops/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
-import { type Clock, systemClock } from './shared/time.ts';
+import { formatDuration } from './shared/format.ts';
+import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { noTracing, type Tracing } from './shared/tracing.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
 import { toDatabaseError } from './warehouse/database-error.ts';
@@ -117,7 +118,7 @@ export function buildApiClient(
           error_code: error.code,
           request_id: error.requestId,
         },
-        `${error.message}; asking again in ${(delayMs / 1000).toFixed(1)} s`,
+        `${error.message}; asking again in ${delayMs < SECOND_MS ? 'less than a second' : formatDuration(delayMs)}`,
       );
     },
   });

@@ -12,11 +12,12 @@ export function formatNumber(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** The larger unit and the next one: `1 min 5 s`. Rounded once, so that there is never a `60 s`. */
+/** The larger unit and the next one, unless that is 0: `1 min 5 s`, `15 min`. Rounded once, so that there is never a `60 s`. */
 function inUnits(ms: number, [large, largeMs]: Unit, [small, smallMs]: Unit): string {
   const total = Math.round(ms / smallMs);
   const perLarge = largeMs / smallMs;
-  return `${Math.floor(total / perLarge)} ${large} ${total % perLarge} ${small}`;
+  const rest = total % perLarge;
+  return `${Math.floor(total / perLarge)} ${large}${rest === 0 ? '' : ` ${rest} ${small}`}`;
 }
 
 type Unit = readonly [name: string, ms: number];
@@ -48,5 +49,5 @@ export function formatAge(instant: string | null, nowMs: number): string {
 
 /** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
 export function roughly(text: string): string {
-  return text.replace(/(\d+ min) \d+ s/, '$1').replace(/ 0 (min|h)\b/, '');
+  return text.replace(/(\d+ min) \d+ s/, '$1');
 }

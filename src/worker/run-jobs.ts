@@ -71,7 +71,7 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
 
   function noteRefusal(stream: StreamName, error: SafetySyncError, { held, againMs }: GateChange): void {
     if (held === null || againMs === undefined) return;
-    const what = held === 'stream' ? `${stream} is` : 'nothing is';
+    const what = held === 'stream' ? `${stream} is not` : 'nothing is';
     log.error(
       { stream, error_code: error.code, request_id: error.requestId, next_try_ms: againMs },
       `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} asked for; the next try is in ${formatDuration(againMs)}. ${error.advice}`,

@@ -24,6 +24,9 @@ const HISTORY = 'test/crash/history.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
+const REFUSALS = 'test/unit/ops/refusal-gate.test.ts';
+const SCHEDULES = 'test/unit/scheduler/cron-groups.test.ts';
+const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -382,6 +385,118 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'setLocally(connection, usual).catch(() => undefined);',
     replace: '',
     tests: ['test/integration/load-settings.test.ts'],
+  },
+  {
+    breaks: 'a missing permission told to the try of all streams leaves all of them held',
+    invariant: 6,
+    file: 'src/ops/refusal-gate.ts',
+    search: "if (isTaken) open('all');",
+    replace: '',
+    tests: [REFUSALS],
+  },
+  {
+    breaks: 'the try of one stream that learns that the whole token is refused goes on holding its stream',
+    invariant: 6,
+    file: 'src/ops/refusal-gate.ts',
+    search: '        endTry(0);\n',
+    replace: '',
+    tests: [REFUSALS],
+  },
+  {
+    breaks: 'a try that hangs is waited for for ever',
+    invariant: 6,
+    file: 'src/ops/refusal-gate.ts',
+    search: 'nextTryAtMs = nowMs + delays.mostMs',
+    replace: 'nextTryAtMs = Infinity',
+    tests: [REFUSALS],
+  },
+  {
+    breaks: 'an answer of a run that began before the refusal opens what is held',
+    invariant: 6,
+    file: 'src/ops/refusal-gate.ts',
+    search: 'number > (holds.get(scope)?.refusedAt ?? Infinity)',
+    replace: 'number > 0 && holds.has(scope)',
+    tests: [REFUSALS],
+  },
+  {
+    breaks: 'a try that had nothing to ask is followed by one of the same stream',
+    invariant: 6,
+    file: 'src/worker/run-jobs.ts',
+    search: 'fireIn(otherThan(stream), againMs)',
+    replace: 'fireIn(stream, againMs)',
+    tests: [JOBS],
+  },
+  {
+    breaks: 'refused credentials are told once more for each stream',
+    invariant: 6,
+    file: 'src/worker/run-jobs.ts',
+    search: 'isOutage || isTaken || refusalOf(result) !== undefined',
+    replace: 'isOutage || isTaken',
+    tests: [JOBS],
+  },
+  {
+    breaks: 'that another worker has the stream fills the log',
+    invariant: 8,
+    file: 'src/worker/run-jobs.ts',
+    search: "result.outcome === 'skipped' && result.isTaken === true",
+    replace: 'false',
+    tests: [JOBS],
+  },
+  {
+    breaks: 'an outage stays open for a stream that has nothing to ask',
+    invariant: 1,
+    file: 'src/worker/run-jobs.ts',
+    search: "else if (result.outcome !== 'failed') outages.noteUnasked(stream);",
+    replace: '',
+    tests: [JOBS],
+  },
+  {
+    breaks: 'a stream that has nothing to ask ends an outage in which nobody was answered',
+    invariant: 1,
+    file: 'src/ops/outage-log.ts',
+    search: 'outage?.isAnswered === true',
+    replace: 'outage !== undefined',
+    tests: ['test/unit/ops/outages.test.ts'],
+  },
+  {
+    breaks: 'a clock that goes back stops the schedules',
+    invariant: 1,
+    file: 'src/scheduler/cron-groups.ts',
+    search: 'if (nowMs < lookedAtMs - STEP_BACK_MS) for (const group of groups) plan(group);',
+    replace: '',
+    tests: [SCHEDULES],
+  },
+  {
+    breaks: 'a clock that goes back by seconds fires a second time',
+    invariant: 1,
+    file: 'src/scheduler/cron-groups.ts',
+    search: 'const STEP_BACK_MS = MINUTE_MS',
+    replace: 'const STEP_BACK_MS = 0 * MINUTE_MS',
+    tests: [SCHEDULES],
+  },
+  {
+    breaks: 'a firing that the machine slept through passes for one that is on time',
+    invariant: 1,
+    file: 'src/scheduler/cron-groups.ts',
+    search: 'lateMs > LATE_MS ? fireMissed : fire',
+    replace: 'fire',
+    tests: [SCHEDULES],
+  },
+  {
+    breaks: 'a jump of the clock is noticed only when the next firing would have been due',
+    invariant: 1,
+    file: 'src/scheduler/cron-groups.ts',
+    search: 'Math.min(LOOK_EVERY_MS, Math.max(1, soonestMs - clock.now()))',
+    replace: 'Math.max(1, soonestMs - clock.now())',
+    tests: [SCHEDULES],
+  },
+  {
+    breaks: 'a stream that is fired while it runs is forgotten',
+    invariant: 1,
+    file: 'src/scheduler/scheduler.ts',
+    search: 'else void busy.done.then(() => fire(target));',
+    replace: '',
+    tests: ['test/unit/scheduler/scheduler.test.ts'],
   },
   {
     breaks: 'the lock is not taken',

@@ -41,7 +41,7 @@ describe('an outage', () => {
     outages.noteAnswer('service', 'followups');
     expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
     expect(heard[1]).toMatchObject({
-      text: 'the service is back after 2 h 0 min; 16 runs failed meanwhile',
+      text: 'the service is back after 2 h; 16 runs failed meanwhile',
       fields: { outage: 'service', duration_ms: 2 * HOUR_MS, failed_runs: 16 },
     });
     expect(outages.current('service')).toBeUndefined();

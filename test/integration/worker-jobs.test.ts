@@ -1,0 +1,187 @@
+/** What a worker does with the answers to its runs: streams fired by their timers alone, in a time of the test. */
+import { afterEach, expect, it } from 'vitest';
+import { type App, createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { createMetrics } from '../../src/ops/metrics.ts';
+import { createOutageLog } from '../../src/ops/outage-log.ts';
+import { createRefusalGate } from '../../src/ops/refusal-gate.ts';
+import type { Logger } from '../../src/shared/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import { createJobs } from '../../src/worker/run-jobs.ts';
+import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { NOON } from '../support/test-clock.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const SIZE = { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 };
+
+let worker: TestWorker | undefined;
+let app: App | undefined;
+afterEach(async () => {
+  await app?.close();
+  await worker?.close();
+});
+
+async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
+  worker = await createTestWorker({ sandbox: { size: SIZE } });
+  const { sandbox } = worker;
+  const config = loadConfig(
+    {
+      SAFETY_BASE_URL: sandbox.url,
+      SAFETY_TOKEN: sandbox.token,
+      SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
+      DATABASE_URL: worker.databaseUrl,
+      RETRY_ATTEMPTS: '0',
+      LOG_LEVEL: 'silent',
+    },
+    { needsService: true, isTerminal: false },
+  );
+  app = await createApp({ config, signal: new AbortController().signal, say: () => undefined });
+  const [made] = app.accounts;
+  if (made === undefined) throw new Error('no account');
+
+  const lines: { level: string; text: string }[] = [];
+  const hear = (level: string) => (_: unknown, text: string) => void lines.push({ level, text });
+  const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
+
+  let passedMs = 0;
+  const clock = { now: () => NOON + passedMs, monotonicMs: () => passedMs };
+  const due: { stream: StreamName; atMs: number }[] = [];
+  const fireIn = (stream: StreamName, ms: number): void => void due.push({ stream, atMs: passedMs + ms });
+  const account = {
+    ...made,
+    api: made.api,
+    log: log as unknown as Logger,
+    outages: createOutageLog({ log: log as unknown as Logger, clock }),
+  };
+  const run = createJobs({
+    account,
+    clock,
+    events: {},
+    gate: createRefusalGate(clock),
+    metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
+    scheduled,
+    fire: (stream) => fireIn(stream, 0),
+    fireIn,
+    noteHealth: () => undefined,
+    onEnd: () => undefined,
+  });
+  const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') =>
+    await run({ accountId: account.id, stream, kind, firedMs: passedMs, periodMs: null });
+
+  return {
+    sandbox,
+    outages: account.outages,
+    lines,
+    run: runNow,
+    /** Lets this much time pass; what is due in it is done one after the other. */
+    async pass(ms: number) {
+      const endMs = passedMs + ms;
+      for (;;) {
+        due.sort((one, other) => one.atMs - other.atMs);
+        const [next] = due;
+        if (next === undefined || next.atMs > endMs) break;
+        due.shift();
+        passedMs = Math.max(passedMs, next.atMs);
+        await runNow(next.stream);
+      }
+      passedMs = endMs;
+    },
+    /** Methods asked since the last time. */
+    asked() {
+      const methods = new Set(sandbox.requests.map(({ method }) => method));
+      sandbox.requests.length = 0;
+      return methods;
+    },
+    told: (level: string) => lines.filter((line) => line.level === level).map(({ text }) => text),
+  };
+}
+
+it('a token that is active again with one right less: the other streams go at once, the last one when the right is back', async () => {
+  const stage = await createStage();
+  const { sandbox } = stage;
+  sandbox.access.set('inactive');
+  for (const stream of STREAM_NAMES) await stage.run(stream);
+  expect(stage.told('error')).toEqual([
+    expect.stringMatching(/^THE SERVICE REFUSES THE CREDENTIALS \(token_inactive\): nothing is asked for/),
+  ]);
+
+  sandbox.access.set('active');
+  sandbox.faults.next(({ method }) => method === 'resources.list', {
+    kind: 'error',
+    error: 'token_permission',
+  });
+  stage.asked();
+  await stage.pass(15 * MINUTE_MS);
+  expect([...stage.asked()]).toEqual(
+    expect.arrayContaining(['resources.list', 'followups.list', 'equipments.list', 'users.info']),
+  );
+  expect(stage.told('error').slice(1)).toEqual([
+    expect.stringMatching(/\(token_permission\): resources is not asked for; the next try is in 15 min\./),
+  ]);
+  expect(stage.told('info').filter((text) => /credentials again/.test(text))).toHaveLength(1);
+
+  await stage.pass(15 * MINUTE_MS);
+  expect(stage.asked()).toContain('resources.list');
+  expect(stage.told('info')).toContain('the service lets the token read resources again');
+});
+
+it('a try that has nothing to ask is followed by one of another stream a minute later', async () => {
+  const stage = await createStage();
+  for (const stream of STREAM_NAMES) await stage.run(stream);
+  stage.sandbox.access.set('inactive');
+  await stage.run('resources');
+  stage.sandbox.access.set('active');
+  await stage.pass(15 * MINUTE_MS - 10);
+  // Everybody has a name and is not due for days: this run asks nothing.
+  await stage.run('users');
+  stage.asked();
+  await stage.pass(MINUTE_MS);
+  expect(stage.asked()).toContain('resources.list');
+  expect(stage.told('info')).toContain(
+    'the service accepts the credentials again; every stream is synced now',
+  );
+});
+
+it('without a schedule that fires in between, a service that accepts everything is asked within an hour', async () => {
+  const stage = await createStage();
+  stage.sandbox.access.set('inactive');
+  for (const stream of STREAM_NAMES) await stage.run(stream);
+  await stage.pass(5 * HOUR_MS);
+  stage.sandbox.access.set('active');
+  stage.asked();
+  await stage.pass(HOUR_MS);
+  expect(stage.asked()).toContain('followups.list');
+  expect(stage.told('info')).toContain(
+    'the service accepts the credentials again; every stream is synced now',
+  );
+});
+
+it('an outage that only a sweep of users met is over when the service answers the others again', async () => {
+  const stage = await createStage();
+  for (const stream of STREAM_NAMES) await stage.run(stream);
+  stage.sandbox.faults.set({ reset: 1 });
+  await stage.run('users', 'reconcile');
+  expect(stage.outages.current('service')).toMatchObject({ code: 'network_error' });
+  stage.sandbox.faults.clear();
+  for (const stream of STREAM_NAMES) await stage.run(stream);
+  expect(stage.outages.current('service')).toBeUndefined();
+});
+
+it('that another worker has the stream is told for debugging only', async () => {
+  const stage = await createStage(['resources']);
+  const session = await openStreamSession({
+    databaseUrl: worker?.databaseUrl ?? '',
+    accountId: 'default',
+    stream: 'resources',
+    whenBusy: 'skip',
+    signal: new AbortController().signal,
+    onWait: () => undefined,
+  });
+  await stage.run('resources');
+  await session?.close();
+  expect(stage.lines).toEqual([
+    { level: 'debug', text: 'resources: skipped, another run of this stream is under way' },
+  ]);
+});
