@@ -216,7 +216,7 @@ describe('two workers', () => {
       }
       running.set(method, (running.get(method) ?? 1) - 1);
     };
-    const env = { ...stage.env, SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
+    const env = { ...stage.env, LOG_LEVEL: 'debug', SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
     const workers = [stage.cli.start(['start'], env), stage.cli.start(['start'], env)] as const;
     // One of them holds the stream in the middle of a request; the other one's firings find it taken.
     await expect

@@ -81,6 +81,7 @@ describe('start', () => {
     await held;
     const worker = stage.cli.start(['start'], {
       ...stage.env,
+      LOG_LEVEL: 'debug',
       SYNC_CRON: 'off',
       SYNC_CRON_RESOURCES: EVERY_SECOND,
     });
