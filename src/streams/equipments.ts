@@ -35,7 +35,13 @@ const equipmentColumns = () => ({
 
 export const equipment = safetySchema.table(
   'equipment',
-  { ...equipmentColumns(), ...stateStart(), ...bookkeeping() },
+  {
+    ...equipmentColumns(),
+    ...stateStart(),
+    ...bookkeeping(),
+    /** The type that was asked for, where `equipment_type_id` is another one. */
+    _asked_type: text(),
+  },
   (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
 );
 
@@ -180,6 +186,9 @@ function toMetavalueRows(
   });
 }
 
+const ownType = (record: WireRecord): string | null =>
+  wire.identifier.read(record['equipmentType_id'], () => undefined);
+
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
   method: 'equipments.list',
@@ -196,16 +205,20 @@ export const equipmentsStream: StreamDefinition = {
     { of: equipmentSchedules, states: equipmentScheduleStates, since: null, beside: [] },
   ],
   identityFields: ['serialNumber', 'created'],
+  takenFromQuestion: (record, { equipmentTypeId = null }) =>
+    ownType(record) === equipmentTypeId ? null : equipmentTypeId,
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,
   toRows(record, context, report) {
     const fields = readFields(equipmentFields, record, { report });
     const id = fields.id ?? '';
+    const asked = context.equipmentTypeId ?? null;
+    const type = fields.equipmentType_id ?? asked;
     const parent: RowOf<typeof equipment> = {
       id,
       serial_number: fields.serialNumber,
       // The answer holds the equipment of one type only: where the record does not say its type, the question does.
-      equipment_type_id: fields.equipmentType_id ?? context.equipmentTypeId ?? null,
+      equipment_type_id: type,
       created_at: fields.created,
       parent_id: fields.parent_id,
       field_office_ids: fields.fieldOffice_id,
@@ -217,6 +230,7 @@ export const equipmentsStream: StreamDefinition = {
       is_in_service: fields.isInService,
       metavalues: fields.metavalues,
       status: fields.status,
+      _asked_type: asked === type ? null : asked,
     };
     const schedules = keyedItems({
       items: fields.schedules,

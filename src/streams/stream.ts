@@ -13,6 +13,8 @@ export interface RecordIssue {
   /** Plain words: what was expected, what came. */
   readonly problem: string;
   readonly value: unknown;
+  /** Of an unknown field: its own name, the end of `field`. It may hold anything, also a dot. */
+  readonly name?: string;
 }
 
 export type ReportIssue = (issue: RecordIssue) => void;
@@ -90,6 +92,11 @@ export interface StreamDefinition {
   readonly identityFields: readonly string[];
   /** Columns that hold user ids (text or text[]), per table: what the `users` stream has to look up. */
   readonly userIdColumns: readonly { readonly table: PgTable; readonly column: string }[];
+  /**
+   * What the row takes from the question because the record does not say it; part of the record's hash. Absent, or
+   * null: nothing, so that hashes of records that say everything themselves stay as they are.
+   */
+  readonly takenFromQuestion?: (record: WireRecord, context: ReadContext) => string | null;
   /** Part of every hash: raise it when `toRows` changes, and the next full read rewrites the rows. */
   readonly version: number;
   toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;

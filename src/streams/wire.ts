@@ -288,6 +288,7 @@ function reportUnknown(fields: Fields, record: WireRecord, { report, at = '' }: 
       field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
       problem: 'the specification names no such field',
       value: record[unknown],
+      name: unknown,
     });
   }
 }

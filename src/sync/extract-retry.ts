@@ -10,6 +10,10 @@ function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
 }
 
+/** What was too much to hold would be missing from the row. */
+const isShortened = (context: unknown): boolean =>
+  typeof context === 'object' && context !== null && 'isShortened' in context;
+
 export const extractRetry: Extract = async ({ stream, loader, session, settings }) => {
   const { db } = session.connection;
   const scope = { accountId: settings.accountId, stream: stream.name };
@@ -20,13 +24,19 @@ export const extractRetry: Extract = async ({ stream, loader, session, settings 
   });
   for (const issue of open) {
     // A rejected record is held by its issue as a whole; a part of one (`messages[2]`) by the stored record.
-    if (issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null)) {
+    const isWhole = !isShortened(issue.context) && (issue.record_id === null || issue.field === null);
+    if (issue.kind === 'record_rejected' && isWhole) {
       await loader.add([issue.value], toReadContext(issue.context));
     }
   }
-  const { parent, keyColumn } = stream;
+  const { parent, keyColumn, reading } = stream;
+  // The question that a row came from is known to the row: an issue may have gone over to it from another record.
+  const context =
+    reading.kind === 'snapshot' && reading.scope === 'equipment_type'
+      ? sql`jsonb_build_object('equipmentTypeId', coalesce(t._asked_type, t.equipment_type_id))`
+      : sql`d.context`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
-    select distinct on (t.${sql.identifier(keyColumn)}) t._raw, d.context
+    select distinct on (t.${sql.identifier(keyColumn)}) t._raw, ${context} as context
     from safety_sync.data_issues d join ${target(tableShape(parent))} t
       on t.account_id = d.account_id and t.${sql.identifier(keyColumn)} = d.record_id
     where d.account_id = ${scope.accountId} and d.stream = ${scope.stream} and d.resolved_at is null

@@ -1,5 +1,6 @@
 /** Lists that are one answer per scope (specification: resources.list, equipments.list; no paging is specified). */
 import { SafetySyncError } from '../shared/errors.ts';
+import type { SnapshotScope } from '../warehouse/merge-sql.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import type { Extract, ExtractContext, Extraction } from './extract.ts';
 import { identify } from './identify.ts';
@@ -11,8 +12,6 @@ const PAGED_ATTEMPTS = 3;
 const MOST_PAGES = 100_000;
 
 interface Scope {
-  /** The equipment type; '' for the whole account. */
-  readonly part: string;
   readonly label: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly context: ReadContext;
@@ -75,7 +74,7 @@ async function readScope(context: ExtractContext, scope: Scope): Promise<string 
 /** The same context, but records with other keys are left out. */
 function takingOnly(context: ExtractContext, keys: ReadonlySet<string>): ExtractContext {
   const { loader, stream } = context;
-  const isWanted = (record: unknown) => keys.has(identify(stream, record).key ?? '');
+  const isWanted = (record: unknown) => keys.has(identify(stream, record, {}).key ?? '');
   return {
     ...context,
     api: context.api,
@@ -85,14 +84,13 @@ function takingOnly(context: ExtractContext, keys: ReadonlySet<string>): Extract
 
 /** `only`: take these records and leave the others, which were taken before. */
 async function readScopes(context: ExtractContext, scopes: readonly Scope[], only?: ReadonlySet<string>) {
-  const covered: Scope[] = [];
   const failures: SafetySyncError[] = [];
   for (const scope of scopes) {
     const mark = await context.loader.mark();
     try {
       const missing = await readScope(only === undefined ? context : takingOnly(context, only), scope);
-      if (missing === null) covered.push(scope);
-      else failures.push(new SafetySyncError('read_incomplete', `${scope.label}: ${missing}`));
+      if (missing !== null)
+        failures.push(new SafetySyncError('read_incomplete', `${scope.label}: ${missing}`));
     } catch (error) {
       const isScopeOnly =
         error instanceof SafetySyncError && error.recovery !== 'fail_run' && isServiceFailure(error);
@@ -101,7 +99,7 @@ async function readScopes(context: ExtractContext, scopes: readonly Scope[], onl
       failures.push(error);
     }
   }
-  return { covered, failures };
+  return failures;
 }
 
 /** Failures of the service's answers, as opposed to those of the warehouse or a stop by signal. */
@@ -123,7 +121,6 @@ function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | n
 
 export const extractAccountSnapshot: Extract = async (context): Promise<Extraction> => {
   const missing = await readScope(context, {
-    part: '',
     label: context.stream.method,
     params: {},
     context: {},
@@ -146,25 +143,21 @@ export const extractEquipmentTypes: Extract = async (context): Promise<Extractio
     return { outcome: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
   const scopes = types.map((type) => ({
-    part: type,
     label: `equipment type ${type}`,
     params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
     context: { equipmentTypeId: type },
   }));
-  const { covered, failures } = await readScopes(context, scopes);
-  const values = covered.map((scope) => scope.part);
-  if (values.length > 1) {
+  const failures = await readScopes(context, scopes);
+  const covered: SnapshotScope = { column: 'equipment_type_id', askedColumn: '_asked_type', values: types };
+  if (failures.length === 0 && types.length > 1) {
     // What changed its type between two answers was in neither. It is in one of them now; what is gone is in none.
-    const vanished = await context.loader.findVanished({ column: 'equipment_type_id', values });
-    const again = vanished.size === 0 ? null : await readScopes(context, covered, vanished);
-    if (again !== null) {
-      failures.push(...again.failures);
-      values.splice(0, values.length, ...again.covered.map((scope) => scope.part));
-    }
+    const vanished = await context.loader.findVanished(covered);
+    if (vanished.size > 0) failures.push(...(await readScopes(context, scopes, vanished)));
   }
   return {
     outcome: 'read',
-    covered: values.length === 0 ? null : { column: 'equipment_type_id', values },
+    // What is in no answer may have moved to a type that was not read.
+    covered: failures.length === 0 ? covered : null,
     state: {},
     note: null,
     failure: joinFailures(failures),

@@ -1,13 +1,13 @@
 /** Gives a record as received its key, its hash and its storable text, before any normalizing. */
 import { hash } from 'node:crypto';
-import type { StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';
 import { DEEPEST, NestedTooDeeply, toCanonicalJson } from './canonical-json.ts';
 
 export interface IdentifiedRecord {
-  /** null: the record cannot be stored as a row. */
+  /** null: the record does not say which one it is. */
   readonly key: string | null;
-  /** Why there is no key. */
+  /** Why the record cannot be stored as a row; null: it can. A record without a key never can. */
   readonly problem: string | null;
   /** 128 bits of SHA-256 over the canonical text and the stream's version, in the form of a uuid. */
   readonly hash: string;
@@ -15,21 +15,27 @@ export interface IdentifiedRecord {
   readonly text: string;
   /** The record without such text; null when it is not even an object. */
   readonly record: WireRecord | null;
+  /** `text` and `record` lack what was too much to hold. */
+  readonly isShortened: boolean;
+  /** The key as received holds characters that PostgreSQL cannot store, so that other keys may become the same one. */
+  readonly isKeyAltered: boolean;
 }
 
 /** In JSON text: an escaped NUL or a surrogate that stands alone (a pair is never escaped by JSON.stringify). */
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/;
 
-/** Replaces what PostgreSQL's text and jsonb cannot hold by U+FFFD, in texts and in the names of fields. */
-export function toStorable(value: unknown): unknown {
+/** Stands for what is nested deeper than a record may be. */
+const CUT_OFF = '(nested too deeply to be held)';
+
+/** Replaces what PostgreSQL's text and jsonb cannot hold by U+FFFD, in texts and in the names of fields, and cuts off what is nested too deeply. */
+export function toStorable(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
-  if (Array.isArray(value)) return value.map(toStorable);
-  if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [toStorable(name) as string, toStorable(inner)]),
-    );
-  }
-  return value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth > DEEPEST) return CUT_OFF;
+  if (Array.isArray(value)) return value.map((inner) => toStorable(inner, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [toStorable(name) as string, toStorable(inner, depth + 1)]),
+  );
 }
 
 export function toUuid(text: string): string {
@@ -37,31 +43,52 @@ export function toUuid(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }
 
-export function identify(stream: StreamDefinition, received: unknown): IdentifiedRecord {
-  let value = received;
-  // The version stands before the text, not added to it: the text is one piece of memory with what is hashed.
-  const prefix = `${stream.version}:`;
-  let hashed: string;
+/** null: it is nested too deeply. */
+function toText(prefix: string, value: unknown): string | null {
   try {
-    hashed = prefix + toCanonicalJson(value);
+    return prefix + toCanonicalJson(value);
   } catch (error) {
-    if (!(error instanceof NestedTooDeeply)) throw error;
-    const problem = `the record is nested deeper than ${DEEPEST} levels`;
-    return { key: null, problem, hash: toUuid(problem), text: JSON.stringify(problem), record: null };
+    if (error instanceof NestedTooDeeply) return null;
+    throw error;
   }
-  if (UNSTORABLE.test(hashed)) {
+}
+
+/** What stands before the text of a record in what is hashed. */
+function prefixOf(stream: StreamDefinition, received: unknown, context: ReadContext): string {
+  const taken = isWireRecord(received) ? (stream.takenFromQuestion?.(received, context) ?? null) : null;
+  // A record begins with a brace, so no prefix is the beginning of another one with its text.
+  return taken === null ? `${stream.version}:` : `${stream.version}:${JSON.stringify(taken)}:`;
+}
+
+export function identify(
+  stream: StreamDefinition,
+  received: unknown,
+  context: ReadContext,
+): IdentifiedRecord {
+  let value = received;
+  // The prefix stands before the text, not added to it: the text is one piece of memory with what is hashed.
+  const prefix = prefixOf(stream, received, context);
+  let hashed = toText(prefix, value);
+  const isShortened = hashed === null;
+  if (hashed === null || UNSTORABLE.test(hashed)) {
     value = toStorable(value);
     hashed = prefix + toCanonicalJson(value);
   }
   const hash = toUuid(hashed);
   const text = hashed.slice(prefix.length);
   if (!isWireRecord(value)) {
-    return { key: null, problem: 'the record is not an object', hash, text, record: null };
+    const problem = 'the record is not an object';
+    return { key: null, problem, hash, text, record: null, isShortened, isKeyAltered: false };
   }
   const told = value[stream.keyField];
   const key = keyField.read(told, ignore);
-  const problem = key === null ? explainKey(stream, told) : null;
-  return { key, problem, hash, text, record: value };
+  let problem = key === null ? explainKey(stream, told) : null;
+  if (isShortened) {
+    const depth = `the record is nested deeper than ${DEEPEST} levels`;
+    problem = problem === null ? depth : `${depth}; ${problem}`;
+  }
+  const isKeyAltered = value !== received && told !== (received as WireRecord)[stream.keyField];
+  return { key, problem, hash, text, record: value, isShortened, isKeyAltered };
 }
 
 const ignore = (): void => undefined;
@@ -77,6 +104,10 @@ function explainKey(stream: StreamDefinition, told: unknown): string {
 /** What stays the same when a record's key is repaired; null when the stream or the record has nothing of the kind. */
 export function identityOf(stream: StreamDefinition, record: WireRecord | null): string | null {
   if (record === null) return null;
-  const parts = stream.identityFields.map((field) => record[field] ?? null);
+  return toIdentity(stream.identityFields.map((field) => record[field] ?? null));
+}
+
+/** The same, of the values of `identityFields`. */
+export function toIdentity(parts: readonly unknown[]): string | null {
   return parts.some((part) => part !== null) ? toUuid(JSON.stringify(parts)) : null;
 }

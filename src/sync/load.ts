@@ -3,14 +3,16 @@ import type { Transaction } from '../warehouse/connection.ts';
 import { isDataError } from '../warehouse/database-error.ts';
 import { createDirectLoad } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
-import { type DeleteGuard, mergeStaged } from '../warehouse/merge.ts';
+import type { OpenRejections } from '../warehouse/issues.ts';
+import type { KeylessMemory } from '../warehouse/keyless.ts';
+import { type DeleteGuard, type Merged, mergeStaged } from '../warehouse/merge.ts';
 import type { SnapshotScope } from '../warehouse/merge-sql.ts';
 import type { SpanAttributes, Tracing } from '../shared/tracing.ts';
 import { addCounts, noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import type { Staging, StreamShape } from '../warehouse/staging.ts';
 import type { StreamSession } from '../warehouse/stream-session.ts';
 import type { ReadContext } from '../streams/stream.ts';
-import { identify } from './identify.ts';
+import { identify, toIdentity } from './identify.ts';
 import { buildRejection } from './normalize.ts';
 import {
   type DirectBatch,
@@ -42,8 +44,9 @@ export interface LoaderOptions {
   readonly guard: DeleteGuard;
   /** Send unchanged records too, since what is stored of them may have been changed behind our back. */
   readonly distrustsHashes: boolean;
-  /** Identities of open issues about records without a key. */
-  readonly openIdentities: ReadonlySet<string>;
+  readonly openRejections: OpenRejections;
+  /** What the last complete read knew of records without a key. */
+  readonly keyless: KeylessMemory | null;
 }
 
 export interface CommitOptions {
@@ -55,7 +58,11 @@ export interface CommitOptions {
    * Runs in the same transaction, with the run's counts up to and including this commit; once more, in another
    * transaction, when PostgreSQL refuses the first.
    */
-  readonly finish: (tx: Transaction, counts: Readonly<RecordCounts>) => Promise<void>;
+  readonly finish: (
+    tx: Transaction,
+    counts: Readonly<RecordCounts>,
+    remarks: Pick<Merged, 'note' | 'failure'>,
+  ) => Promise<void>;
 }
 
 export interface Loader {
@@ -95,7 +102,8 @@ export function createLoader(options: LoaderOptions): Loader {
   const preparing = { ...options, directLoad };
   const about = { 'safety_sync.account': options.accountId, 'safety_sync.stream': shape.stream.name };
   const counts = noCounts();
-  const repaired = new Set<string>();
+  const repairedIdentities = new Set<string>();
+  const repairedKeys = new Set<string>();
   let nextOrd = 1;
   let hasCommitted = false;
   let buffer: ReadRecord[] = [];
@@ -113,14 +121,15 @@ export function createLoader(options: LoaderOptions): Loader {
   let takes = 0;
 
   const toRead = (received: unknown, context: ReadContext): ReadRecord => ({
-    identified: identify(shape.stream, received),
+    identified: identify(shape.stream, received, context),
     context,
     ord: nextOrd++,
   });
 
   async function accept(batch: PreparedBatch): Promise<void> {
     addCounts(counts, batch.counts);
-    for (const identity of batch.repaired) repaired.add(identity);
+    for (const identity of batch.repaired.identities) repairedIdentities.add(identity);
+    for (const key of batch.repaired.keys) repairedKeys.add(key);
     if (batch.direct !== null) {
       held.push(batch.direct);
       if (hasSpilled || countHeld() > MOST_HELD) await spill();
@@ -195,7 +204,8 @@ export function createLoader(options: LoaderOptions): Loader {
     await options.session.transaction(
       async (tx) => {
         const total = { ...counts };
-        if (hasStaged || covered !== null || repaired.size > 0) {
+        let remarks: Pick<Merged, 'note' | 'failure'> = { note: null, failure: null };
+        if (hasStaged || covered !== null || repairedIdentities.size + repairedKeys.size > 0) {
           const merged = await mergeStaged(tx, shape, {
             accountId: options.accountId,
             runId: options.runId,
@@ -203,16 +213,22 @@ export function createLoader(options: LoaderOptions): Loader {
             guard: options.guard,
             distrustsHashes: options.distrustsHashes,
             hasCommitted,
-            repaired: [...repaired],
+            repairedIdentities: [...repairedIdentities],
+            repairedKeys: [...repairedKeys],
+            rejected: counts.rejected,
+            direct: countHeld(),
+            keyless: options.keyless,
+            identityOf: toIdentity,
           });
-          addCounts(total, merged);
+          remarks = merged;
+          addCounts(total, merged.counts);
         }
         const { inserted, settled } = await directLoad.store(
           tx,
           held.map(({ rows }) => rows),
         );
         total.inserted += inserted;
-        await Promise.all([settled, finish(tx, total)]);
+        await Promise.all([settled, finish(tx, total, remarks)]);
         if (hasStaged || covered !== null) await staging.clear(tx);
         Object.assign(counts, total);
       },

@@ -10,13 +10,16 @@ export interface NormalizeRequest {
   readonly ord: number;
 }
 
-/** `messages[].colour` → the jsonpath that finds it in `_raw`. */
-function toJsonPath(field: string): string {
-  const steps = field.split('.').map((step) => {
-    const isList = step.endsWith('[]');
-    return `.${JSON.stringify(isList ? step.slice(0, -2) : step)}${isList ? '[*]' : ''}`;
-  });
-  return `$${steps.join('')}`;
+/** `messages[].colour` → the jsonpath that finds it in `_raw`. The places are ours, the name at the end is the service's. */
+function toJsonPath({ field, name = field }: RecordIssue): string {
+  const places = field
+    .slice(0, field.length - name.length)
+    .split('.')
+    .slice(0, -1);
+  const steps = places.map((place) =>
+    place.endsWith('[]') ? `.${JSON.stringify(place.slice(0, -2))}[*]` : `.${JSON.stringify(place)}`,
+  );
+  return `$${steps.join('')}.${JSON.stringify(name)}`;
 }
 
 /**
@@ -35,9 +38,17 @@ function toStagedIssue(issue: RecordIssue, { identified, context, ord }: Normali
     problem: issue.problem,
     value: issue.value,
     identity: null,
-    context: isUnknownField ? { ...context, path: toJsonPath(issue.field) } : context,
+    context: isUnknownField ? { ...context, path: toJsonPath(issue) } : context,
   };
 }
+
+const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): RecordIssue => ({
+  kind: 'unknown_value',
+  field: stream.keyField,
+  problem:
+    'the identifier holds characters that PostgreSQL cannot store and that were replaced; another record may come by the same one',
+  value: key,
+});
 
 export function normalize(request: NormalizeRequest): NormalizedRecord & { readonly issues: StagedIssue[] } {
   const { stream, identified, context } = request;
@@ -45,6 +56,7 @@ export function normalize(request: NormalizeRequest): NormalizedRecord & { reado
   const rows = stream.toRows(identified.record ?? {}, context, (issue) => {
     issues.push(toStagedIssue(issue, request));
   });
+  if (identified.isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, identified), request));
   return { parent: rows.parent, children: rows.children, issues };
 }
 
@@ -61,6 +73,6 @@ export function buildRejection(request: NormalizeRequest): StagedIssue {
     problem: identified.problem ?? 'the record cannot be stored',
     value: identified.record ?? JSON.parse(identified.text),
     identity: identified.key === null ? identityOf(stream, identified.record) : null,
-    context,
+    context: identified.isShortened ? { ...context, isShortened: true } : context,
   };
 }

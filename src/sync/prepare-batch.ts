@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RawJson } from '../warehouse/copy-text.ts';
 import type { DirectLoad, DirectRows } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
+import type { OpenRejections } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import type { StagedRecord, Staging, StreamShape } from '../warehouse/staging.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
@@ -19,6 +20,7 @@ export interface ReadRecord {
   readonly ord: number;
 }
 
+/** One that can be a row. */
 type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } };
 
 export interface PreparedRecord {
@@ -42,8 +44,15 @@ export interface PreparedBatch {
   readonly issues: readonly StagedIssue[];
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
-  /** Open identities that came with a key. */
-  readonly repaired: readonly string[];
+  /** What closes open issues about records that could not be rows. */
+  readonly repaired: Repaired;
+}
+
+export interface Repaired {
+  /** Identities that came with a key. */
+  readonly identities: readonly string[];
+  /** Keys whose records came as they are stored. */
+  readonly keys: readonly string[];
 }
 
 export interface PrepareOptions {
@@ -52,11 +61,10 @@ export interface PrepareOptions {
   readonly directLoad: DirectLoad;
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
   readonly distrustsHashes: boolean;
-  /** Identities of open issues about records without a key. */
-  readonly openIdentities: ReadonlySet<string>;
+  readonly openRejections: OpenRejections;
 }
 
-const isKeyed = (record: ReadRecord): record is KeyedRecord => record.identified.key !== null;
+const isStorable = (record: ReadRecord): record is KeyedRecord => record.identified.problem === null;
 
 /**
  * One version of each record, the newest as the merge has it: by the source's own time, then by the order of reading.
@@ -76,6 +84,16 @@ function newestOfEach(stream: StreamDefinition, records: KeyedRecord[]): KeyedRe
   return kept.size === records.length
     ? records
     : records.filter((record) => kept.get(record.identified.key) === record);
+}
+
+/** Records that cannot be rows, but are there: what is stored of them is not gone. */
+function onlySeen(batch: readonly ReadRecord[], distinct: readonly KeyedRecord[]): KeyedRecord[] {
+  if (batch.every(isStorable)) return [];
+  const keys = new Set(distinct.map(({ identified }) => identified.key));
+  return batch.filter(
+    (record): record is KeyedRecord =>
+      !isStorable(record) && record.identified.key !== null && !keys.has(record.identified.key),
+  );
 }
 
 /** ms; without a version all are of one age. */
@@ -108,13 +126,14 @@ function toDirectBatch(
     const { key, hash, text } = identified;
     return { key, hash, text, context, ord };
   });
+  const whole = { problem: null, isShortened: false, isKeyAltered: false };
   return {
     firstOrd: first.read.ord,
     rows,
     restore: () =>
       kept.map(({ context, ord, ...identity }) => {
         const record = JSON.parse(identity.text) as WireRecord;
-        const read = { identified: { ...identity, record, problem: null }, context, ord };
+        const read = { identified: { ...identity, ...whole, record }, context, ord };
         return toPrepared(stream, read, true).prepared;
       }),
   };
@@ -122,31 +141,32 @@ function toDirectBatch(
 
 export async function prepareBatch(
   batch: readonly ReadRecord[],
-  { staging, shape, directLoad, distrustsHashes, openIdentities }: PrepareOptions,
+  { staging, shape, directLoad, distrustsHashes, openRejections }: PrepareOptions,
 ): Promise<PreparedBatch> {
   const { stream } = shape;
   const counts = { ...noCounts(), read: batch.length };
-  const keyed = batch.filter(isKeyed);
+  const storable = batch.filter(isStorable);
   const issues: StagedIssue[] = [];
-  if (keyed.length < batch.length) {
-    for (const record of batch) if (!isKeyed(record)) issues.push(buildRejection({ stream, ...record }));
-    counts.rejected = batch.length - keyed.length;
+  if (storable.length < batch.length) {
+    for (const record of batch) if (!isStorable(record)) issues.push(buildRejection({ stream, ...record }));
+    counts.rejected = batch.length - storable.length;
   }
-  const distinct = newestOfEach(stream, keyed);
-  counts.unchanged = keyed.length - distinct.length;
+  const distinct = newestOfEach(stream, storable);
+  counts.unchanged = storable.length - distinct.length;
   // The first record of the batch stands for the number of the keys seen.
   const standings = await staging.compare(
-    distinct.map(({ identified: { key, hash } }) => ({ key, hash })),
+    [...distinct, ...onlySeen(batch, distinct)].map(({ identified: { key, hash } }) => ({ key, hash })),
     batch[0]?.ord ?? 0,
   );
   const records: PreparedRecord[] = [];
   const direct: PreparedRecord[] = [];
-  const repaired: string[] = [];
+  const repaired = { identities: [] as string[], keys: [] as string[] };
   for (const [index, read] of distinct.entries()) {
     if (index % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
     const standing = standings[index] ?? 'changed';
     if (standing === 'unchanged' && !distrustsHashes) {
       counts.unchanged += 1;
+      if (openRejections.keys.has(read.identified.key)) repaired.keys.push(read.identified.key);
       continue;
     }
     const { prepared, issues: found } = toPrepared(stream, read, standing === 'new');
@@ -155,9 +175,9 @@ export async function prepareBatch(
       standing === 'new' && !distrustsHashes && found.length === 0 && directLoad.suits(prepared.staged);
     (goesDirectly ? direct : records).push(prepared);
     // A record that was stored before is another one: follow-ups of one form response share their identity.
-    if (standing !== 'new' || openIdentities.size === 0) continue;
+    if (standing !== 'new' || openRejections.identities.size === 0) continue;
     const identity = identityOf(stream, read.identified.record);
-    if (identity !== null && openIdentities.has(identity)) repaired.push(identity);
+    if (identity !== null && openRejections.identities.has(identity)) repaired.identities.push(identity);
   }
   return { records, direct: toDirectBatch(direct, { stream, directLoad }), issues, counts, repaired };
 }

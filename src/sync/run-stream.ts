@@ -4,7 +4,8 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { noTracing } from '../shared/tracing.ts';
 import { streamNamed } from '../streams/index.ts';
 import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
-import { readOpenIdentities } from '../warehouse/issues.ts';
+import type { Merged } from '../warehouse/merge.ts';
+import { readOpenRejections } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import {
   closeDeadRuns,
@@ -207,7 +208,8 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
       distrustsHashes: request.kind === 'reconcile',
       trace: context.trace ?? noTracing,
-      openIdentities: await readOpenIdentities(db, { accountId, stream: stream.name }),
+      keyless: state.keyless,
+      openRejections: await readOpenRejections(db, { accountId, stream: stream.name }),
     });
     loader = created;
     const extractContext: ExtractContext = {
@@ -239,12 +241,13 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     };
     const extract = request.retryIssues === true ? extractRetry : extractOf(stream);
     const extraction = await extract(extractContext);
-    const ending = toEnding(extraction);
+    let ending = toEnding(extraction);
     const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
     let repaired: number | null = null;
     stored = await created.commit({
       covered: extraction.outcome === 'read' ? extraction.covered : null,
-      finish: async (tx, counts) => {
+      finish: async (tx, counts, remarks) => {
+        ending = withRemarks(toEnding(extraction), remarks);
         if (extraction.outcome === 'read' && extraction.missedUpToMs !== undefined) {
           repaired = await staging.countUpTo(tx, extraction.missedUpToMs);
         }
@@ -278,6 +281,14 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
     return { result: { outcome: 'failed', error }, counts: stored, repaired: null, record };
   }
+}
+
+/** What only the storing told. */
+function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'note' | 'failure'>): Ending {
+  if (ending.outcome !== 'succeeded') return ending;
+  if (failure !== null) return { outcome: 'failed', error: failure };
+  const notes = [ending.note, note].filter((one) => one !== null);
+  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
 function toEnding(extraction: Extraction): Ending {

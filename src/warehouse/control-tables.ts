@@ -78,6 +78,8 @@ export const streamState = controlSchema.table(
     /** training: how long after that check the calculation cannot have changed, in ms. */
     fresh_for_ms: bigint({ mode: 'number' }),
     last_success_at: instant(),
+    /** Records that came without a usable key, and the rows that they may be (keyless.ts). */
+    keyless: jsonb(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );

@@ -12,7 +12,7 @@ function escapeCell(text: string): string {
 /** JSON text has escapes of its own for everything but the backslashes that begin them. */
 const escapeJson = (text: string): string => (text.includes('\\') ? text.replaceAll('\\', '\\\\') : text);
 
-/** `{"a","b\"c"}` */
+/** A PostgreSQL array as one text, however many values there are: `{"a","b\"c"}` */
 export function toArrayLiteral(values: readonly (string | number | null)[]): string {
   const cells = values.map((value) =>
     value === null ? 'NULL' : `"${String(value).replace(/[\\"]/g, '\\$&')}"`,

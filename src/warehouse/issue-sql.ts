@@ -1,6 +1,7 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
+import { toArrayLiteral } from './copy-text.ts';
 import { stage, target } from './sql-names.ts';
 import type { ColumnShape, TableShape } from './table-shape.ts';
 
@@ -78,6 +79,13 @@ export function resolveStored(parent: TableShape, scope: IssueScope): SQL {
 export function resolveKeys(keys: string, scope: IssueScope): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = now()
     where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${keys}::text[])`;
+}
+
+/** Records that could not be rows and now came as they are stored. */
+export function resolveTaken(keys: readonly string[], scope: IssueScope): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
+      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged}`;
 }
 
 /** Records that the source no longer has. */

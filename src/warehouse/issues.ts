@@ -1,30 +1,47 @@
 /** Reads `safety_sync.data_issues`; the merge writes it. */
-import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, or, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { dataIssues } from './control-tables.ts';
 import type { IssueScope } from './issue-sql.ts';
-import { textArray } from './sql-names.ts';
+import { toArrayLiteral } from './copy-text.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** What stays the same of the records that are rejected for want of a key, to recognize them when they come right. */
-export async function readOpenIdentities(
+/** Open issues about records that could not be rows: what tells that such a record has come right. */
+export interface OpenRejections {
+  /** What stays the same of records without a usable key. */
+  readonly identities: ReadonlySet<string>;
+  /** Keys of records that were refused for something else. */
+  readonly keys: ReadonlySet<string>;
+}
+
+export async function readOpenRejections(
   db: Queryable,
   { accountId, stream }: IssueScope,
-): Promise<Set<string>> {
+): Promise<OpenRejections> {
   const rows = await db
-    .selectDistinct({ identity: dataIssues.identity })
+    .selectDistinct({ identity: dataIssues.identity, key: dataIssues.record_id })
     .from(dataIssues)
     .where(
       and(
         eq(dataIssues.account_id, accountId),
         eq(dataIssues.stream, stream),
         isNull(dataIssues.resolved_at),
-        isNotNull(dataIssues.identity),
+        or(
+          isNotNull(dataIssues.identity),
+          and(
+            eq(dataIssues.kind, 'record_rejected'),
+            isNotNull(dataIssues.record_id),
+            isNull(dataIssues.field),
+          ),
+        ),
       ),
     );
-  return new Set(rows.flatMap(({ identity }) => (identity === null ? [] : [identity])));
+  return {
+    identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
+    keys: new Set(rows.flatMap(({ key }) => key ?? [])),
+  };
 }
 
 export interface IssueFilter {
@@ -40,7 +57,7 @@ export async function readIssues(db: Queryable, filter: IssueFilter): Promise<Is
     .from(dataIssues)
     .where(
       and(
-        sql`${dataIssues.account_id} = any (${textArray(filter.accountIds)}::text[])`,
+        sql`${dataIssues.account_id} = any (${toArrayLiteral(filter.accountIds)}::text[])`,
         filter.stream === undefined ? undefined : eq(dataIssues.stream, filter.stream),
         filter.includeResolved ? undefined : isNull(dataIssues.resolved_at),
       ),

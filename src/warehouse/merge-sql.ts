@@ -35,6 +35,15 @@ export function dropSuperseded(parent: TableShape, versionColumn: string | null)
     where ${same('a', 'b', parent.key)} and (${version('b')}, b.ord) > (${version('a')}, a.ord)`;
 }
 
+/**
+ * The same where the later version is the stored one, which is not staged because it is unchanged. Every batch notes its
+ * keys as seen with numbers no greater than its last record's, so a greater number than a row's own is of a later batch.
+ */
+export function dropSeenLater(parent: TableShape): SQL {
+  return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
+    where not p.is_new and s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
+}
+
 /** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
 export function dropOlderThanStored(
   parent: TableShape,
@@ -98,7 +107,16 @@ export function upsertChildren(parent: TableShape, child: TableShape, { accountI
 export interface SnapshotScope {
   /** null: the whole account; else the column and its values that were covered. */
   readonly column: string | null;
+  /** The column that says otherwise where `column` does not hold what was asked for. */
+  readonly askedColumn?: string;
   readonly values: readonly string[];
+}
+
+function partOf({ column, askedColumn }: SnapshotScope): SQL {
+  if (column === null) return sql`''`;
+  return askedColumn === undefined
+    ? sql`t.${name(column)}`
+    : sql`coalesce(t.${name(askedColumn)}, t.${name(column)})`;
 }
 
 function inScope(scope: SnapshotScope, accountId: string): SQL {
@@ -108,7 +126,7 @@ function inScope(scope: SnapshotScope, accountId: string): SQL {
     scope.values.map((value) => sql`${value}`),
     sql`, `,
   );
-  return sql`${live} and t.${name(scope.column)} in (${values})`;
+  return sql`${live} and ${partOf(scope)} in (${values})`;
 }
 
 function notSeen(parent: TableShape): SQL {
@@ -117,9 +135,8 @@ function notSeen(parent: TableShape): SQL {
 
 /** Per covered part: how many rows are live and how many of them the snapshot did not show. */
 export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
-  const part = scope.column === null ? sql`''` : sql`t.${name(scope.column)}`;
   // A join, since a subselect inside an aggregate would be run row by row.
-  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+  return sql`select ${partOf(scope)} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${target(parent)} t left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
     where ${inScope(scope, accountId)} group by 1 order by 1`;
@@ -129,6 +146,17 @@ export function countVanished(parent: TableShape, scope: SnapshotScope, accountI
 export function readVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
   return sql`select t.${name(parent.key[0] ?? '')} as key from ${target(parent)} t
     where ${inScope(scope, accountId)} and ${notSeen(parent)}`;
+}
+
+/** The same with the values of wire fields, as a JSON list. */
+export function readVanishedFields(
+  parent: TableShape,
+  fields: readonly string[],
+  { covered, accountId }: { readonly covered: SnapshotScope; readonly accountId: string },
+): SQL {
+  const values = fields.map((field) => sql`t._raw->${field}::text`);
+  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as parts
+    from ${target(parent)} t where ${inScope(covered, accountId)} and ${notSeen(parent)}`;
 }
 
 /** Marks what a complete snapshot did not show. Returns the keys. */

@@ -6,6 +6,7 @@ import * as damage from './damage-sql.ts';
 import * as history from './history-sql.ts';
 import * as issues from './issue-sql.ts';
 import * as merge from './merge-sql.ts';
+import { keepWhatMayBeKeyless, type KeylessMemory } from './keyless.ts';
 import { noCounts, type RecordCounts } from './record-counts.ts';
 import type { StreamShape } from './staging.ts';
 import { noteUsers } from './user-lookups.ts';
@@ -30,33 +31,80 @@ export interface MergeRequest {
   /** The run has committed before: what it stored then may be newer. */
   readonly hasCommitted: boolean;
   /** Identities of records that came with a key and had none before. */
-  readonly repaired: readonly string[];
+  readonly repairedIdentities: readonly string[];
+  /** Keys of records that could not be stored before and came as they are stored. */
+  readonly repairedKeys: readonly string[];
+  /** Records of the run that could not be rows. */
+  readonly rejected: number;
+  /** New records that the same transaction stores without staging them. */
+  readonly direct: number;
+  readonly keyless: KeylessMemory | null;
+  /** Of the values of a record's identity fields. */
+  readonly identityOf: (parts: readonly unknown[]) => string | null;
+}
+
+export interface Merged {
+  readonly counts: RecordCounts;
+  /** What the reader of the run should know. */
+  readonly note: string | null;
+  /** Parts of the snapshot of which nothing was deleted, since it would have been too much; the rest is stored. */
+  readonly failure: SafetySyncError | null;
 }
 
 async function rowCount(tx: Transaction, statement: SQL): Promise<number> {
   return (await tx.execute(statement)).count;
 }
 
-/** Refuses a snapshot that would delete too much, per covered part and over all of them. */
-async function guardDeletions(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<number> {
-  const { covered, guard, accountId } = request;
-  if (covered === null) return 0;
-  const parts = await tx.execute<{ part: string; live: number; vanished: number }>(
+interface Deletions {
+  /** null: there is nothing to delete. */
+  readonly scope: merge.SnapshotScope | null;
+  readonly failure: SafetySyncError | null;
+}
+
+type Part = Readonly<{ part: string; live: number; vanished: number }>;
+
+/**
+ * What may be deleted. A part of the snapshot that lacks too much is left as it is, for the other parts are not to blame;
+ * where it is all of it, or all parts together lack too much, the snapshot is refused.
+ */
+async function guardDeletions(
+  tx: Transaction,
+  shape: StreamShape,
+  { covered, guard, accountId }: MergeRequest,
+): Promise<Deletions> {
+  if (covered === null) return { scope: null, failure: null };
+  const parts: readonly Part[] = await tx.execute<Part>(
     merge.countVanished(shape.parent, covered, accountId),
   );
-  const all = parts.reduce(
-    (sum, { live, vanished }) => ({ part: '', live: sum.live + live, vanished: sum.vanished + vanished }),
+  const isTooMuch = ({ live, vanished }: Part) =>
+    !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
+  const refused = parts.filter(isTooMuch);
+  const others = parts.filter((part) => !isTooMuch(part));
+  const all = others.reduce(
+    (sum, { live, vanished }): Part => ({
+      part: '',
+      live: sum.live + live,
+      vanished: sum.vanished + vanished,
+    }),
     { part: '', live: 0, vanished: 0 },
   );
-  for (const { part, live, vanished } of guard.allowMassDelete ? [] : [...parts, all]) {
-    if (live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio) {
-      throw new SafetySyncError(
-        'delete_guard',
-        `the answer${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows, more than MAX_DELETE_RATIO (${guard.maxRatio}) allows`,
-      );
-    }
-  }
-  return all.vanished;
+  const failure = refused.length === 0 ? null : toGuardError(refused, guard);
+  if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
+  if (isTooMuch(all)) throw toGuardError([all], guard);
+  if (all.vanished === 0) return { scope: null, failure };
+  const values = covered.values.filter((value) => !refused.some(({ part }) => part === value));
+  return { scope: { ...covered, values }, failure };
+}
+
+function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
+  const lacks = parts.map(
+    ({ part, live, vanished }) =>
+      `the answer${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
+  );
+  return new SafetySyncError(
+    'delete_guard',
+    `${lacks.join('; ')}, more than MAX_DELETE_RATIO (${maxRatio}) allows`,
+  );
 }
 
 async function forgetDamaged(tx: Transaction, shape: StreamShape, accountId: string): Promise<void> {
@@ -73,7 +121,8 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
   const { parent, children, stream } = shape;
   const counts = noCounts();
   let dropped = await rowCount(tx, merge.dropSuperseded(parent, stream.versionColumn));
-  if (request.hasCommitted && stream.versionColumn !== null) {
+  if (stream.versionColumn === null) dropped += await rowCount(tx, merge.dropSeenLater(parent));
+  else if (request.hasCommitted) {
     dropped += await rowCount(tx, merge.dropOlderThanStored(parent, stream.versionColumn, request));
   }
   if (request.distrustsHashes) {
@@ -122,7 +171,9 @@ async function mergeIssues(
   for (let at = 0; at < request.deletedKeys.length; at += 1000) {
     await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
   }
-  if (request.repaired.length > 0) await tx.execute(issues.resolveRepaired(request.repaired, scope));
+  const { repairedIdentities, repairedKeys } = request;
+  if (repairedIdentities.length > 0) await tx.execute(issues.resolveRepaired(repairedIdentities, scope));
+  if (repairedKeys.length > 0) await tx.execute(issues.resolveTaken(repairedKeys, scope));
   if (request.covered !== null) {
     const part = request.covered.column === null ? null : request.covered.values;
     await tx.execute(issues.resolveVanishedKeyless(part, scope));
@@ -142,19 +193,26 @@ export async function mergeStaged(
   tx: Transaction,
   shape: StreamShape,
   request: MergeRequest,
-): Promise<RecordCounts> {
+): Promise<Merged> {
   await tx.execute(sql.raw(`analyze pg_temp.${shape.parent.stage}, pg_temp.stage_seen`));
-  const vanished = await guardDeletions(tx, shape, request);
+  const { scope, failure } = await guardDeletions(tx, shape, request);
   const counts = await mergeRows(tx, shape, request);
+  const { covered, direct } = request;
+  const note =
+    covered === null
+      ? null
+      : await keepWhatMayBeKeyless(tx, shape, {
+          ...request,
+          covered,
+          appeared: counts.inserted + direct,
+        });
   const deletedKeys: string[] = [];
-  if (request.covered !== null && vanished > 0) {
-    const rows = await tx.execute<{ key: string }>(
-      merge.markVanished(shape.parent, request.covered, request),
-    );
+  if (scope !== null) {
+    const rows = await tx.execute<{ key: string }>(merge.markVanished(shape.parent, scope, request));
     for (const { key } of rows) deletedKeys.push(key);
   }
   counts.deleted = deletedKeys.length;
   const changed = counts.inserted + counts.updated > 0;
   await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
-  return counts;
+  return { counts, note, failure };
 }

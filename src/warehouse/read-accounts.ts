@@ -5,7 +5,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Connection, Queryable } from './connection.ts';
 import type { RunStatus } from './control-tables.ts';
 import { readDatabaseState } from './read-operations.ts';
-import { textArray } from './sql-names.ts';
+import { toArrayLiteral } from './copy-text.ts';
 
 export interface StreamSight {
   readonly stream: StreamName;
@@ -46,7 +46,7 @@ async function readStreams(db: Queryable, accounts: string): Promise<Iterable<St
       ${ms('t.watermark')} as watermark_ms, ${ms('t.calculated_at')} as calculated_ms,
       l.status as last_status, l.error_code as last_error_code
     from unnest(${accounts}::text[]) as a (account_id)
-    cross join unnest(${textArray(STREAM_NAMES)}::text[]) as s (stream)
+    cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream)
     left join safety_sync.stream_state t on t.account_id = a.account_id and t.stream = s.stream
     left join lateral (
       select r.status, r.error_code from safety_sync.runs r
@@ -80,7 +80,7 @@ export async function readAccounts(
 ): Promise<AccountsSight> {
   const { databaseNowMs, pendingMigrations } = await readDatabaseState({ db, query });
   if (pendingMigrations > 0) return { databaseNowMs, pendingMigrations, accounts: new Map() };
-  const list = textArray(accountIds);
+  const list = toArrayLiteral(accountIds);
   const running = await countByStream(db, list, 'running');
   const issues = await countByStream(db, list, 'issues');
   const accounts = new Map<string, StreamSight[]>();

@@ -4,7 +4,8 @@ import { STREAM_NAMES, STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { readLastRuns, type RunRow } from './runs.ts';
-import { target, textArray } from './sql-names.ts';
+import { toArrayLiteral } from './copy-text.ts';
+import { target } from './sql-names.ts';
 import { tableShape } from './table-shape.ts';
 
 export interface StreamStatus {
@@ -50,7 +51,7 @@ async function countRows(db: Queryable, accounts: string) {
 
 /** In the order asked for. */
 export async function readStatus(db: Queryable, accountIds: readonly string[]): Promise<AccountStatus[]> {
-  const accounts = textArray(accountIds);
+  const accounts = toArrayLiteral(accountIds);
   const [runs, states, rows, issues] = await Promise.all([
     readLastRuns(db, accountIds),
     db.execute<

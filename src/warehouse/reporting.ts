@@ -4,7 +4,7 @@ import { primaryKey, text } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../shared/errors.ts';
 import { accountId, instant, safetySchema } from '../streams/columns.ts';
 import type { Queryable } from './connection.ts';
-import { textArray } from './sql-names.ts';
+import { toArrayLiteral } from './copy-text.ts';
 
 export const reportingSettings = safetySchema.table(
   'reporting_settings',
@@ -27,14 +27,14 @@ export async function writeReportingTimezones(
   wanted: readonly AccountTimezone[],
 ): Promise<void> {
   const rows = await db.execute<{ account_id: string; timezone: string }>(
-    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${textArray(wanted.map(({ accountId: id }) => id))}::text[])`,
+    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(wanted.map(({ accountId: id }) => id))}::text[])`,
   );
   const written = new Map(rows.map((row) => [row.account_id, row.timezone]));
   const changed = wanted.filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
   if (changed.length === 0) return;
   const zones = [...new Set(changed.map(({ timezone }) => timezone))];
   const [unknown] = await db.execute<{ zone: string }>(
-    sql`select zone from unnest(${textArray(zones)}::text[]) as zone
+    sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
       where not exists (select from pg_timezone_names where lower(name) = lower(zone)) limit 1`,
   );
   if (unknown !== undefined) {
@@ -44,8 +44,8 @@ export async function writeReportingTimezones(
     );
   }
   await db.execute(sql`insert into ${reportingSettings} as t (account_id, timezone, changed_at)
-    select account, zone, now() from unnest(${textArray(changed.map(({ accountId: id }) => id))}::text[],
-      ${textArray(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
+    select account, zone, now() from unnest(${toArrayLiteral(changed.map(({ accountId: id }) => id))}::text[],
+      ${toArrayLiteral(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
     on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
     where t.timezone <> excluded.timezone`);
 }

@@ -6,7 +6,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { type RunKind, runs, type RunStatus, type RunTrigger } from './control-tables.ts';
 import type { RecordCounts } from './record-counts.ts';
-import { textArray } from './sql-names.ts';
+import { toArrayLiteral } from './copy-text.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
@@ -221,7 +221,7 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
   const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
   const rows = await db.execute(sql`
-    select l.* from unnest(${textArray(filter.accountIds)}::text[]) as a (account_id) cross join lateral (
+    select l.* from unnest(${toArrayLiteral(filter.accountIds)}::text[]) as a (account_id) cross join lateral (
       select * from ${runs} r where r.account_id = a.account_id ${ofStream}
       order by r.run_id desc limit ${filter.limit}) l
     order by l.run_id desc limit ${filter.limit}`);
@@ -231,8 +231,8 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
 /** The newest run of each stream of each account. */
 export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
   const rows = await db.execute(sql`
-    select l.* from unnest(${textArray(accountIds)}::text[]) as a (account_id)
-    cross join unnest(${textArray(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
+    select l.* from unnest(${toArrayLiteral(accountIds)}::text[]) as a (account_id)
+    cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
       select * from ${runs} r where r.account_id = a.account_id and r.stream = s.stream
       order by r.run_id desc limit 1) l`);
   return rows.map(toRunRow);

@@ -31,8 +31,3 @@ export function target(shape: TableShape): SQL {
 export function stage(shape: TableShape): SQL {
   return sql`pg_temp.${name(shape.stage)}`;
 }
-
-/** A PostgreSQL array of texts as one parameter, however many there are. */
-export function textArray(values: readonly string[]): string {
-  return `{${values.map((value) => JSON.stringify(value)).join(',')}}`;
-}

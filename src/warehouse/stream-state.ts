@@ -3,6 +3,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { streamState } from './control-tables.ts';
+import type { KeylessMemory } from './keyless.ts';
 
 /** Times in ms since 1970. */
 export interface StreamState {
@@ -11,6 +12,7 @@ export interface StreamState {
   /** `last_updated` of the newest calculation that was stored. */
   readonly calculatedAtMs: number | null;
   readonly check: CalculationCheck | null;
+  readonly keyless: KeylessMemory | null;
 }
 
 /** The last time that a calculation was asked for. */
@@ -29,7 +31,12 @@ export interface StateChange {
   readonly check?: { readonly atMs: number; readonly freshForMs: number };
 }
 
-export const NO_STATE: StreamState = { watermarkMs: null, calculatedAtMs: null, check: null };
+export const NO_STATE: StreamState = {
+  watermarkMs: null,
+  calculatedAtMs: null,
+  check: null,
+  keyless: null,
+};
 
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 const toText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
@@ -48,6 +55,8 @@ export async function readStreamState(
         number | null
       >`(extract(epoch from clock_timestamp() - ${streamState.checked_at_database}) * 1000)::float8`,
       fresh_for_ms: streamState.fresh_for_ms,
+      // As text: the session's client would pass it through, others would not.
+      keyless: sql<string | null>`${streamState.keyless}::text`,
     })
     .from(streamState)
     .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream)));
@@ -56,6 +65,7 @@ export async function readStreamState(
   return {
     watermarkMs: toMs(row.watermark),
     calculatedAtMs: toMs(row.calculated_at),
+    keyless: row.keyless === null ? null : (JSON.parse(row.keyless) as KeylessMemory),
     check:
       atMs === null || row.ago === null || row.fresh_for_ms === null
         ? null

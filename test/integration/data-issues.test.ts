@@ -87,6 +87,31 @@ test('a problem that comes back is the same issue, open again and counted on', a
   }
 });
 
+test('an unknown field is told as long as a record has it, also with a dot in its name or on its way', async () => {
+  await start();
+  const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };
+  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), ...odd });
+  await sync('resources');
+  const fields = ['.', 'risk.level', 'versions[].a.b[0]', 'x[]'];
+  expect((await openIssues('resources')).map(({ field }) => field)).toEqual(fields);
+  worker.sandbox.store.resources.put(SPECIMENS.resources.build('other'));
+  await sync('resources');
+  expect((await openIssues('resources')).map(({ field }) => field)).toEqual(fields);
+  worker.sandbox.store.resources.put(SPECIMENS.resources.build('r'));
+  await sync('resources');
+  expect(await openIssues('resources')).toEqual([]);
+});
+
+test('identifiers that become the same one by what PostgreSQL cannot store are told', async () => {
+  await start();
+  worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
+  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
+  expect((await sync('resources')).counts).toMatchObject({ read: 12, inserted: 11, unchanged: 1 });
+  expect(await openIssues('resources')).toMatchObject([
+    { kind: 'unknown_value', field: 'id', record_id: 'k\ufffd', value: 'k\ufffd' },
+  ]);
+});
+
 test('an issue of a record that the source no longer has is closed', async () => {
   await start();
   worker.sandbox.store.equipment.put({ ...SPECIMENS.equipments.build('e'), created: 'never' });

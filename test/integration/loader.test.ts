@@ -26,7 +26,8 @@ async function openLoader(stream: StreamDefinition): Promise<Loader> {
     runId: 1,
     guard: { maxRatio: 1, allowMassDelete: false },
     distrustsHashes: false,
-    openIdentities: new Set(),
+    openRejections: { identities: new Set(), keys: new Set() },
+    keyless: null,
     trace: noTracing,
   });
 }

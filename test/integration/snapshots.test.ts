@@ -187,13 +187,33 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 });
 
 describe('equipment types', () => {
+  const keyOfType = (type: string): string =>
+    [...worker.sandbox.store.equipment].find(([, one]) => one.equipmentType_id === type)?.[0] ?? '';
+  const typeOf = async (id: string) =>
+    await worker.query(
+      `select equipment_type_id as type, _deleted_at is not null as is_deleted from safety.equipment where id = '${id}'`,
+    );
+  /** The same answer with other types, and without metavalues, which differ from type to type. */
+  const withoutTypes = (
+    answer: Readonly<Record<string, unknown>>,
+    typeOfRecord: (type: string) => string | undefined,
+  ) => ({
+    ...answer,
+    equipments: (answer['equipments'] as Record<string, unknown>[]).map(
+      ({ equipmentType_id: type, ...record }) => ({
+        ...record,
+        equipmentType_id: typeOfRecord(String(type)),
+        metavalues: {},
+      }),
+    ),
+  });
   const types = async () =>
     await worker.query<{ type: string; live: number }>(
       `select equipment_type_id as type, count(*) filter (where _deleted_at is null)::int as live
        from safety.equipment group by 1 order by 1`,
     );
 
-  test('one type that fails keeps its rows; the others are stored, their deletions too', async () => {
+  test('one type that fails keeps its rows; the others are stored, deletions wait for a run in which every type is read', async () => {
     await start();
     await sync('equipments');
     removeFirst('equipments', 2, '21');
@@ -211,20 +231,115 @@ describe('equipment types', () => {
     expect(result).toMatchObject({
       outcome: 'failed',
       error: { code: 'content_not_found' },
-      counts: { inserted: 0, updated: 1, deleted: 6 },
+      counts: { inserted: 0, updated: 1, deleted: 0 },
     });
     expect((await runsOf(worker, 'equipments'))[0]).toMatchObject({
       status: 'failed',
       updated: 1,
-      deleted: 6,
+      deleted: 0,
     });
     expect(await types()).toEqual([
-      { type: '21', live: 28 },
+      { type: '21', live: 30 },
       { type: '22', live: 30 },
-      { type: '24', live: 26 },
+      { type: '24', live: 30 },
       { type: 'ext-23', live: 30 },
     ]);
-    expect((await sync('equipments')).counts).toMatchObject({ deleted: 3 });
+    expect((await sync('equipments')).counts).toMatchObject({ deleted: 9 });
+    await isEqual('equipments');
+  });
+
+  test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
+    await start();
+    await sync('equipments');
+    const key = keyOfType('24');
+    worker.sandbox.store.equipment.update(key, { equipmentType_id: '22' });
+    for (const round of [1, 2]) {
+      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] === '22', {
+        kind: 'error',
+        error: 'content_not_found',
+      });
+      expect(await worker.run('equipments'), `round ${round}`).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'content_not_found' },
+        counts: { deleted: 0 },
+      });
+    }
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
+    await isEqual('equipments');
+  });
+
+  test('equipment that does not say its type moves with the question that it answers', async () => {
+    await start();
+    const key = keyOfType('21');
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => withoutTypes(answer, () => undefined);
+    await sync('equipments');
+    worker.sandbox.store.equipment.update(key, { equipmentType_id: '24' });
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
+    expect(await typeOf(key)).toEqual([{ type: '24', is_deleted: false }]);
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
+  });
+
+  test('equipment that names a finer type than was asked for is deleted when it is gone, and kept when its type is no longer asked for', async () => {
+    await start();
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => withoutTypes(answer, (type) => `${type}-A`);
+    await sync('equipments');
+    const [gone, kept] = [keyOfType('21'), keyOfType('22')];
+    worker.sandbox.store.equipment.delete(gone);
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 1 });
+    expect(await typeOf(gone)).toEqual([{ type: '21-A', is_deleted: true }]);
+    Object.assign(worker.settings, { equipmentTypes: ['21', '24'] });
+    worker.sandbox.store.equipment.delete(kept);
+    expect((await sync('equipments')).counts).toMatchObject({ updated: 0, deleted: 0 });
+    expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
+  });
+
+  test('one id twice in one answer is one row that stands still, whatever lies between', async () => {
+    await start({ settings: { equipmentTypes: ['21'] } });
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+      const [one] = answer['equipments'] as Record<string, unknown>[];
+      const others = Array.from({ length: 2100 }, (_, at) => ({ ...one, id: `E${at}`, metavalues: {} }));
+      const twice = { ...one, id: 'twice', metavalues: {} };
+      return { ...answer, equipments: [{ ...twice, notes: 'A' }, ...others, { ...twice, notes: 'B' }] };
+    };
+    await sync('equipments');
+    const before = await rowVersions(worker);
+    for (const round of [2, 3]) {
+      expect((await sync('equipments')).counts, `sync ${round}`).toMatchObject({
+        inserted: 0,
+        updated: 0,
+        deleted: 0,
+      });
+    }
+    expect(await rowVersions(worker)).toEqual(before);
+    expect(await worker.query(`select notes from safety.equipment where id = 'twice'`)).toEqual([
+      { notes: 'B' },
+    ]);
+    expect(await worker.query(`select * from safety.equipment_states`)).toEqual([]);
+  });
+
+  test('a type that lacks too much costs its own deletions, not the other types', async () => {
+    await start();
+    await sync('equipments');
+    removeFirst('equipments', 16, '22');
+    removeFirst('equipments', 2, '24');
+    worker.sandbox.store.equipment.update(keyOfType('21'), { notes: 'changed' });
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: {
+        code: 'delete_guard',
+        message: 'the answer for 22 lacks 16 of 30 live rows, more than MAX_DELETE_RATIO (0.5) allows',
+      },
+      counts: { updated: 1, deleted: 2 },
+    });
+    expect((await runsOf(worker, 'equipments'))[0]).toMatchObject({
+      status: 'failed',
+      error_code: 'delete_guard',
+      updated: 1,
+      deleted: 2,
+    });
+    expect(await types()).toContainEqual({ type: '22', live: 30 });
+    expect((await sync('equipments', true)).counts).toMatchObject({ deleted: 16 });
     await isEqual('equipments');
   });
 

@@ -52,6 +52,8 @@ export const CONTROL: Descriptions = {
       checked_at_database: 'training: the same by the database’s clock.',
       fresh_for_ms: 'training: how long after that check the calculation cannot have changed, in ms.',
       last_success_at: 'End of the last successful run; null before it.',
+      keyless:
+        'Records of the last complete read that came without a usable key, by content, and the keys of rows that may be these records; null: there were none. For the worker.',
     },
   },
   backfill_slices: {

@@ -28,6 +28,8 @@ const equipment = {
     status: `Worst of its inspections: ${STATUS}`,
     _valid_from: 'Since when the present state holds; see equipment_history.',
     ...BOOKKEEPING,
+    _asked_type:
+      'The type that was asked for, where equipment_type_id is another one; else null. For the worker.',
   },
 };
 

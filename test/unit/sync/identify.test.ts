@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { equipmentsStream } from '../../../src/streams/equipments.ts';
 import { resourcesStream } from '../../../src/streams/resources.ts';
 import { toCanonicalJson } from '../../../src/sync/canonical-json.ts';
-import { identify, identityOf, toStorable } from '../../../src/sync/identify.ts';
+import { identify, identityOf, toStorable, toUuid } from '../../../src/sync/identify.ts';
 
 describe('canonical JSON', () => {
   test('the order of keys does not matter, the order of lists does', () => {
@@ -39,7 +40,7 @@ describe('text that PostgreSQL refuses', () => {
   ])('%j becomes %j', (received, stored) => {
     expect(toStorable(received)).toBe(stored);
     expect(toStorable({ [received]: [received] })).toEqual({ [stored]: [stored] });
-    expect(identify(resourcesStream, { id: 'x', title: received }).record).toEqual({
+    expect(identify(resourcesStream, { id: 'x', title: received }, {}).record).toEqual({
       id: 'x',
       title: stored,
     });
@@ -48,10 +49,10 @@ describe('text that PostgreSQL refuses', () => {
 
 describe('what a record is known by', () => {
   test('equal records have equal hashes, whatever the order of their fields', () => {
-    const one = identify(resourcesStream, { id: '1', title: 'a' });
-    expect(identify(resourcesStream, { title: 'a', id: '1' }).hash).toBe(one.hash);
-    expect(identify(resourcesStream, { title: 'b', id: '1' }).hash).not.toBe(one.hash);
-    expect(identify({ ...resourcesStream, version: 2 }, { id: '1', title: 'a' }).hash).not.toBe(one.hash);
+    const one = identify(resourcesStream, { id: '1', title: 'a' }, {});
+    expect(identify(resourcesStream, { title: 'a', id: '1' }, {}).hash).toBe(one.hash);
+    expect(identify(resourcesStream, { title: 'b', id: '1' }, {}).hash).not.toBe(one.hash);
+    expect(identify({ ...resourcesStream, version: 2 }, { id: '1', title: 'a' }, {}).hash).not.toBe(one.hash);
   });
 
   test.each([
@@ -63,15 +64,25 @@ describe('what a record is known by', () => {
     ['text', null],
     [null, null],
   ])('the key of %j is %j', (received, key) => {
-    const identified = identify(resourcesStream, received);
+    const identified = identify(resourcesStream, received, {});
     expect(identified.key).toBe(key);
     expect(identified.problem === null).toBe(key !== null);
   });
 
-  test('a record nested without end has no key, and no end of our own', () => {
+  test('a record nested without end cannot be a row, but tells which one it is, and is held as far as it can be', () => {
     let nested: unknown = 1;
     for (let depth = 0; depth < 20_000; depth += 1) nested = [nested];
-    expect(identify(resourcesStream, { id: 'deep', nested })).toMatchObject({ key: null });
+    expect(identify(resourcesStream, { id: 'deep', nested }, {})).toMatchObject({
+      key: 'deep',
+      problem: 'the record is nested deeper than 200 levels',
+      isShortened: true,
+      record: { id: 'deep' },
+    });
+    expect(identify(resourcesStream, { id: null, nested }, {})).toMatchObject({
+      key: null,
+      problem: 'the record is nested deeper than 200 levels; no usable id: it is absent',
+    });
+    expect(identify(resourcesStream, nested, {})).toMatchObject({ key: null, isShortened: true });
   });
 
   test('identity needs at least one of its fields', () => {
@@ -80,5 +91,22 @@ describe('what a record is known by', () => {
     expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
       identityOf(resourcesStream, { created: 5, title: 'x' }),
     );
+  });
+});
+
+describe('what a row takes from the question', () => {
+  const hashOf = (record: object, equipmentTypeId: string) =>
+    identify(equipmentsStream, record, { equipmentTypeId }).hash;
+
+  test('is part of the hash where the record does not say it, or says something else', () => {
+    expect(hashOf({ id: '1' }, '21')).not.toBe(hashOf({ id: '1' }, '24'));
+    expect(hashOf({ id: '1', equipmentType_id: '21-A' }, '21')).not.toBe(
+      hashOf({ id: '1', equipmentType_id: '21-A' }, '24'),
+    );
+  });
+
+  test('leaves the hash of a record that says it itself as it was in earlier releases', () => {
+    const record = { equipmentType_id: '21', id: '1' };
+    expect(hashOf(record, '21')).toBe(toUuid(`1:${JSON.stringify(record)}`));
   });
 });
