@@ -3,7 +3,7 @@ import type { RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount, streamLabel } from './accounts.ts';
 import { type CommandContext, parseStreams, withApp } from './command-context.ts';
-import { formatCount, formatNumber } from '../shared/format.ts';
+import { formatCount } from '../shared/format.ts';
 import { exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
 import { buildRunEvents, logResult } from '../ops/run-report.ts';
 
@@ -12,19 +12,33 @@ interface ReconcileOptions extends AccountOption {
   readonly allowMassDelete?: true;
 }
 
-/** What the sweep put right, in a sentence. */
-export function describeRepair(result: RunResult, label: string = result.stream): string | null {
+/** The sweep's own verdict on the syncs before it; null of streams whose every sync reads everything. */
+function describeMissed(repaired: number | null): string | null {
+  if (repaired === null) return null;
+  return repaired === 0
+    ? 'no sync had missed anything'
+    : `${formatCount(repaired)} of them an earlier sync should have brought: repaired now, please report this`;
+}
+
+/** What merely happened since the last sync is no repair: that is what earlier syncs should have brought. */
+export function describeSweep(result: RunResult, label: string = result.stream): string | null {
   if (result.outcome !== 'succeeded') return null;
-  const { inserted, updated, deleted } = result.counts;
-  const found =
-    inserted + updated + deleted === 0
-      ? 'everything was in step'
-      : `${formatCount(inserted)} were missing, ${formatCount(updated)} differed, ${formatCount(deleted)} are gone at the source; repaired`;
-  const missed =
-    result.repaired === null || result.repaired === 0
+  const { inserted, updated, deleted, unchanged } = result.counts;
+  const found = [
+    ...(inserted > 0 ? [`${formatCount(inserted)} new`] : []),
+    ...(updated > 0 ? [`${formatCount(updated)} changed`] : []),
+    ...(deleted > 0 ? [`${formatCount(deleted)} gone at the source`] : []),
+  ];
+  const isFirst = updated + deleted + unchanged === 0;
+  const since = isFirst ? '' : ' since the last sync';
+  const news = found.length === 0 ? 'everything was in step' : `${found.join(', ')}${since}`;
+  const sentence = [news, describeMissed(result.repaired)].filter((part) => part !== null).join('; ');
+  // Only a sweep that can say what was missed reads in two passes.
+  const twice =
+    result.repaired === null
       ? ''
-      : `; ${formatNumber(result.repaired, 'change')} of them an earlier sync should have brought: please report this`;
-  return `${label}: ${found}${missed}`;
+      : ' (what changed lately was read first and once more with everything else: read and unchanged count it twice)';
+  return `${label}: ${sentence}${twice}`;
 }
 
 export async function runReconcile(
@@ -52,14 +66,14 @@ export async function runReconcile(
         context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
       } else {
         printResults(all, context.terminal);
-        const repairs = all
+        const sweeps = all
           .flatMap(({ accountId, results }) =>
             results.map((result) =>
-              describeRepair(result, streamLabel(all.length > 1, accountId, result.stream)),
+              describeSweep(result, streamLabel(all.length > 1, accountId, result.stream)),
             ),
           )
           .filter((line) => line !== null);
-        if (repairs.length > 0) context.terminal.print(`\n${repairs.join('\n')}`);
+        if (sweeps.length > 0) context.terminal.print(`\n${sweeps.join('\n')}`);
       }
       return exitCodeOfAccounts(all);
     },
@@ -69,7 +83,7 @@ export async function runReconcile(
 export function addReconcile(program: Command, context: CommandContext, exit: (code: number) => void): void {
   addAccountOption(program.command('reconcile'))
     .description(
-      'full sweep: also finds what was deleted at the source and what any sync missed; says what it repaired',
+      'full sweep: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
     )
     .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
     .option('--allow-mass-delete', 'accept a sweep that the delete guard would refuse')

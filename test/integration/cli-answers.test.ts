@@ -1,6 +1,7 @@
 /** What verbs answer of a warehouse that is in use, in words and as JSON. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { openConnection } from '../../src/warehouse/connection.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { SMALL_SANDBOX } from '../support/worker.ts';
@@ -28,6 +29,15 @@ const run = (args: readonly string[], more: Readonly<Record<string, string>> = {
     ...more,
   });
 
+async function query(text: string): Promise<void> {
+  const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  try {
+    await connection.query(text);
+  } finally {
+    await connection.close();
+  }
+}
+
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
 async function runsOf(args: readonly string[], more?: Readonly<Record<string, string>>): Promise<Rows> {
@@ -54,6 +64,46 @@ describe('as JSON', () => {
       expect(text).toMatch(/"\w+_at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/);
       expect(text).not.toMatch(/"\d{4}-\d\d-\d\d \d\d:\d\d/);
     }
+  });
+});
+
+describe('reconcile', () => {
+  const NOTE =
+    ' (what changed lately was read first and once more with everything else: read and unchanged count it twice)';
+  const followups = () => sandbox.store.followups;
+  const sweep = async () => (await run(['reconcile', 'followups'])).stdout;
+  const repaired = async () => (await runsOf(['runs', '--limit', '1']))[0]?.['repaired'];
+
+  test('calls what happened since the last sync new, changed or gone, and no repair', async () => {
+    await run(['sync', 'followups', 'resources']);
+    expect(await sweep()).toContain(
+      `\nfollowups: everything was in step; no sync had missed anything${NOTE}\n`,
+    );
+    const [first, second, third] = [...followups().keys()];
+    const now = Date.now();
+    followups().update(first ?? '', { updated_on: now, due_date: 20300101 });
+    followups().update(second ?? '', { updated_on: now, due_date: 20300101 });
+    followups().put({ id: 'new', created_on: now, updated_on: now });
+    followups().delete(third ?? '');
+    expect(await sweep()).toContain(
+      `\nfollowups: 1 new, 2 changed, 1 gone at the source since the last sync; no sync had missed anything${NOTE}\n`,
+    );
+    expect(await repaired()).toBe(0);
+    expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: everything was in step\n');
+  });
+
+  test('calls a repair what an earlier sync should have brought', async () => {
+    await run(['sync', 'followups']);
+    const [lost] = [...followups().entries()].toSorted(([, a], [, b]) => a.updated_on - b.updated_on);
+    await query(`delete from safety.followups where id = '${lost?.[0] ?? ''}'`);
+    expect(await sweep()).toContain(
+      `\nfollowups: 1 new since the last sync; 1 of them an earlier sync should have brought: repaired now, please report this${NOTE}\n`,
+    );
+    expect(await repaired()).toBe(1);
+  });
+
+  test('of an empty warehouse has only news', async () => {
+    expect((await run(['reconcile', 'resources'])).stdout).toContain('\nresources: 25 new\n');
   });
 });
 

@@ -139,6 +139,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/cli-errors.test.ts'],
   },
   {
+    breaks: 'reconcile calls changes since the last sync a repair',
+    invariant: 1,
+    file: 'src/cli/reconcile.ts',
+    search: 'return repaired === 0\n',
+    replace: 'return repaired < 0\n',
+    tests: ['test/integration/cli-answers.test.ts'],
+  },
+  {
     breaks: 'backfill --plan migrates',
     invariant: 1,
     file: 'src/cli/backfill.ts',
