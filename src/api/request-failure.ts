@@ -5,6 +5,16 @@ import type { Redact } from './token-redactor.ts';
 /** Longer than an excerpt of a body: system errors name host, port and reason. */
 const LONGEST_REASON = 200;
 
+/** How OpenSSL calls an answer that is no TLS. */
+const NO_TLS_THERE = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'EPROTO',
+]);
+const NO_TLS_ADVICE =
+  'Correct SAFETY_BASE_URL (base_url of the account): the port of https, or http:// if this one speaks plain http.';
+
 interface SystemError {
   readonly code: string | undefined;
   readonly message: string;
@@ -51,6 +61,10 @@ export function buildRequestFailure(failure: RequestFailure): SafetySyncError {
     return new SafetySyncError('request_timeout', `${method}: no connection to ${origin} (${reason})`, {
       cause,
     });
+  }
+  if (code !== undefined && NO_TLS_THERE.has(code) && origin.startsWith('https:')) {
+    const message = `${method}: the port of ${origin} does not speak TLS, so no https`;
+    return new SafetySyncError('network_error', message, { cause, advice: NO_TLS_ADVICE });
   }
   return answerBegan
     ? new SafetySyncError('response_cut', `${method}: the answer broke off (${reason})`, { cause, requestId })

@@ -37,6 +37,7 @@ function withAttempts(error: SafetySyncError, attempts: number): SafetySyncError
   const counted = attempts === 1 ? 'after the only attempt' : `after ${attempts} attempts`;
   return new SafetySyncError(error.code, `${error.message} (${counted})`, {
     cause: error.cause,
+    advice: error.advice,
     requestId: error.requestId,
     retryAfterMs: error.retryAfterMs,
   });

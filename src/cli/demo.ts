@@ -93,6 +93,16 @@ export async function runDemo(
   { serve: serves = false }: { serve?: boolean },
 ): Promise<number> {
   const { terminal, signal } = context;
+  if ((context.env['SAFETY_SYNC_CONTAINER'] ?? '') !== '') {
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      'the demo needs the embedded PostgreSQL, which the container image does not hold',
+      {
+        advice:
+          'Run it from a checkout: npm ci && npx safety-sync demo. In containers: docker compose --profile sandbox up.',
+      },
+    );
+  }
   const { colors } = terminal;
   const startedMs = performance.now();
   let passedMs = 0;

@@ -1,6 +1,7 @@
 /** What can be said of a database before anything is read or written. */
+import { SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../warehouse/connection.ts';
-import { readMigrationStatus } from '../warehouse/migrate.ts';
+import { type MigrationStatus, readMigrationStatus } from '../warehouse/migrate.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../warehouse/reader-role.ts';
 
 export interface Check {
@@ -15,6 +16,15 @@ export interface Check {
 }
 
 const OLDEST_MAJOR = 14;
+
+async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
+  try {
+    return await readMigrationStatus(connection);
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'database_permission') return undefined;
+    throw error;
+  }
+}
 
 /** `whose`: for whom the tables are written, in words. */
 export async function checkDatabase(connection: Connection, whose: string): Promise<Check[]> {
@@ -35,7 +45,10 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
     advice: major >= OLDEST_MAJOR ? null : `PostgreSQL ${OLDEST_MAJOR} or later is needed.`,
   };
   if (reachable.result === 'failed') return [reachable];
-  const { known, pending } = await readMigrationStatus(connection);
+  const status = await readStatusIfAllowed(connection);
+  // Who may not even see which migrations were applied is told what he lacks.
+  if (status === undefined) return [reachable, await checkRights(connection, whose)];
+  const { known, pending } = status;
   if (pending > 0) {
     const [may] = await connection.query<{ create: boolean }>(
       `select has_database_privilege(current_database(), 'create') as create`,
@@ -63,17 +76,36 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
 
 /** Without the role everything else works: BI then needs grants of its own. */
 async function checkReader(connection: Connection): Promise<Check> {
-  const advice = adviseOnReader(await readReaderRole(connection));
+  const reader = await readReaderRole(connection);
+  const advice = adviseOnReader(reader);
+  const lacks = `${READER_ROLE} lacks ${reader.lacking.join(', ')}`;
+  const finding = reader.exists ? lacks : `${READER_ROLE} does not exist; nothing but BI tools needs it`;
   return {
     what: 'reader role',
     result: advice === null ? 'ok' : 'skipped',
-    finding: advice === null ? `${READER_ROLE} may read schema safety` : `${READER_ROLE} is not complete`,
+    finding: advice === null ? `${READER_ROLE} may read schema safety` : finding,
     advice,
   };
 }
 
+/** Tables that a finding names. */
+const LISTED_TABLES = 5;
+
+/** To paste: what the user of sync and start needs, where it is not the owner. */
+function grantsFor(user: string, database: string): string[] {
+  return [
+    `grant usage on schema safety, safety_sync to ${user};`,
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
+    `grant temporary on database ${database} to ${user};`,
+  ];
+}
+
 /** Every table that a sync writes, in the two schemas. */
 async function checkRights(connection: Connection, whose: string): Promise<Check> {
+  const schemas = await connection.query<{ name: string }>(
+    `select nspname as name from pg_namespace
+     where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage') order by 1`,
+  );
   const rows = await connection.query<{ name: string }>(
     `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
@@ -81,10 +113,19 @@ async function checkRights(connection: Connection, whose: string): Promise<Check
          and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
      order by 1`,
   );
-  const [temporary] = await connection.query<{ may: boolean }>(
-    `select has_database_privilege(current_database(), 'temporary') as may`,
+  const [server] = await connection.query<{ may: boolean; database: string; user: string }>(
+    `select has_database_privilege(current_database(), 'temporary') as may,
+      quote_ident(current_database()) as database, quote_ident(current_user) as user`,
   );
-  const lacking = [...rows.map(({ name }) => name), ...(temporary?.may === true ? [] : ['temporary tables'])];
+  const { may = false, database = '', user = '' } = server ?? {};
+  const shown = rows.slice(0, LISTED_TABLES).map(({ name }) => name);
+  const more = rows.length > shown.length ? [`${rows.length - shown.length} more tables`] : [];
+  const lacking = [
+    ...schemas.map(({ name }) => `schema ${name}`),
+    ...shown,
+    ...more,
+    ...(may ? [] : ['temporary tables']),
+  ];
   return {
     what: 'rights',
     result: lacking.length === 0 ? 'ok' : 'failed',
@@ -93,6 +134,6 @@ async function checkRights(connection: Connection, whose: string): Promise<Check
     advice:
       lacking.length === 0
         ? null
-        : 'Grant select, insert, update, delete on them (and temporary on the database).',
+        : `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`,
   };
 }

@@ -1,5 +1,5 @@
 /** A file is there as a whole or not at all: whoever has it open keeps what he reads. */
-import { lstat, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SafetySyncError } from '../shared/errors.ts';
 
@@ -31,7 +31,13 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    const advice = ADVICE[code] ?? `${dirname(target)} refuses it (${code})`;
+    const hasDirectory = await stat(dirname(target)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    const refused = `${dirname(target)} refuses it (${code}); name another path`;
+    // Some directories, such as those of /proc, are there and take no files.
+    const advice = code === 'ENOENT' && hasDirectory ? refused : (ADVICE[code] ?? refused);
     throw new SafetySyncError('usage_invalid', `cannot write ${path}: ${advice}`, { cause: error });
   }
 }

@@ -133,8 +133,7 @@ const WAREHOUSE_ERRORS = {
   database_too_old: { recovery: 'fail_stream', advice: 'PostgreSQL 14 or later is needed.' },
   database_permission: {
     recovery: 'fail_stream',
-    advice:
-      'Grant this user the rights on schemas safety and safety_sync, or migrate as their owner; check tells what lacks.',
+    advice: 'Migrate as the owner of the schemas; safety-sync check prints the grants that this user lacks.',
   },
   database_error: {
     recovery: 'fail_stream',

@@ -40,6 +40,38 @@ const UNREACHABLE = new Set([
   '53300', // too many connections
 ]);
 
+/** The server's certificate is not trusted, or is another one's. */
+const CERTIFICATE = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'CERT_HAS_EXPIRED',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** The next step, where the failure shows it; undefined: that of its code. */
+function adviceOn(code: string | undefined, said: string): string | undefined {
+  if (code === '3D000') {
+    const [, name] = /"([^"]+)"/.exec(said) ?? [];
+    const quoted = name === undefined ? 'NAME' : `"${name}"`;
+    return `Create it: createdb ${name ?? 'NAME'}, or as a user who may: create database ${quoted}; or correct DATABASE_URL.`;
+  }
+  if (code === '28P01') {
+    return 'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.';
+  }
+  if (said.includes('before secure TLS connection')) {
+    return 'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.';
+  }
+  if (code === '28000' && said.includes('no encryption')) {
+    return 'This PostgreSQL wants TLS: add ?sslmode=require to DATABASE_URL.';
+  }
+  if (CERTIFICATE.has(code ?? '')) {
+    return 'Name the authority of the server’s certificate in NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require.';
+  }
+  return undefined;
+}
+
 /** A statement that was cancelled from outside. */
 export function isCancelled(error: unknown): boolean {
   return databaseCode(error) === '57014';
@@ -57,11 +89,12 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const code = databaseCode(error);
   const said = databaseMessage(error);
   const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
+  const advice = adviceOn(code, said);
   if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'))) {
-    return new SafetySyncError('database_unreachable', message, { cause: error });
+    return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
-  if (code === '28P01' || code === '28000' || code === '3D000') {
-    return new SafetySyncError('database_unreachable', message, { cause: error });
+  if (code === '28P01' || code === '28000' || code === '3D000' || CERTIFICATE.has(code ?? '')) {
+    return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });
   if (code === '42P01' || code === '3F000' || code === '42703') {

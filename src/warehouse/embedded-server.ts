@@ -43,6 +43,10 @@ const START_PATIENCE_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST']);
+const UNWRITABLE_ADVICE =
+  'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.';
+
 /** Errors: `embedded_unavailable`, `database_unreachable`, `database_error`. */
 export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   try {
@@ -50,10 +54,13 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
   } catch (cause) {
     if (cause instanceof SafetySyncError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
+    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
     throw new SafetySyncError(
       'embedded_unavailable',
-      `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
-      { cause },
+      isUnwritable
+        ? `The embedded PostgreSQL cannot keep its data in ${options.dataDir}: ${reason}`
+        : `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
+      { cause, advice: isUnwritable ? UNWRITABLE_ADVICE : undefined },
     );
   }
 }

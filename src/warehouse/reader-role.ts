@@ -67,9 +67,9 @@ export async function grantReader(connection: Connection): Promise<ReaderRole> {
 /** What to tell the operator; null when all is well. */
 export function adviseOnReader({ exists, lacking }: ReaderRole): string | null {
   if (!exists) {
-    return `As a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.`;
+    return `For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.`;
   }
   return lacking.length === 0
     ? null
-    : `Run safety-sync migrate as the owner of schema safety: ${READER_ROLE} lacks ${lacking.join(', ')}.`;
+    : `For BI tools, which read as ${READER_ROLE}: run safety-sync migrate as the owner of schema safety; it lacks ${lacking.join(', ')}.`;
 }

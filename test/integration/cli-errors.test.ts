@@ -1,10 +1,15 @@
 /** What a verb says when it cannot do its work: on stderr in words, with --json on stdout as JSON. */
+import { randomBytes } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
+import { createSandbox } from '../../src/sandbox/index.ts';
 import { openConnection } from '../../src/warehouse/connection.ts';
+import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
 import { runInProcess } from '../support/in-process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 const JSON_VERBS = buildProgram(CONTEXT, () => undefined)
@@ -94,6 +99,122 @@ describe('with --json', () => {
     expect(stdout).toContain('the password p@ss/word is p%40ss%2Fword');
     expect(`${stdout}${stderr}`).not.toMatch(/ENOTFOUND|owner/);
     expect(code).toBe(2);
+  });
+});
+
+/** A test server trusts everybody, so any name will do. */
+function urlWith(change: (url: URL) => void): string {
+  const url = new URL(database.url);
+  change(url);
+  return url.href;
+}
+
+describe('the next step is named', () => {
+  async function adviceOf(DATABASE_URL: string): Promise<string> {
+    const { code, stdout } = await runInProcess(['status', '--json'], { DATABASE_URL });
+    const { error } = JSON.parse(stdout) as JsonError;
+    expect(error.code).toBe('database_unreachable');
+    expect(code).toBe(1);
+    return error.advice;
+  }
+
+  test('where the database does not exist', async () => {
+    expect(await adviceOf(urlWith((url) => (url.pathname = '/not_made_yet')))).toBe(
+      'Create it: createdb not_made_yet, or as a user who may: create database "not_made_yet"; or correct DATABASE_URL.',
+    );
+  });
+
+  test('where TLS is asked of a PostgreSQL that does not speak it', async () => {
+    const server = createServer((socket) => socket.once('data', () => socket.end('N')));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await adviceOf(`postgres://owner@127.0.0.1:${port}/warehouse?sslmode=require`)).toBe(
+      'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.',
+    );
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('where https is asked of a port that speaks http', async () => {
+    const sandbox = await createSandbox({ size: SMALL_SANDBOX });
+    const env = {
+      ...service,
+      SAFETY_BASE_URL: sandbox.url.replace('http:', 'https:'),
+      DATABASE_URL: database.url,
+    };
+    const { code, stdout } = await runInProcess(['check', '--json'], env);
+    const { checks } = JSON.parse(stdout) as { checks: { what: string; finding: string; advice: string }[] };
+    expect(checks.at(-1)).toEqual({
+      what: 'service: resources.list',
+      result: 'failed',
+      finding: `the port of ${env.SAFETY_BASE_URL} does not speak TLS, so no https (after 2 attempts)`,
+      advice:
+        'Correct SAFETY_BASE_URL (base_url of the account): the port of https, or http:// if this one speaks plain http.',
+      code: 'network_error',
+      isRefusal: false,
+    });
+    expect(code).toBe(1);
+    await sandbox.close();
+  });
+
+  test('where a user may only read: the grants that check prints are all that it takes', async () => {
+    const role = `reading_${randomBytes(4).toString('hex')}`;
+    const DATABASE_URL = urlWith((url) => {
+      url.username = role;
+      url.password = 'read-only-word';
+    });
+    const rights = async () => {
+      const { stdout } = await runInProcess(['check', '--json'], { ...service, DATABASE_URL });
+      const { checks } = JSON.parse(stdout) as {
+        checks: { what: string; finding: string; advice: string | null }[];
+      };
+      return checks.find(({ what }) => what === 'rights');
+    };
+    await query(`create role ${role} login password 'read-only-word'`);
+    try {
+      await query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
+      const without = await rights();
+      expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.equipment, /);
+      const grants = without?.advice?.match(/grant [^;]+;/g) ?? [];
+      expect(grants).toHaveLength(3);
+      await query(grants[0] ?? '');
+      const reading = await rights();
+      expect(reading?.finding).toMatch(
+        /^not on safety\.equipment, (?:[\w.]+, ){4}\d+ more tables, temporary tables$/,
+      );
+      expect(reading?.advice).toBe(without?.advice);
+      for (const grant of grants) await query(grant);
+      expect(await rights()).toMatchObject({ result: 'ok', advice: null });
+    } finally {
+      await query(`drop owned by ${role}`);
+      await query(`drop role ${role}`);
+    }
+  });
+
+  test('where the directory of the embedded PostgreSQL cannot be made', async () => {
+    const options = { dataDir: '/dev/null/postgres', database: 'safety_sync' };
+    await expect(acquireEmbeddedServer(options)).rejects.toMatchObject({
+      code: 'embedded_unavailable',
+      message: expect.stringMatching(
+        /^The embedded PostgreSQL cannot keep its data in \/dev\/null\/postgres: /,
+      ) as string,
+      advice:
+        'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.',
+    });
+  });
+
+  test('where the demo is started in the container image', async () => {
+    const { code, stdout, stderr } = await runInProcess(['demo'], { SAFETY_SYNC_CONTAINER: '1' });
+    expect(stderr).toBe(
+      'embedded_unavailable: the demo needs the embedded PostgreSQL, which the container image does not hold\n' +
+        'Run it from a checkout: npm ci && npx safety-sync demo. In containers: docker compose --profile sandbox up.\n',
+    );
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  test('where settings were pasted into a shell without export', async () => {
+    const { stderr } = await runInProcess(['sync'], {});
+    expect(stderr).toContain('(lines NAME=value that were pasted into a shell need export before them)');
   });
 });
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,4 +69,10 @@ test('says so where this user may not write', async () => {
   } finally {
     if (isRoot) process.seteuid?.(0);
   }
+});
+
+test.runIf(existsSync('/proc/self'))('a directory that takes no files is not called absent', async () => {
+  await expect(writeWholeFile('/proc/page.html', 'page')).rejects.toThrow(
+    'cannot write /proc/page.html: /proc refuses it (ENOENT); name another path',
+  );
 });
