@@ -20,11 +20,11 @@ FROM safety.reporting_settings s GROUP BY s.account_id, s.timezone;
 --> statement-breakpoint
 -- Trends: how many were in each status at the end of each day (today: now). Every state adds one on the day on which it
 -- begins and takes it away on the day on which it ends; the running sum is the count, and holds until the next change.
--- States are grouped by days first: conversions are done once a state. Each account is computed by itself, and its days
--- come from the calendar: so the planner expects about as many rows as there are. From generate_series it expects a
--- thousand for each, and for a plan that looks so expensive PostgreSQL compiles longer (jit) than the view takes.
--- Nothing begins before the calendar does: what is older counts from its first day on, and a broken time draws no
--- thousand years.
+-- States are grouped by days first: conversions are done once a state. Each account is computed by itself, and the
+-- accounts come from a table of which the planner knows how many it has: so it expects about as many rows as there are.
+-- Of days that are grouped for all accounts at once it expects thousands of times as many, and for a plan that looks so
+-- expensive PostgreSQL compiles longer (jit) than the view takes.
+-- What began before the calendar does counts from its first day on, and a broken time draws no thousand years.
 -- Of a follow-up the source tells more than the history has seen: it was open from its creation to its resolution.
 CREATE OR REPLACE VIEW safety.followup_daily AS
 SELECT s.account_id, dates.date, counted.status, counted.followups
@@ -43,10 +43,10 @@ FROM (
 			coalesce(sum(t.states * step.closed) FILTER (WHERE t.is_known), 0) AS closed,
 			sum(t.states * step.closed) FILTER (WHERE NOT t.is_known) AS unknown
 		FROM (
-			SELECT greatest((CASE WHEN f.first_from IS NULL OR f.first_from = h.valid_from
+			SELECT (CASE WHEN f.first_from IS NULL OR f.first_from = h.valid_from
 					THEN least(h.created_at, h.valid_from) ELSE h.valid_from END
-					AT TIME ZONE a.timezone)::date, date '2000-01-01') AS from_day,
-				greatest(coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity'), date '2000-01-01') AS to_day,
+					AT TIME ZONE a.timezone)::date AS from_day,
+				coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity') AS to_day,
 				CASE WHEN h.is_open THEN date 'infinity' WHEN h.is_open IS NULL THEN date '-infinity'
 					ELSE coalesce((h.resolved_at AT TIME ZONE a.timezone)::date, date '-infinity')
 				END AS closed_on,
@@ -90,8 +90,8 @@ FROM (
 		SELECT t.status, step.day, sum(step.change * t.states) AS employees
 		FROM (
 			SELECT coalesce(h.status, 'unknown') AS status,
-				greatest((h.valid_from AT TIME ZONE a.timezone)::date, date '2000-01-01') AS from_day,
-				greatest(coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity'), date '2000-01-01') AS to_day,
+				(h.valid_from AT TIME ZONE a.timezone)::date AS from_day,
+				coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity') AS to_day,
 				count(*) AS states
 			FROM safety.training_employee_status_history h
 			WHERE h.account_id = a.account_id
@@ -125,8 +125,8 @@ FROM (
 			sum(step.change * t.in_service_states) AS in_service
 		FROM (
 			SELECT coalesce(h.status, 'unknown') AS status,
-				greatest((h.valid_from AT TIME ZONE a.timezone)::date, date '2000-01-01') AS from_day,
-				greatest(coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity'), date '2000-01-01') AS to_day,
+				(h.valid_from AT TIME ZONE a.timezone)::date AS from_day,
+				coalesce((h.valid_to AT TIME ZONE a.timezone)::date, date 'infinity') AS to_day,
 				count(*) AS states, count(*) FILTER (WHERE h.is_in_service) AS in_service_states
 			FROM safety.equipment_history h
 			WHERE h.account_id = a.account_id
