@@ -1,0 +1,102 @@
+/** Back up and restore, with the commands that docs/operations.md gives, as a shell runs them. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import { openConnection } from '../../src/warehouse/connection.ts';
+import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { createEmptyTestDatabase } from '../support/test-database.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const operations = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const blocks = [
+  ...(operations.split('## Back up and restore')[1]?.split('\n## ')[0] ?? '').matchAll(/```sh\n([^`]*)```/g),
+];
+const [backUp = '', restore = ''] = blocks.map((match) => match[1] ?? '');
+
+const folder = mkdtempSync(join(tmpdir(), 'safety-sync-restore-'));
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await createTestWorker({
+    sandbox: { seed: 8, size: { followups: 200, employees: 40, equipment: 40 } },
+  });
+  for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+});
+afterAll(async () => {
+  await worker.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(commands: string, databaseUrl: string): void {
+  const { status, stderr } = spawnSync('sh', ['-e', '-c', commands], {
+    cwd: folder,
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+    encoding: 'utf8',
+  });
+  expect(stderr.split('\n').filter((line) => /error|fatal/i.test(line))).toEqual([]);
+  expect(status).toBe(0);
+}
+
+/** pg_dump refuses a server that is newer than itself. */
+async function needClients(context: TestContext): Promise<void> {
+  const { stdout, error } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
+  if (error !== undefined) context.skip('there is no pg_dump on this machine');
+  const [server] = await worker.query<{ version: number }>(
+    `select current_setting('server_version_num')::int / 10000 as version`,
+  );
+  const client = Number(/(\d+)/.exec(stdout)?.[1]);
+  if (client < Number(server?.version)) {
+    context.skip(`pg_dump ${client} is older than the server, PostgreSQL ${String(server?.version)}`);
+  }
+}
+
+/** Every row of every table and view, as one hash each. */
+async function fingerprint(databaseUrl: string): Promise<Record<string, string>> {
+  const connection = openConnection({ url: databaseUrl, applicationName: 'test', max: 1 });
+  try {
+    const relations = await connection.query<{ name: string }>(
+      `select schemaname || '.' || tablename as name from pg_tables where schemaname in ('safety', 'safety_sync')
+       union all select 'safety.' || viewname from pg_views where schemaname = 'safety' and viewname <> 'freshness' order by 1`,
+    );
+    const hashes: Record<string, string> = {};
+    for (const { name } of relations) {
+      const [row] = await connection.query<{ hash: string }>(
+        `select count(*) || ' ' || md5(string_agg(r::text, E'\\n' order by r::text)) as hash from ${name} r`,
+      );
+      hashes[name] = row?.hash ?? '';
+    }
+    return hashes;
+  } finally {
+    await connection.close();
+  }
+}
+
+test('a backup restores everything, over what is there and into an empty database', async (context) => {
+  await needClients(context);
+  const url = worker.databaseUrl;
+  const before = await fingerprint(url);
+  expect(Object.keys(before).length).toBeGreaterThan(40);
+  run(backUp, url);
+
+  // Changed, lost, and brought by a newer version since.
+  await worker.query(`update safety.followups set is_open = false`);
+  await worker.query(`delete from safety.users`);
+  await worker.query(`create table safety.of_a_newer_version (account_id text)`);
+  run(restore, url);
+  expect(await fingerprint(url)).toEqual(before);
+
+  const empty = await createEmptyTestDatabase();
+  try {
+    run(restore, empty.url);
+    expect(await fingerprint(empty.url)).toEqual(before);
+    // What the next start does: nothing is to be migrated, and safety_reader reads again.
+    expect(await migrateDatabase(empty.url)).toMatchObject({
+      applied: 0,
+      reader: { exists: true, lacking: [] },
+    });
+  } finally {
+    await empty.drop();
+  }
+});
