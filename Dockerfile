@@ -9,13 +9,16 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=optional --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build
+# Nothing in the image reads source maps.
+RUN npm run build -- --sourceMap false && chmod 755 dist/main.js
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # An embedded PostgreSQL has no place in a container, whose data ends with it.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+# npm leaves empty directories where it leaves packages out.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force \
+  && find node_modules -depth -type d -empty -delete
 
 FROM ${NODE_IMAGE}
 ARG VERSION=dev
@@ -35,12 +38,15 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY migrations ./migrations
 COPY --from=build /app/dist ./dist
+# `docker compose exec worker safety-sync status`
+RUN ln -s /app/dist/main.js /usr/local/bin/safety-sync
 USER node
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# The image has neither curl nor wget. For `start`; the other verbs end before it matters.
+# The image has neither curl nor wget. Only `start` serves /healthz: a container of another verb, such as `sandbox`, is
+# healthy while it runs.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.HTTP_PORT||8080)+'/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+  CMD ["node", "-e", "if(!require('fs').readFileSync('/proc/1/cmdline','utf8').split('\\0').includes('start'))process.exit(0);fetch('http://127.0.0.1:'+(process.env.HTTP_PORT||8080)+'/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Node is process 1 and takes SIGTERM itself; it starts no processes that would have to be collected.
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["start"]

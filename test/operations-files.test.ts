@@ -1,9 +1,14 @@
 /** Rules, dashboard, manifests and runbook against the program: what they name has to be there. */
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { VARIABLES } from '../src/config/variables.ts';
 import { buildStatus } from '../src/ops/build-status.ts';
 import { createMetrics } from '../src/ops/metrics.ts';
+import { createSandbox } from '../src/sandbox/index.ts';
 import { ERROR_KINDS } from '../src/shared/errors.ts';
 import { statusFacts } from './support/status-facts.ts';
 
@@ -29,6 +34,20 @@ async function exportedNames(): Promise<Set<string>> {
   );
 }
 
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly secrets?: readonly string[];
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly logging?: { readonly driver: string };
+      }
+    >
+  >;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
 const namedIn = (text: string): string[] => [
   ...new Set(text.match(/\b(?:safety_sync|process|nodejs)_[a-z_]+\b/g)),
 ];
@@ -52,6 +71,15 @@ describe('metrics', () => {
   it('tell the same status twice as the same values', async () => {
     const ours = (text: string) => text.split('\n').filter((line) => line.startsWith('safety_sync_'));
     expect(ours(await renderMetrics())).toEqual(ours(await renderMetrics()));
+  });
+});
+
+describe('the alert for a worker that is down', () => {
+  const expr = /alert: SafetySyncDown\n[^]*?expr: (.*)/.exec(rules)?.[1] ?? '';
+
+  it('asks for a worker, not for a scrape job of a certain name', () => {
+    expect(expr).toContain('absent(safety_sync_build_info)');
+    expect(expr).not.toContain('job=');
   });
 });
 
@@ -99,6 +127,43 @@ describe('manifests', () => {
     expect(mounted.filter((path) => !existsSync(new URL(`../${path}`, import.meta.url)))).toEqual([]);
   });
 
+  it('for several accounts ask for no secret but the list and the database', () => {
+    const base = parse(read('docker-compose.yml')) as Compose;
+    const overlay = parse(read('docs/operations/compose.accounts.yml')) as Compose;
+    // Compose adds the lists of secrets to each other and lets the overlay's definition of a secret win.
+    const mounted = [
+      ...(base.services['worker']?.secrets ?? []),
+      ...(overlay.services['worker']?.secrets ?? []),
+    ];
+    const files = { ...base.secrets, ...overlay.secrets };
+    expect(mounted.map((name) => files[name]?.file)).toEqual([
+      './secrets/accounts.yml',
+      './secrets/database_url',
+    ]);
+    expect(overlay.services['worker']?.environment?.['SAFETY_ACCOUNTS_FILE']).toBe(
+      `/run/secrets/${mounted[0] ?? ''}`,
+    );
+  });
+
+  it('keep no log of a container for ever', () => {
+    const { services } = parse(read('docker-compose.yml'), { merge: true }) as Compose;
+    expect(Object.keys(services).length).toBe(5);
+    for (const [name, { logging }] of Object.entries(services)) {
+      expect(logging?.driver, name).toBe('local');
+    }
+  });
+
+  it('name the equipment types that the sandbox has, so that it can be started at once', async () => {
+    const sandbox = await createSandbox({ port: 0 });
+    try {
+      expect(read('docker-compose.yml')).toContain(
+        `#   SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}\n`,
+      );
+    } finally {
+      await sandbox.close();
+    }
+  });
+
   it('let the container of Kubernetes do nothing but its work', () => {
     const text = read('docs/operations/kubernetes.yml');
     for (const line of [
@@ -112,5 +177,27 @@ describe('manifests', () => {
     ]) {
       expect(text).toContain(line);
     }
+  });
+});
+
+describe('the image', () => {
+  /** The health check of the Dockerfile, as if process 1 had these arguments; nothing serves HTTP on its port. */
+  function checkHealth(args: readonly string[]): number | null {
+    const folder = mkdtempSync(join(tmpdir(), 'safety-sync-health-'));
+    try {
+      const cmdline = join(folder, 'cmdline');
+      writeFileSync(cmdline, `${args.join('\0')}\0`);
+      const command = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(read('Dockerfile'))?.[1] ?? '[]';
+      const [, ...rest] = JSON.parse(command.replace('/proc/1/cmdline', cmdline)) as string[];
+      return spawnSync(process.execPath, rest, { env: { HTTP_PORT: '1' } }).status;
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  it('is unhealthy when its worker does not answer, and never because another verb serves no /healthz', () => {
+    expect(checkHealth(['node', '/app/dist/main.js', 'start'])).toBe(1);
+    expect(checkHealth(['/sbin/docker-init', '--', 'node', '/app/dist/main.js', 'start'])).toBe(1);
+    expect(checkHealth(['node', '/app/dist/main.js', 'sandbox', '--host', '0.0.0.0'])).toBe(0);
   });
 });

@@ -24,6 +24,7 @@ const HISTORY = 'test/crash/history.test.ts';
 const KEYLESS = 'test/integration/keyless.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
+const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
 const REFUSALS = 'test/unit/ops/refusal-gate.test.ts';
 const SCHEDULES = 'test/unit/scheduler/cron-groups.test.ts';
@@ -737,5 +738,29 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "path: toJsonPath({ ...issue, name: issue.field.split('.').at(-1) ?? '' })",
     tests: ['test/integration/data-issues.test.ts'],
     names: 'unknown field',
+  },
+  {
+    breaks: 'the alert for a worker that is down needs a scrape job of a certain name',
+    invariant: 8,
+    file: 'docs/operations/prometheus-rules.yml',
+    search: 'absent(safety_sync_build_info)',
+    replace: 'absent(up{job="safety-sync"})',
+    tests: [OPERATIONS_FILES],
+  },
+  {
+    breaks: 'Compose asks several accounts for a token that they do not have',
+    invariant: 8,
+    file: 'docs/operations/compose.accounts.yml',
+    search: '  safety_token:\n',
+    replace: '  accounts:\n',
+    tests: [OPERATIONS_FILES],
+  },
+  {
+    breaks: 'a container of the sandbox is unhealthy because it serves no /healthz',
+    invariant: 8,
+    file: 'Dockerfile',
+    search: ".includes('start')",
+    replace: ".includes('node')",
+    tests: [OPERATIONS_FILES],
   },
 ];

@@ -18,6 +18,8 @@ const COPIED = [
   'migrations',
   'docs',
   'docker-compose.yml',
+  'Dockerfile',
+  'README.md',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
