@@ -3,6 +3,7 @@
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
 import { isWireRecord } from '../streams/wire.ts';
+import type { AnswerClock } from './service-clock.ts';
 
 export interface CreationSlice {
   /** Inclusive. */
@@ -72,13 +73,6 @@ export function halve(
         { from: middle, to: slice.to },
         { from: slice.from, to: middle },
       ];
-}
-
-/** What time it was when an answer was made, ms. */
-export interface AnswerClock {
-  /** By its Date header; undefined where it has none. */
-  readonly answerMs: number | undefined;
-  readonly ourMs: number;
 }
 
 /**

@@ -63,6 +63,8 @@ export type Extraction =
   | {
       readonly outcome: 'skipped';
       readonly reason: string;
+      /** What the run learned all the same. */
+      readonly state?: StateChange;
       /** When there will be something to ask for, ms from now; undefined: nobody knows. */
       readonly dueInMs?: number;
     }

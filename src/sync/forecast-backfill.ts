@@ -53,7 +53,11 @@ export async function forecastBackfill(
     ? await findResumable(
         context.db,
         { accountId, stream },
-        { range, restart, watermarkMs: (await readStreamState(context.db, accountId, stream)).watermarkMs },
+        {
+          range,
+          restart,
+          watermarkMs: (await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null,
+        },
       )
     : undefined;
   if (resumable !== undefined) {

@@ -4,6 +4,7 @@ import { EARLIEST_MS, planSlices } from './backfill-plan.ts';
 import { readCreationOrder, toCreationFilters, watermarkOf } from './creation-slice.ts';
 import type { BackfillRange, ExtractContext } from './extract.ts';
 import { fetchPage, isRefusedPage, type Page } from './page-reader.ts';
+import { nextWatermark } from './service-clock.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { toLedgerSlice } from './slice-worker.ts';
 
@@ -42,10 +43,10 @@ export async function makePlan(context: ExtractContext, options: PlanOptions): P
   const { scope, range, reader, sliceRecords } = options;
   const { session, clock, loader } = context;
   const first = await reader.ask({ from: range.fromMs, to: range.toMs });
+  const answerClock = { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() };
   const plan: BackfillPlan = {
     ...range,
-    watermarkMs:
-      watermarkOf(first.records, { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() }) ?? null,
+    watermark: nextWatermark(null, watermarkOf(first.records, answerClock), answerClock),
   };
   const order = readCreationOrder(first.records);
   const total = first.answer.paging?.total;

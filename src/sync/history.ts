@@ -69,7 +69,7 @@ export async function readHistory(
   const resumable = await findResumable(db, scope, {
     range,
     restart,
-    watermarkMs: context.state.watermarkMs,
+    watermarkMs: context.state.watermark?.ms ?? null,
   });
   const { plan, total } =
     resumable === undefined

@@ -28,8 +28,8 @@ const isSameRange = (plan: BackfillPlan, range: BackfillRange): boolean =>
   plan.fromMs === range.fromMs && plan.toMs === range.toMs;
 
 /** Every slice is stored, but the run ended before it could say so: a plan of everything leaves its watermark behind. */
-const isUnclosed = ({ fromMs, toMs, watermarkMs }: BackfillPlan, stateMs: number | null): boolean =>
-  fromMs === null && toMs === null && watermarkMs !== null && (stateMs === null || stateMs < watermarkMs);
+const isUnclosed = ({ fromMs, toMs, watermark }: BackfillPlan, stateMs: number | null): boolean =>
+  fromMs === null && toMs === null && watermark !== null && (stateMs === null || stateMs < watermark.ms);
 
 /** undefined: this one begins anew. */
 export async function findResumable(

@@ -180,13 +180,13 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
   const state = await readStreamState(db, accountId, request.stream);
   const runId = await startRun(
     db,
-    newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermarkMs }),
+    newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),
   );
   const key = { accountId, runId };
   const record: RunRecord = {
     runId,
-    watermarkBefore: toInstant(state.watermarkMs),
-    watermarkAfter: toInstant(state.watermarkMs),
+    watermarkBefore: toInstant(state.watermark?.ms ?? null),
+    watermarkAfter: toInstant(state.watermark?.ms ?? null),
   };
   let stored: Readonly<RecordCounts> = noCounts();
   let loader: Loader | undefined;
@@ -242,7 +242,8 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     const extract = request.retryIssues === true ? extractRetry : extractOf(stream);
     const extraction = await extract(extractContext);
     let ending = toEnding(extraction);
-    const change: StateChange = extraction.outcome === 'read' ? extraction.state : {};
+    const change: StateChange = extraction.state ?? {};
+    const watermarkAfter = toInstant((change.watermark ?? state.watermark)?.ms ?? null);
     let repaired: number | null = null;
     stored = await created.commit({
       covered: extraction.outcome === 'read' ? extraction.covered : null,
@@ -253,13 +254,14 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
         }
         await writeStreamState(tx, accountId, stream.name, {
           change,
-          succeeded: ending.outcome === 'succeeded',
+          // What was put through again says nothing of what the source has now.
+          succeeded: ending.outcome === 'succeeded' && request.retryIssues !== true,
         });
         await finishRun(tx, {
           ...key,
           counts,
           requests: requestsOf(meter),
-          watermark: toInstant(change.watermarkMs ?? state.watermarkMs),
+          watermark: watermarkAfter,
           status: ending.outcome,
           repaired,
           note:
@@ -272,7 +274,6 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
         });
       },
     });
-    const watermarkAfter = toInstant(change.watermarkMs ?? state.watermarkMs);
     return { result: ending, counts: stored, repaired, record: { ...record, watermarkAfter } };
   } catch (caught) {
     // What is still on its way uses the session, and a transaction that is open there would take the closing with it.

@@ -3,6 +3,7 @@ import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { backfillSlices, type SliceStatus, streamState } from './control-tables.ts';
+import type { ServiceTime } from './stream-state.ts';
 
 export interface LedgerScope {
   readonly accountId: string;
@@ -15,7 +16,7 @@ export interface BackfillPlan {
   readonly fromMs: number | null;
   /** Exclusive; null: everything that there was when it began. */
   readonly toMs: number | null;
-  readonly watermarkMs: number | null;
+  readonly watermark: ServiceTime | null;
 }
 
 export interface LedgerSlice {
@@ -54,7 +55,10 @@ export async function readBackfillPlan(
   return {
     fromMs: toMs(row.backfill_from),
     toMs: toMs(row.backfill_to),
-    watermarkMs: toMs(row.backfill_watermark),
+    watermark:
+      row.backfill_watermark === null
+        ? null
+        : { ms: Date.parse(row.backfill_watermark), clockOffsetMs: row.backfill_clock_offset_ms },
   };
 }
 
@@ -90,7 +94,8 @@ export async function writePlan(
   const values = {
     backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
     backfill_to: plan.toMs === null ? null : toText(plan.toMs),
-    backfill_watermark: plan.watermarkMs === null ? null : toText(plan.watermarkMs),
+    backfill_watermark: plan.watermark === null ? null : toText(plan.watermark.ms),
+    backfill_clock_offset_ms: plan.watermark?.clockOffsetMs ?? null,
     backfill_started_at: sql`statement_timestamp()`,
   };
   await db

@@ -69,9 +69,15 @@ export const streamState = controlSchema.table(
     backfill_from: instant(),
     backfill_to: instant(),
     backfill_watermark: instant(),
+    /** followups: `clock_offset_ms` of the watermark that it will leave. */
+    backfill_clock_offset_ms: bigint({ mode: 'number' }),
     backfill_started_at: instant(),
     /** training: `last_updated` of the newest calculation that was stored. */
     calculated_at: instant(),
+    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was noted; null: not told. */
+    clock_offset_ms: bigint({ mode: 'number' }),
+    /** training: since when every answer was older than the stored calculation, by the worker's clock. */
+    older_since: instant(),
     /** training: when the calculation was last asked for, by the worker's clock and by the database's. */
     checked_at: instant(),
     checked_at_database: instant(),
@@ -144,6 +150,10 @@ export const userLookups = controlSchema.table(
     asked_at: instant(),
     /** null until the service has answered. */
     is_known: boolean(),
+    /** Look-ups that failed since the last one that was answered: each is further from the next. */
+    failures: integer().notNull().default(0),
+    /** Error code of the last one that failed; null since one was answered. */
+    last_error: text(),
     due_at: instant().notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],

@@ -5,12 +5,21 @@ import type { Queryable } from './connection.ts';
 import { streamState } from './control-tables.ts';
 import type { KeylessMemory } from './keyless.ts';
 
+/** A time that the service told, in ms since 1970. */
+export interface ServiceTime {
+  readonly ms: number;
+  /** How far the service's clock was ahead of ours when it was noted; null: it told no time of its own. */
+  readonly clockOffsetMs: number | null;
+}
+
 /** Times in ms since 1970. */
 export interface StreamState {
-  /** The service's time: every change that it had made up to here is stored. */
-  readonly watermarkMs: number | null;
-  /** `last_updated` of the newest calculation that was stored. */
-  readonly calculatedAtMs: number | null;
+  /** Every change that the service had made up to here is stored. */
+  readonly watermark: ServiceTime | null;
+  /** `last_updated` of the newest calculation that was stored, never beyond the service's clock of then. */
+  readonly calculatedAt: ServiceTime | null;
+  /** Since when every answer was older than that calculation, by the worker's clock; null: it was not. */
+  readonly olderSinceMs: number | null;
   readonly check: CalculationCheck | null;
   readonly keyless: KeylessMemory | null;
 }
@@ -26,20 +35,29 @@ export interface CalculationCheck {
 }
 
 export interface StateChange {
-  readonly watermarkMs?: number | null;
-  readonly calculatedAtMs?: number | null;
+  readonly watermark?: ServiceTime | null;
+  readonly calculatedAt?: ServiceTime | null;
+  readonly olderSinceMs?: number | null;
   readonly check?: { readonly atMs: number; readonly freshForMs: number };
 }
 
 export const NO_STATE: StreamState = {
-  watermarkMs: null,
-  calculatedAtMs: null,
+  watermark: null,
+  calculatedAt: null,
+  olderSinceMs: null,
   check: null,
   keyless: null,
 };
 
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 const toText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const toServiceTime = (instant: string | null, clockOffsetMs: number | null): ServiceTime | null =>
+  instant === null ? null : { ms: Date.parse(instant), clockOffsetMs };
+/** One column serves both: a row is of one stream. */
+const noteOf = (time: ServiceTime | null) => ({
+  at: toText(time?.ms ?? null),
+  clock_offset_ms: time?.clockOffsetMs ?? null,
+});
 
 export async function readStreamState(
   db: Queryable,
@@ -50,6 +68,8 @@ export async function readStreamState(
     .select({
       watermark: streamState.watermark,
       calculated_at: streamState.calculated_at,
+      clock_offset_ms: streamState.clock_offset_ms,
+      older_since: streamState.older_since,
       checked_at: streamState.checked_at,
       ago: sql<
         number | null
@@ -63,14 +83,31 @@ export async function readStreamState(
   if (row === undefined) return NO_STATE;
   const atMs = toMs(row.checked_at);
   return {
-    watermarkMs: toMs(row.watermark),
-    calculatedAtMs: toMs(row.calculated_at),
+    watermark: toServiceTime(row.watermark, row.clock_offset_ms),
+    calculatedAt: toServiceTime(row.calculated_at, row.clock_offset_ms),
+    olderSinceMs: toMs(row.older_since),
     keyless: row.keyless === null ? null : (JSON.parse(row.keyless) as KeylessMemory),
     check:
       atMs === null || row.ago === null || row.fresh_for_ms === null
         ? null
         : { atMs, agoByDatabaseMs: row.ago, freshForMs: row.fresh_for_ms },
   };
+}
+
+function toWatermarkColumns(watermark: ServiceTime | null) {
+  const { at, clock_offset_ms } = noteOf(watermark);
+  return { watermark: at, clock_offset_ms };
+}
+
+/** A backfill that is done would look as if it had not been closed if the watermark that it left were not reached. */
+function backfillWatermarkUpTo(watermark: ServiceTime | null) {
+  const { backfill_watermark } = streamState;
+  return sql`case when ${backfill_watermark} <= ${noteOf(watermark).at}::timestamptz then ${backfill_watermark} end`;
+}
+
+function toCalculatedColumns(calculatedAt: ServiceTime | null) {
+  const { at, clock_offset_ms } = noteOf(calculatedAt);
+  return { calculated_at: at, clock_offset_ms };
 }
 
 /** Writes what a run learned; part of the transaction that stores its data. */
@@ -81,8 +118,9 @@ export async function writeStreamState(
   { change, succeeded }: { readonly change: StateChange; readonly succeeded: boolean },
 ): Promise<void> {
   const values = {
-    ...(change.watermarkMs === undefined ? {} : { watermark: toText(change.watermarkMs) }),
-    ...(change.calculatedAtMs === undefined ? {} : { calculated_at: toText(change.calculatedAtMs) }),
+    ...(change.watermark === undefined ? {} : toWatermarkColumns(change.watermark)),
+    ...(change.calculatedAt === undefined ? {} : toCalculatedColumns(change.calculatedAt)),
+    ...(change.olderSinceMs === undefined ? {} : { older_since: toText(change.olderSinceMs) }),
     ...(change.check === undefined
       ? {}
       : {
@@ -93,8 +131,13 @@ export async function writeStreamState(
     ...(succeeded ? { last_success_at: sql`statement_timestamp()` } : {}),
   };
   if (Object.keys(values).length === 0) return;
+  const { watermark } = change;
+  const set = {
+    ...values,
+    ...(watermark === undefined ? {} : { backfill_watermark: backfillWatermarkUpTo(watermark) }),
+  };
   await db
     .insert(streamState)
     .values({ account_id: accountId, stream, ...values })
-    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: values });
+    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set });
 }

@@ -254,6 +254,18 @@ describe('putting stored records through again', () => {
     expect(rows).toEqual([{ due_on: '2026-02-28' }]);
   });
 
+  test('stored records that are put through again do not make a stream look fresh', async () => {
+    await start();
+    const { outcome } = await worker.run('followups', { retryIssues: true });
+    await sync('resources');
+    await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
+    await worker.run('resources', { retryIssues: true });
+    expect(outcome).toBe('succeeded');
+    expect(
+      await worker.query('select stream from safety_sync.stream_state where last_success_at > $$epoch$$'),
+    ).toEqual([]);
+  });
+
   test('a rejected record whose key can be read now becomes a row', async () => {
     await start();
     worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('x'), id: null }, 'keyless');

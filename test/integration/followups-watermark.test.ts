@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { SPECIMENS } from '../support/specimens.ts';
+import { NOON } from '../support/test-clock.ts';
 import {
   createTimedWorker,
   expectSucceeded,
@@ -172,4 +173,107 @@ test('a record from the future that is corrected later is taken back to its righ
   worker.sandbox.store.followups.update(key, { updated_on: worker.serviceNow() });
   await sync();
   await isEqual();
+});
+
+describe('a clock that was ahead and is put right', () => {
+  const off = { service: 0, ours: 0 };
+  let started: TimedWorker | undefined;
+  const now = () => started?.time.now ?? NOON;
+  const serviceNow = () => now() + off.service;
+  const change = (at: number, name: string) => {
+    const key = [...worker.sandbox.store.followups.keys()][at] ?? '';
+    worker.sandbox.store.followups.update(key, { m_assignee_id: name, updated_on: serviceNow() });
+  };
+  /** The service's clock is an hour ahead, and what it changes then is stored. */
+  async function startAhead(): Promise<void> {
+    Object.assign(off, { service: HOUR_MS, ours: 0 });
+    started = undefined;
+    worker = await createTimedWorker({
+      clock: { now: () => now() + off.ours, monotonicMs: () => performance.now() },
+      settings: { followupsOverlapMs: 0 },
+      sandbox: { size: SIZE, clock: serviceNow },
+    });
+    started = worker;
+    change(0, 'first');
+    await sync();
+    worker.time.now += 15 * MINUTE_MS;
+    change(0, 'while-ahead');
+    await sync();
+    expect(await watermark()).toBe(serviceNow());
+    off.service = 0;
+  }
+
+  test.each([
+    ['before the service’s time has caught up', 3],
+    ['after the service’s time has caught up', 9],
+  ])('the service’s: a sync %s brings what changed meanwhile', async (_name, changes) => {
+    await startAhead();
+    for (let number = 1; number <= changes; number += 1) {
+      worker.time.now += 10 * MINUTE_MS;
+      change(number, `after-${number}`);
+    }
+    const { counts } = await sync();
+    expect(counts).toMatchObject({ inserted: 0, updated: changes });
+    await isEqual();
+    expect(await watermark()).toBe(serviceNow());
+    const [run] = await runsOf(worker, 'followups');
+    expect(run?.note).toContain(
+      'the service’s clock went back, or ours jumped ahead: read again from 2026-03-02',
+    );
+    // Once is enough.
+    worker.time.now += 10 * MINUTE_MS;
+    change(20, 'later');
+    expect(await sync()).toMatchObject({ requests: 1, note: null, counts: { updated: 1 } });
+    await isEqual();
+  });
+
+  test('the service’s: the watermark comes down also where nothing changed meanwhile', async () => {
+    await startAhead();
+    worker.time.now += 10 * MINUTE_MS;
+    await sync();
+    expect(await watermark()).toBeLessThanOrEqual(serviceNow());
+    change(1, 'next');
+    worker.time.now += 10 * MINUTE_MS;
+    expect((await sync()).counts).toMatchObject({ updated: 1 });
+    await isEqual();
+  });
+
+  test('the service’s: a sweep brings what changed meanwhile, and reports nothing of it as repaired', async () => {
+    await startAhead();
+    worker.time.now += 20 * MINUTE_MS;
+    change(1, 'after');
+    const result = await worker.run('followups', { kind: 'reconcile' });
+    expectSucceeded(result);
+    expect(result).toMatchObject({ repaired: 0, counts: { updated: 1 } });
+    await isEqual();
+    expect(await watermark()).toBe(serviceNow());
+  });
+
+  test('the service’s: a backfill reads everything again, as ever', async () => {
+    await startAhead();
+    worker.time.now += 10 * MINUTE_MS;
+    await sync();
+    const key = [...worker.sandbox.store.followups.keys()][2] ?? '';
+    worker.sandbox.store.followups.update(key, { m_assignee_id: 'silently' });
+    const result = await worker.run('followups', { kind: 'backfill' });
+    expectSucceeded(result);
+    expect(result.counts).toMatchObject({ read: 60, updated: 1 });
+    await isEqual();
+  });
+
+  test('ours: more is read once, and nothing is lost', async () => {
+    await startAhead();
+    off.service = HOUR_MS;
+    off.ours = 24 * HOUR_MS;
+    worker.time.now += 10 * MINUTE_MS;
+    change(1, 'after');
+    expect(await sync()).toMatchObject({ requests: 2, counts: { updated: 1 } });
+    await isEqual();
+    expect(await watermark()).toBe(serviceNow());
+    off.ours = 0;
+    worker.time.now += 10 * MINUTE_MS;
+    change(2, 'ours came right');
+    expect(await sync()).toMatchObject({ requests: 1, counts: { updated: 1 } });
+    await isEqual();
+  });
 });

@@ -36,6 +36,12 @@ async function requestsOfRun(): Promise<{ outcome: string; requests: number }> {
   const { outcome } = await worker.run(STREAM);
   return { outcome, requests: worker.sandbox.requests.length };
 }
+async function looksFresh(): Promise<boolean | undefined> {
+  const [row] = await worker.query<{ is_fresh: boolean }>(
+    `select last_success_at > 'epoch' as is_fresh from safety_sync.stream_state where stream = '${STREAM}'`,
+  );
+  return row?.is_fresh;
+}
 /** As if the database's clock had gone on, or back, since the last check. */
 const moveDatabaseClock = (by: string) =>
   worker.query(
@@ -139,21 +145,29 @@ describe('what is taken', () => {
     expect((await stateOf(worker, STREAM)).calculatedAt).toBe(worker.serviceNow());
   });
 
-  test.each([0, -HOUR_MS])('a last_updated that moved by %i ms writes nothing', async (movedMs) => {
-    await start();
-    await sync();
-    const before = await rowVersions(worker);
-    const state = await stateOf(worker, STREAM);
-    employees().update([...employees().keys()][0] ?? '', { status: 'changed' });
-    worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + movedMs);
-    const result = await sync(true);
-    expect(result.counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
-    expect(await rowVersions(worker)).toEqual(before);
-    expect(await stateOf(worker, STREAM)).toEqual(state);
-    worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + 1);
-    await sync(true);
-    await isEqual();
-  });
+  test.each([
+    [0, 'succeeded'],
+    [-10 * MINUTE_MS, 'skipped'],
+  ] as const)(
+    'a last_updated that moved by %i ms writes nothing, and the run is %s',
+    async (movedMs, outcome) => {
+      await start();
+      await sync();
+      await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
+      const before = await rowVersions(worker);
+      const state = await stateOf(worker, STREAM);
+      employees().update([...employees().keys()][0] ?? '', { status: 'changed' });
+      worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + movedMs);
+      const result = await worker.run(STREAM, { force: true });
+      expect(result).toMatchObject({ outcome, counts: { inserted: 0, updated: 0, deleted: 0 } });
+      expect(await rowVersions(worker)).toEqual(before);
+      expect(await stateOf(worker, STREAM)).toEqual(state);
+      expect(await looksFresh()).toBe(outcome === 'succeeded');
+      worker.sandbox.store.recalculateTraining((state.calculatedAt ?? 0) + 1);
+      await sync(true);
+      await isEqual();
+    },
+  );
 
   test('employees who are gone are marked deleted, and undeleted when they come back', async () => {
     await start();
@@ -168,6 +182,93 @@ describe('what is taken', () => {
     worker.time.now += 15 * MINUTE_MS;
     expect((await sync()).counts).toMatchObject({ inserted: 0, updated: 1, deleted: 0 });
     await isEqual();
+  });
+});
+
+describe('a time that was wrong', () => {
+  /** What the service has now, as calculated at that time. */
+  const tell = (last_updated: number) => {
+    worker.sandbox.store.recalculateTraining();
+    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, last_updated });
+  };
+  const first = () => [...employees().keys()][0] ?? '';
+
+  test('a last_updated from the future is not believed: the next calculation is taken', async () => {
+    await start();
+    tell(NOON + 3650 * 24 * HOUR_MS);
+    await sync();
+    expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON);
+    worker.time.now += 15 * MINUTE_MS;
+    employees().update(first(), { status: 'changed' });
+    tell(worker.time.now - MINUTE_MS);
+    expect((await sync()).counts).toMatchObject({ updated: 1 });
+    await isEqual();
+  });
+
+  test('a service that tells the same last_updated from the future for ever is read every time', async () => {
+    await start();
+    const future = NOON + 3650 * 24 * HOUR_MS;
+    tell(future);
+    await sync();
+    worker.time.now += 15 * MINUTE_MS;
+    employees().update(first(), { status: 'changed' });
+    tell(future);
+    expect((await sync()).counts).toMatchObject({ updated: 1 });
+  });
+
+  test.each([
+    ['before its time has caught up', 15 * MINUTE_MS],
+    ['after its time has caught up', 2 * HOUR_MS],
+  ] as const)(
+    'the service’s clock was an hour ahead and is put right: a sync %s takes the newer calculation',
+    async (_name, laterMs) => {
+      const off = { ms: HOUR_MS };
+      const started: { worker?: TimedWorker } = {};
+      const time = () => started.worker?.time.now ?? NOON;
+      await start({}, { clock: () => time() + off.ms });
+      started.worker = worker;
+      await sync();
+      off.ms = 0;
+      worker.time.now += laterMs;
+      employees().update(first(), { status: 'changed' });
+      // Calculated before the service's time had caught up.
+      tell(NOON + Math.min(laterMs, 50 * MINUTE_MS) - MINUTE_MS);
+      expect((await sync()).counts).toMatchObject({ updated: 1 });
+      await isEqual();
+      expect((await stateOf(worker, STREAM)).calculatedAt).toBeLessThanOrEqual(time());
+    },
+  );
+
+  test('without a Date header, a last_updated that stays lower for longer than the cache lasts is taken', async () => {
+    await start({}, { readings: { dateHeader: 'absent' } });
+    tell(NOON + 3650 * 24 * HOUR_MS);
+    await sync();
+    await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
+    employees().update(first(), { status: 'changed' });
+    worker.time.now += 15 * MINUTE_MS;
+    tell(worker.time.now);
+    const told = await worker.run(STREAM);
+    expect(told).toMatchObject({ outcome: 'skipped', requests: 1, dueInMs: 15 * MINUTE_MS });
+    expect(await looksFresh()).toBe(false);
+    worker.time.now += 15 * MINUTE_MS;
+    tell(worker.time.now);
+    expect((await sync()).counts).toMatchObject({ updated: 1 });
+    expect(await looksFresh()).toBe(true);
+    await isEqual();
+  });
+
+  test('a newer calculation in between begins the 15 minutes anew', async () => {
+    await start();
+    await sync();
+    const older = () => tell(NOON - 5 * MINUTE_MS);
+    const ask = async () => (await worker.run(STREAM, { force: true })).outcome;
+    for (let round = 0; round < 4; round += 1) {
+      worker.time.now += 6 * MINUTE_MS;
+      older();
+      expect(await ask()).toBe('skipped');
+      tell(NOON);
+      expect(await ask()).toBe('succeeded');
+    }
   });
 });
 
@@ -254,6 +355,44 @@ describe('pages', () => {
       await isEqual();
     },
   );
+
+  test('without paging, a service that keeps a calculation for each request is believed when it finds the same people twice', async () => {
+    await start(
+      {},
+      { readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' } },
+    );
+    // Each request is calculated a little later than the one before.
+    worker.sandbox.hooks.beforeAnswer = () => void (worker.time.now += 40);
+    expect(await sync()).toMatchObject({ requests: 3, counts: { inserted: 30 } });
+    const [gone] = employees().keys();
+    employees().delete(gone ?? '');
+    worker.time.now += 16 * MINUTE_MS;
+    expect(await sync()).toMatchObject({ requests: 3, counts: { unchanged: 29, deleted: 1 } });
+    await isEqual();
+  });
+
+  test('without paging, an empty page of another calculation is no end when that one may have moved somebody', async () => {
+    await start(
+      {},
+      {
+        size: { ...SIZE, employees: 20 },
+        readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' },
+      },
+    );
+    let hired = 0;
+    worker.sandbox.hooks.beforeAnswer = ({ params }, store) => {
+      worker.time.now += 40;
+      if (params['page'] !== 2) return;
+      const [gone] = store.employees.keys();
+      store.employees.delete(gone ?? '');
+      store.employees.put(SPECIMENS[STREAM].build(`hired-${(hired += 1)}`));
+      store.recalculateTraining();
+    };
+    expect(await worker.run(STREAM)).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'calculation_unsettled' },
+    });
+  });
 
   test('without paging, a service that gives everyone on every page is asked twice', async () => {
     await start({}, { readings: { trainingPaging: 'absent' } });

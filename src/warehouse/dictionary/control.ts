@@ -46,8 +46,13 @@ export const CONTROL: Descriptions = {
       backfill_from: 'followups: lower bound of the backfill under way or last done; null: none.',
       backfill_to: 'followups: its upper bound; null: none.',
       backfill_watermark: 'followups: the watermark that the backfill leaves; null without one.',
+      backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without one.',
       backfill_started_at: 'followups: when the backfill began; null without one.',
       calculated_at: 'training: last_updated of the newest stored calculation; null before the first sync.',
+      clock_offset_ms:
+        'How far the service’s clock was ahead of the worker’s when watermark or calculated_at was noted, in ms; null where the service told no time.',
+      older_since:
+        'training: since when the service has only answered with older calculations, by the worker’s clock; null while it does not.',
       checked_at: 'training: when the calculation was last asked for, by the worker’s clock; null before.',
       checked_at_database: 'training: the same by the database’s clock.',
       fresh_for_ms: 'training: how long after that check the calculation cannot have changed, in ms.',
@@ -97,6 +102,8 @@ export const CONTROL: Descriptions = {
       first_met_at: 'When it was first met.',
       asked_at: 'When the service was last asked; null before.',
       is_known: 'Whether the service knew it; null before it was asked.',
+      failures: 'Look-ups that failed since the last one that was answered; 0: none.',
+      last_error: 'Error code of the last look-up that failed; null when the last one was answered.',
       due_at: 'When to ask next.',
     },
   },
