@@ -85,6 +85,8 @@ export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
   readonly baseUrl: string;
   readonly token: string;
+  /** The account's name in the accounts file: errors advise by it. */
+  readonly entry?: string;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
   readonly requestsPerMinute: number | undefined;
@@ -186,7 +188,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         coolingMs: limiter.coolingMs,
       });
     } catch (error) {
-      throw error instanceof SinkFailure ? error.cause : error;
+      if (error instanceof SinkFailure) throw error.cause;
+      if (error instanceof SafetySyncError) error.entry = options.entry;
+      throw error;
     } finally {
       for (const source of sources) source.removeEventListener('abort', onAbort);
     }

@@ -1,5 +1,5 @@
 /** How the results of runs are told, and what exit code they make. */
-import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
+import type { ErrorCode } from '../shared/errors.ts';
 import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
@@ -80,16 +80,17 @@ export interface Failure {
   readonly stream: string;
   readonly code: ErrorCode;
   readonly message: string;
+  readonly advice: string;
   readonly requestId?: string | null | undefined;
 }
 
 /** What to do stands once, above the streams that it is about. */
 export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
-  const codes = [...new Set(failures.map(({ code }) => code))];
-  return codes.flatMap((code) => [
-    `${colors.red(code)}: ${ERROR_KINDS[code].advice}`,
+  const heading = ({ code, advice }: Failure) => `${colors.red(code)}: ${advice}`;
+  return [...new Set(failures.map(heading))].flatMap((text) => [
+    text,
     ...failures
-      .filter((failure) => failure.code === code)
+      .filter((failure) => heading(failure) === text)
       .map(({ stream, message, requestId }) => {
         const request = requestId == null ? '' : ` [request ${requestId}]`;
         return `  ${colors.bold(stream)}: ${message}${request}`;
@@ -104,8 +105,8 @@ interface Labelled {
 
 function toFailure({ label, result }: Labelled): Failure[] {
   if (result.outcome !== 'failed') return [];
-  const { code, message, requestId } = result.error;
-  return [{ stream: label, code, message, requestId }];
+  const { code, message, advice, requestId } = result.error;
+  return [{ stream: label, code, message, advice, requestId }];
 }
 
 /** Reasons, errors and what to do about them, below the table. */

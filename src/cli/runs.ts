@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { tellDeadRuns } from '../warehouse/dead-runs.ts';
 import { readRuns, type RunRow } from '../warehouse/runs.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
@@ -32,7 +33,8 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
   return await withApp(context, frame, async ({ accounts, warehouse }) => {
     const accountIds = accounts.map(({ id }) => id);
     const isMany = accountIds.length > 1;
-    const rows = await readRuns(warehouse.connection.db, { accountIds, stream, limit });
+    const { db } = warehouse.connection;
+    const rows = await tellDeadRuns(db, await readRuns(db, { accountIds, stream, limit }));
     if (options.json) {
       context.terminal.print(JSON.stringify({ runs: rows.map(withIsoTimes) }));
       return EXIT.ok;

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { type Freshness, freshnessOf } from '../ops/freshness.ts';
-import type { ErrorCode } from '../shared/errors.ts';
+import { type OffReason, offReasonsOf } from '../config/account-config.ts';
+import { adviceOf, type ErrorCode } from '../shared/errors.ts';
 import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
 import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
-import { formatAge, formatCount, formatNumber, formatTime } from '../shared/format.ts';
+import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
 import { withIsoTimes } from './json-times.ts';
 import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
@@ -13,7 +14,8 @@ interface StatusOptions extends AccountOption {
   readonly json?: true;
 }
 
-function freshnessText(freshness: Freshness, colors: Colors): string {
+function freshnessText({ freshness, offReason }: Judged, colors: Colors): string {
+  if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
   switch (freshness) {
     case 'fresh':
       return colors.green('fresh');
@@ -26,14 +28,17 @@ function freshnessText(freshness: Freshness, colors: Colors): string {
 
 function lastRunText({ lastRun }: StreamStatus, nowMs: number, colors: Colors): string {
   if (lastRun === null) return colors.dim('–');
-  const { status, kind } = lastRun;
+  const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
   const color = { succeeded: colors.green, failed: colors.red, skipped: colors.yellow, running: colors.cyan }[
     status
   ];
-  return `${color(status)} ${kind === 'sync' ? '' : `${kind} `}${formatAge(lastRun.started_at, nowMs)}`;
+  const what = `${color(status)} ${kind === 'sync' ? '' : `${kind} `}`;
+  if (status === 'running') return `${what}for ${formatDuration(Math.max(0, nowMs - Date.parse(startedAt)))}`;
+  // When it ended, as the last success is: the two are compared.
+  return `${what}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function toFailure(label: string, { lastRun }: StreamStatus): Failure[] {
+function toFailure(label: string, { stream: { lastRun }, entry }: Judged): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
@@ -41,10 +46,13 @@ function toFailure(label: string, { lastRun }: StreamStatus): Failure[] {
       stream: label,
       code: (code ?? 'internal_error') as ErrorCode,
       message: message ?? 'no message',
+      advice: adviceOf(code ?? 'internal_error', entry),
       requestId,
     },
   ];
 }
+
+const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 /** With more accounts than this, those with whom all is well are counted only. */
 const MOST_LISTED = 20;
@@ -53,17 +61,23 @@ interface Judged {
   readonly accountId: string;
   readonly stream: StreamStatus;
   readonly freshness: Freshness;
-  readonly isScheduled: boolean;
+  /** Why it is not synced by itself; null: it is. */
+  readonly offReason: OffReason | null;
+  /** The account's name in the accounts file, if it has one there. */
+  readonly entry: string | undefined;
 }
 
-const needsLook = ({ stream, freshness, isScheduled }: Judged): boolean =>
-  (isScheduled && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
+const needsLook = ({ stream, freshness, offReason }: Judged): boolean =>
+  (offReason === null && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
 
-function toJsonStream({ stream, freshness }: Judged): Record<string, unknown> {
+function toJsonStream({ stream, freshness, offReason }: Judged): Record<string, unknown> {
   return withIsoTimes({
     stream: stream.stream,
     freshness,
+    is_scheduled: offReason === null,
+    off_reason: offReason,
     last_success_at: stream.lastSuccessAt,
+    current_until: stream.currentUntil,
     watermark: stream.watermark,
     calculated_at: stream.calculatedAt,
     live_rows: stream.liveRows,
@@ -89,13 +103,23 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
     );
     const nowMs = clock.now();
     const isMany = accounts.length > 1;
-    const judged = read.map(({ accountId, streams }, index) =>
-      streams.map((stream): Judged => {
-        const freshness = freshnessOf(stream.lastSuccessAt, nowMs, config.freshnessBudgetMinutes);
-        const isScheduled = accounts[index]?.config.schedule.streams[stream.stream] != null;
-        return { accountId, stream, freshness, isScheduled };
-      }),
-    );
+    const judged = read.map(({ accountId, streams }, index) => {
+      const own = accounts[index]?.config;
+      const offReasons = own === undefined ? {} : offReasonsOf(own);
+      return streams.map((stream): Judged => {
+        const known = {
+          lastSuccessMs: toMs(stream.lastSuccessAt),
+          currentUntilMs: toMs(stream.currentUntil),
+        };
+        return {
+          accountId,
+          stream,
+          freshness: freshnessOf(known, nowMs, config.freshnessBudgetMinutes),
+          offReason: offReasons[stream.stream] ?? null,
+          entry: own?.service?.entry,
+        };
+      });
+    });
     if (options.json) {
       const bodies = read.map(({ accountId }, index) => ({
         account_id: accountId,
@@ -121,16 +145,16 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
             { title: 'deleted', align: 'right', spare: 2 },
             { title: 'open issues', align: 'right' },
           ],
-          listed.map(({ accountId, stream, freshness }) => [
-            ...(isMany ? [accountId] : []),
-            stream.stream,
-            freshnessText(freshness, colors),
-            formatAge(stream.lastSuccessAt, nowMs),
-            lastRunText(stream, nowMs, colors),
-            formatTime(stream.watermark ?? stream.calculatedAt),
-            formatCount(stream.liveRows),
-            formatCount(stream.deletedRows),
-            formatCount(stream.openIssues),
+          listed.map((one) => [
+            ...(isMany ? [one.accountId] : []),
+            one.stream.stream,
+            freshnessText(one, colors),
+            formatAge(one.stream.lastSuccessAt, nowMs),
+            lastRunText(one.stream, nowMs, colors),
+            formatTime(one.stream.watermark ?? one.stream.calculatedAt),
+            formatCount(one.stream.liveRows),
+            formatCount(one.stream.deletedRows),
+            formatCount(one.stream.openIssues),
           ]),
           terminal,
         ),
@@ -143,9 +167,7 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
       );
     }
     const failures = renderFailures(
-      listed.flatMap(({ accountId, stream }) =>
-        toFailure(streamLabel(isMany, accountId, stream.stream), stream),
-      ),
+      listed.flatMap((one) => toFailure(streamLabel(isMany, one.accountId, one.stream.stream), one)),
       colors,
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);

@@ -1,11 +1,14 @@
 /** One account of the service: what differs between accounts that share a warehouse. */
 import { isIP } from 'node:net';
+import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 
 export interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly token: string;
+  /** The account's name in the accounts file; absent where the variables describe the account. */
+  readonly entry?: string;
 }
 
 export interface ScheduleConfig {
@@ -24,6 +27,27 @@ export interface AccountConfig {
   /** In which days begin for the views. */
   readonly reportingTimezone: string;
   readonly schedule: ScheduleConfig;
+}
+
+export const OFF_REASONS = ['no equipment types', 'not scheduled'] as const;
+export type OffReason = (typeof OFF_REASONS)[number];
+export type OffReasons = Readonly<Partial<Record<StreamName, OffReason>>>;
+
+/** Streams that are not synced by themselves, and why: nobody waits for their data, so they are neither stale nor failed. */
+export function offReasonsOf({
+  schedule,
+  equipmentTypes,
+}: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
+  const reasonOf = (stream: StreamName): OffReason | undefined => {
+    if (stream === 'equipments' && equipmentTypes.length === 0) return 'no equipment types';
+    return schedule.streams[stream] === null ? 'not scheduled' : undefined;
+  };
+  return Object.fromEntries(
+    STREAM_NAMES.flatMap((stream) => {
+      const reason = reasonOf(stream);
+      return reason === undefined ? [] : [[stream, reason]];
+    }),
+  );
 }
 
 export function isLoopback(hostname: string): boolean {
@@ -51,6 +75,6 @@ export function baseUrlProblems(
   return problems;
 }
 
-export function toServiceConfig(baseUrl: string, token: string): ServiceConfig {
-  return { baseUrl: baseUrl.replace(/\/+$/, ''), token };
+export function toServiceConfig(baseUrl: string, token: string, entry?: string): ServiceConfig {
+  return { baseUrl: baseUrl.replace(/\/+$/, ''), token, ...(entry === undefined ? {} : { entry }) };
 }

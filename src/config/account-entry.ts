@@ -185,7 +185,7 @@ export function parseAccountEntry(
     account: isUsable
       ? {
           accountId: name,
-          service: toServiceConfig(address, secret.token ?? ''),
+          service: toServiceConfig(address, secret.token ?? '', name),
           equipmentTypes,
           reportingTimezone,
           schedule,

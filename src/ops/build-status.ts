@@ -1,11 +1,13 @@
 /** Rows and live facts → one Status value. Pure. */
-import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
+import type { OffReasons } from '../config/account-config.ts';
+import { adviceOf } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { HistoryProgress } from '../sync/extract.ts';
 import type { IssueGroup, Operations } from '../warehouse/read-operations.ts';
 import type { Volumes } from '../warehouse/read-volumes.ts';
 import type { RunRow } from '../warehouse/runs.ts';
+import { type DatabaseClock, reportDatabase } from './database-report.ts';
 import { freshnessOf } from './freshness.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
@@ -28,7 +30,10 @@ export interface StatusFacts {
   readonly accountId: string;
   readonly timezone: string;
   readonly freshnessBudgetMinutes: number;
-  readonly scheduled: readonly StreamName[];
+  /** Streams that are not synced by themselves. */
+  readonly offReasons: OffReasons;
+  /** The account's name in the accounts file, if it has one there. */
+  readonly entry: string | undefined;
   readonly owner: string;
   /** By our clock. */
   readonly nowMs: number;
@@ -38,10 +43,12 @@ export interface StatusFacts {
   /** What was read last; null: nothing yet. */
   readonly operations: Operations | null;
   readonly volumes: Volumes | null;
-  /** By our clock; null: never. */
-  readonly readAtMs: number | null;
+  /** When the volumes were counted, by our clock; null: never. */
+  readonly countedAtMs: number | null;
   /** Why the database cannot be read now; null: it can, or was not asked yet. */
   readonly databaseProblem: string | null;
+  /** It answers, but not as soon as it is looked at. */
+  readonly isDatabaseSlow: boolean;
   readonly outages: readonly Outage[];
   readonly refusals: readonly Refusal[];
   readonly service: PressureReport;
@@ -56,11 +63,12 @@ const LISTED_RUNS = 25;
 
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
-function adviceOf(code: string): string {
-  return code in ERROR_KINDS ? ERROR_KINDS[code as ErrorCode].advice : '';
+interface ReportedAt {
+  readonly nowMs: number;
+  readonly entry: string | undefined;
 }
 
-function toRunReport(row: RunRow, nowMs: number): RunReport {
+function toRunReport(row: RunRow, { nowMs, entry }: ReportedAt): RunReport {
   const startedMs = Date.parse(row.started_at);
   return {
     runId: row.run_id,
@@ -69,7 +77,10 @@ function toRunReport(row: RunRow, nowMs: number): RunReport {
     trigger: row.trigger,
     status: row.status,
     startedMs,
-    durationMs: Math.max(0, (toMs(row.finished_at) ?? nowMs) - startedMs),
+    durationMs: Math.max(
+      0,
+      (toMs(row.finished_at) ?? (row.status === 'running' ? nowMs : startedMs)) - startedMs,
+    ),
     requests: row.requests,
     retries: row.retries,
     read: row.records_read,
@@ -82,7 +93,11 @@ function toRunReport(row: RunRow, nowMs: number): RunReport {
     error:
       row.error_code === null
         ? null
-        : { code: row.error_code, message: row.error_message ?? '', advice: adviceOf(row.error_code) },
+        : {
+            code: row.error_code,
+            message: row.error_message ?? '',
+            advice: adviceOf(row.error_code, entry),
+          },
     requestId: row.request_id,
     owner: row.owner,
   };
@@ -99,27 +114,37 @@ function progressOf(run: RunReport, facts: StatusFacts): ProgressReport {
     : { records: run.read, total: null };
 }
 
-function toStreamReport(stream: StreamName, facts: StatusFacts, nowMs: number): StreamReport {
+function toStreamReport(
+  stream: StreamName,
+  facts: StatusFacts,
+  { offMs, judgedMs }: DatabaseClock,
+): StreamReport {
   const { operations, volumes } = facts;
   const state = operations?.states.find((one) => one.stream === stream);
   const runs = (operations?.runs ?? [])
     .filter((row) => row.stream === stream)
-    .map((row) => toRunReport(row, nowMs));
+    .map((row) => toRunReport(row, { nowMs: judgedMs, entry: facts.entry }));
   const runningRow = runs.find(({ status }) => status === 'running');
   const volume = volumes?.rows.find((one) => one.stream === stream);
   const next = facts.nextRuns.find((one) => one.stream === stream && one.kind === 'sync');
   const issues = (operations?.issues ?? []).filter((one) => one.stream === stream);
+  const known = {
+    lastSuccessMs: toMs(state?.lastSuccessAt ?? null),
+    currentUntilMs: toMs(state?.currentUntil ?? null),
+  };
   return {
     stream,
-    isScheduled: facts.scheduled.includes(stream),
-    freshness: freshnessOf(state?.lastSuccessAt ?? null, nowMs, facts.freshnessBudgetMinutes),
-    lastSuccessMs: toMs(state?.lastSuccessAt ?? null),
+    isScheduled: facts.offReasons[stream] === undefined,
+    offReason: facts.offReasons[stream] ?? null,
+    freshness: freshnessOf(known, judgedMs, facts.freshnessBudgetMinutes),
+    ...known,
     currentToMs: toMs(state?.watermark ?? state?.calculatedAt ?? null),
     watermarkMs: toMs(state?.watermark ?? null),
     rows: volume?.rows ?? null,
+    rowsCountedMs: facts.countedAtMs === null ? null : facts.countedAtMs + offMs,
     isEstimate: volume?.isEstimate ?? false,
     openIssues: issues.reduce((sum, { count }) => sum + count, 0),
-    nextRunMs: next === undefined ? null : next.atMs + (nowMs - facts.nowMs),
+    nextRunMs: next === undefined ? null : next.atMs + offMs,
     running: runningRow === undefined ? null : { ...runningRow, progress: progressOf(runningRow, facts) },
     lastRun: runs.find(({ status }) => status !== 'running') ?? null,
     recentRuns: runs.toReversed(),
@@ -132,28 +157,27 @@ function toIssueReport({ firstSeenAt, ...issue }: IssueGroup): IssueReport {
 }
 
 export function buildStatus(facts: StatusFacts): Status {
-  const { operations, readAtMs } = facts;
-  // Times in the warehouse are the database's: ages are told by its clock, however far off ours is.
-  const offMs = operations === null || readAtMs === null ? 0 : operations.databaseNowMs - readAtMs;
-  const nowMs = facts.nowMs + offMs;
+  const { operations } = facts;
+  const database = reportDatabase({
+    seen: operations,
+    problem: facts.databaseProblem,
+    isSlow: facts.isDatabaseSlow,
+    ourNowMs: facts.nowMs,
+  });
+  const { offMs, nowMs } = database;
   const outages = facts.outages.map((one) => ({ ...one, sinceMs: one.sinceMs + offMs }));
   const refusals = facts.refusals.map((one) => ({
     ...one,
     sinceMs: one.sinceMs + offMs,
     nextTryMs: one.nextTryMs + offMs,
   }));
-  const streams = STREAM_NAMES.map((stream) => toStreamReport(stream, facts, nowMs));
+  const streams = STREAM_NAMES.map((stream) => toStreamReport(stream, facts, database));
   const circumstances: Circumstances = {
     nowMs,
     freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
     worker: facts.worker,
     isSchedulerAlive: facts.isSchedulerAlive,
-    database: {
-      isUp: facts.databaseProblem === null && operations !== null,
-      readAtMs: readAtMs === null ? null : readAtMs + offMs,
-      problem: facts.databaseProblem,
-      pendingMigrations: operations?.pendingMigrations ?? null,
-    },
+    database: database.report,
     outages,
     refusals,
     streams,
@@ -180,7 +204,9 @@ export function buildStatus(facts: StatusFacts): Status {
     queue: facts.queue,
     streams,
     running,
-    recentRuns: (operations?.runs ?? []).slice(0, LISTED_RUNS).map((row) => toRunReport(row, nowMs)),
+    recentRuns: (operations?.runs ?? [])
+      .slice(0, LISTED_RUNS)
+      .map((row) => toRunReport(row, { nowMs: database.judgedMs, entry: facts.entry })),
     days: facts.volumes?.days ?? [],
     issues: (operations?.issues ?? []).map(toIssueReport),
     nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: one.atMs + offMs })),

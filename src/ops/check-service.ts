@@ -104,7 +104,7 @@ export async function checkService({
   await ask('service: followups.list', 'followups', { limit: 1 });
   await ask('service: training-employee-status.list', 'training-employee-status', { limit: 1 });
   if (equipmentTypes.length === 0 && !state.refused && !state.unreachable) {
-    const finding = 'SAFETY_EQUIPMENT_TYPES is empty: equipment is not synced';
+    const finding = 'no equipment types are configured: equipment is not synced';
     tell({
       what: 'service: equipments.list',
       result: 'skipped',

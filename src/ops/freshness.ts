@@ -3,7 +3,22 @@ import { MINUTE_MS } from '../shared/time.ts';
 
 export type Freshness = 'fresh' | 'stale' | 'never';
 
-export function freshnessOf(lastSuccessAt: string | null, nowMs: number, budgetMinutes: number): Freshness {
-  if (lastSuccessAt === null) return 'never';
-  return nowMs - Date.parse(lastSuccessAt) > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
+/** Times in ms since 1970; null: never, or not known. */
+export interface LastKnown {
+  readonly lastSuccessMs: number | null;
+  /**
+   * Up to when the service itself would have answered the same. While its cache of the training calculation explains that
+   * nothing is asked, the data is not out of date.
+   */
+  readonly currentUntilMs: number | null;
+}
+
+export function freshnessOf(
+  { lastSuccessMs, currentUntilMs }: LastKnown,
+  nowMs: number,
+  budgetMinutes: number,
+): Freshness {
+  if (lastSuccessMs === null) return 'never';
+  const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
+  return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }

@@ -108,7 +108,10 @@ function buildGauges(registers: Registry[]) {
     inFlight: gauge('api_requests_in_flight', 'Requests to the service under way.'),
     waiting: gauge('api_requests_waiting', 'Requests that wait for their turn.'),
     cooling: gauge('api_cooling', '1 while nothing is asked because the service said rate_limit_exceeded.'),
-    databaseUp: gauge('database_up', '1 when the warehouse answered the last time it was asked.'),
+    databaseUp: gauge(
+      'database_up',
+      '1 while the warehouse answers; 0 also when its state could not be read for two minutes.',
+    ),
     pending: gauge('pending_migrations', 'Migrations of this program that the warehouse lacks.'),
     refused: gauge(
       'credentials_refused',
@@ -179,7 +182,7 @@ function setAccountGauges(
 }
 
 function setProcessGauges(gauges: Gauges, status: Status | Overview): void {
-  gauges.databaseUp.set(flag(status.database.isUp));
+  gauges.databaseUp.set(flag(status.database.isUp && !status.database.isTooOld));
   gauges.pending.set(status.database.pendingMigrations ?? 0);
   gauges.schedulerUp.set(flag(status.isSchedulerAlive));
   gauges.ready.set(flag(status.isReady));

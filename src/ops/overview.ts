@@ -3,11 +3,12 @@ import { formatCount, formatNumber } from '../shared/format.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { AccountsSight, StreamSight } from '../warehouse/read-accounts.ts';
+import { reportDatabase } from './database-report.ts';
 import { type Freshness, freshnessOf } from './freshness.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
 import type { DatabaseReport, Level, PressureReport, QueueReport, Verdict, WorkerState } from './status.ts';
-import { accountReasons, buildVerdict, processReasons, sentence } from './verdict.ts';
+import { accountReasons, buildVerdict, processReasons } from './verdict.ts';
 
 export interface StreamSummary {
   readonly stream: StreamName;
@@ -72,9 +73,9 @@ export interface OverviewFacts {
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
   readonly sight: AccountsSight | null;
-  /** By our clock; null: never. */
-  readonly readAtMs: number | null;
   readonly databaseProblem: string | null;
+  /** It answers, but not as soon as it is looked at. */
+  readonly isDatabaseSlow: boolean;
   readonly databaseOutage: Outage | undefined;
   readonly queue: QueueReport;
   readonly accounts: readonly AccountFacts[];
@@ -85,17 +86,20 @@ const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
 function toStreams(
   { scheduled }: AccountFacts,
   sights: readonly StreamSight[] | undefined,
-  at: { readonly nowMs: number; readonly budgetMinutes: number },
+  at: { readonly judgedMs: number; readonly budgetMinutes: number },
 ): StreamSummary[] {
   return STREAM_NAMES.map((stream) => {
     const sight = sights?.find((one) => one.stream === stream);
     const lastSuccessMs = sight?.lastSuccessMs ?? null;
-    const lastSuccessAt = lastSuccessMs === null ? null : new Date(lastSuccessMs).toISOString();
     const lastStatus = sight?.lastStatus ?? null;
     return {
       stream,
       isScheduled: scheduled.includes(stream),
-      freshness: freshnessOf(lastSuccessAt, at.nowMs, at.budgetMinutes),
+      freshness: freshnessOf(
+        { lastSuccessMs, currentUntilMs: sight?.currentUntilMs ?? null },
+        at.judgedMs,
+        at.budgetMinutes,
+      ),
       lastSuccessMs,
       watermarkMs: sight?.watermarkMs ?? null,
       openIssues: sight?.openIssues ?? 0,
@@ -111,41 +115,35 @@ function overallVerdict(
   process: { readonly verdict: Verdict | null; readonly notReady: readonly string[] },
 ): Verdict {
   if (process.verdict !== null) return process.verdict;
-  const details = [
-    counts.bad > 0 && `${formatNumber(counts.bad, 'account')} in trouble`,
-    counts.warning > 0 && `${formatNumber(counts.warning, 'account')} fresh, with something to look at`,
-    counts.busy > 0 && `${formatNumber(counts.busy, 'account')} in the first sync`,
-    `${formatNumber(counts.good, 'account')} well`,
-  ].filter((text) => text !== false);
+  // How many accounts are how stands in the counts.
+  const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details: [] });
   if (counts.bad > 0) {
-    const text = `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${counts.bad === 1 ? 'is' : 'are'} in trouble.`;
-    return { level: 'bad', sentence: text, details: details.map(sentence) };
+    const are = counts.bad === 1 ? 'is' : 'are';
+    return verdict(
+      'bad',
+      `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${are} in trouble.`,
+    );
   }
-  if (counts.busy > 0)
-    return { level: 'busy', sentence: 'First syncs are under way.', details: details.map(sentence) };
-  if (counts.warning > 0) {
-    return {
-      level: 'warning',
-      sentence: 'Everything is fresh, with trouble.',
-      details: details.map(sentence),
-    };
-  }
-  return { level: 'good', sentence: 'Everything is fresh.', details: [] };
+  if (counts.busy > 0) return verdict('busy', 'First syncs are under way.');
+  if (counts.warning > 0) return verdict('warning', 'Everything is fresh, with trouble.');
+  return verdict('good', 'Everything is fresh.');
 }
 
 export function buildOverview(facts: OverviewFacts): Overview {
-  const { sight, readAtMs } = facts;
-  // Ages are told by the database's clock, as for one account.
-  const offMs = sight === null || readAtMs === null ? 0 : sight.databaseNowMs - readAtMs;
-  const nowMs = facts.nowMs + offMs;
+  const { sight } = facts;
+  const {
+    offMs,
+    nowMs,
+    judgedMs,
+    report: database,
+  } = reportDatabase({
+    seen: sight,
+    problem: facts.databaseProblem,
+    isSlow: facts.isDatabaseSlow,
+    ourNowMs: facts.nowMs,
+  });
   const shifted = (outage: Outage | undefined): Outage[] =>
     outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
-  const database: DatabaseReport = {
-    isUp: facts.databaseProblem === null && sight !== null,
-    readAtMs: readAtMs === null ? null : readAtMs + offMs,
-    problem: facts.databaseProblem,
-    pendingMigrations: sight?.pendingMigrations ?? null,
-  };
   const common = {
     nowMs,
     freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
@@ -161,10 +159,13 @@ export function buildOverview(facts: OverviewFacts): Overview {
   const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
   // What keeps all of them alike is not each one's trouble.
   const alone = { ...common, worker: 'running', isSchedulerAlive: true } as const;
-  const own = { ...alone, database: { ...database, isUp: true, problem: null, pendingMigrations: 0 } };
+  const own = {
+    ...alone,
+    database: { ...database, isUp: true, isTooOld: false, problem: null, pendingMigrations: 0 },
+  };
   const accounts = facts.accounts.map((account): AccountSummary => {
     const streams = toStreams(account, sight?.accounts.get(account.accountId), {
-      nowMs,
+      judgedMs,
       budgetMinutes: facts.freshnessBudgetMinutes,
     });
     const outages = shifted(account.outage);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { jsonPage, type Page, type Routes } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 import { formatNumber } from '../shared/format.ts';
+import { SECOND_MS } from '../shared/time.ts';
 import { type Overview, type OverviewPart, pageOf } from './overview.ts';
 import { renderOverview } from './page/render-overview.ts';
 import { renderPage } from './page/render-page.ts';
@@ -26,8 +27,20 @@ export function healthPage(
   });
 }
 
+/** As of when what follows was read from the database: `age_seconds` old. */
+function asOf({ database: { readAtMs }, nowMs }: Pick<Status, 'database' | 'nowMs'>) {
+  return {
+    as_of: readAtMs === null ? null : new Date(readAtMs).toISOString(),
+    age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),
+  };
+}
+
 export function readyPage(status: Status): Page {
-  return jsonPage(status.isReady ? 200 : 503, { ready: status.isReady, reasons: status.notReady });
+  return jsonPage(status.isReady ? 200 : 503, {
+    ready: status.isReady,
+    reasons: status.notReady,
+    ...asOf(status),
+  });
 }
 
 /** Lists in answers to probes are short: they end up in event logs. */
@@ -37,7 +50,10 @@ function listTrouble(overview: Overview): string[] {
   const troubled = overview.accounts.filter(({ isReady }) => !isReady);
   const listed = troubled
     .slice(0, LISTED_REASONS)
-    .map(({ accountId, notReady }) => `${accountId}: ${notReady.join('; ')}`);
+    .map(
+      ({ accountId, notReady }) =>
+        `${accountId}: ${notReady.map((reason) => reason.replace(/\.$/, '')).join('; ')}`,
+    );
   const rest = troubled.length - listed.length;
   return rest > 0 ? [...listed, `and ${formatNumber(rest, 'account')} more`] : listed;
 }
@@ -54,6 +70,7 @@ function readinessOfAll(overview: Overview): Page {
   return jsonPage(overview.isReady ? 200 : 503, {
     ready: overview.isReady,
     reasons: overview.notReady,
+    ...asOf(overview),
     accounts: overview.counts,
     trouble: listTrouble(overview),
   });

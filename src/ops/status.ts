@@ -1,4 +1,5 @@
 /** The one value that everything an operator sees is made of. Times are ms since 1970; null: never, or not known. */
+import type { OffReason } from '../config/account-config.ts';
 import type { Freshness } from './freshness.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { RunKind, RunStatus, RunTrigger } from '../warehouse/control-tables.ts';
@@ -53,12 +54,18 @@ export interface RunningReport extends RunReport {
 export interface StreamReport {
   readonly stream: StreamName;
   readonly isScheduled: boolean;
+  /** Why it is not scheduled. */
+  readonly offReason: OffReason | null;
   readonly freshness: Freshness;
   readonly lastSuccessMs: number | null;
+  /** Up to when the service would answer the same (its cache of the training calculation): fresh until then. */
+  readonly currentUntilMs: number | null;
   /** How far the data reaches: the watermark, or the time of the training calculation. */
   readonly currentToMs: number | null;
   readonly watermarkMs: number | null;
   readonly rows: number | null;
+  /** When they were counted. */
+  readonly rowsCountedMs: number | null;
   readonly isEstimate: boolean;
   readonly openIssues: number;
   readonly nextRunMs: number | null;
@@ -89,8 +96,14 @@ export type WorkerState = 'starting' | 'running' | 'stopping';
 
 export interface DatabaseReport {
   readonly isUp: boolean;
-  /** When everything below was read; null: never yet. */
+  /** As of when everything that comes from the database is told; null: nothing was read yet. */
   readonly readAtMs: number | null;
+  /** It answers, but not as soon as it is looked at. */
+  readonly isSlow: boolean;
+  /** What is known is older than the time between two looks. */
+  readonly isOld: boolean;
+  /** It is too old to be relied on. */
+  readonly isTooOld: boolean;
   readonly problem: string | null;
   readonly pendingMigrations: number | null;
 }

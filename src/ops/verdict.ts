@@ -47,31 +47,42 @@ function freshnessReason(
   }
 }
 
-function refusalReason(
+/** What is refused, the service's answer, and what comes next. */
+function describeRefusal(
   { code, message, advice, stream, holdsAll, nextTryMs }: Refusal,
   nowMs: number,
-): string {
+): { readonly what: string; readonly answer: string; readonly next: string } {
   const what = holdsAll
     ? 'the service refuses the credentials'
     : `the service refuses ${stream} to this token`;
   const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
-  return `${what} (${code}: ${message}); one more try in ${next}. ${advice}`;
+  return {
+    what,
+    answer: `${code}: ${message.replace(/\.$/, '')}`,
+    next: `one more try in ${next}. ${advice}`,
+  };
+}
+
+function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | null {
+  const { problem, readAtMs, isSlow, isTooOld } = database;
+  if (problem !== null) return `the database is away: ${problem}`;
+  if (readAtMs === null) {
+    return isSlow
+      ? 'the database answers slowly: nothing has been read from it yet'
+      : 'the database was not asked yet';
+  }
+  return isTooOld ? `the database answers slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
 }
 
 /** What keeps all accounts of a process alike from being relied on. */
 export function processReasons(
-  at: Pick<Circumstances, 'worker' | 'isSchedulerAlive' | 'database'>,
+  at: Pick<Circumstances, 'nowMs' | 'worker' | 'isSchedulerAlive' | 'database'>,
 ): string[] {
   const reasons: string[] = [];
   if (at.worker === 'stopping') reasons.push('the worker is stopping');
   if (!at.isSchedulerAlive) reasons.push('the scheduler does not fire any more');
-  if (!at.database.isUp) {
-    reasons.push(
-      at.database.problem === null
-        ? 'the database was not asked yet'
-        : `the database is away: ${at.database.problem}`,
-    );
-  }
+  const databaseReason = reasonOfDatabase(at.database, at.nowMs);
+  if (databaseReason !== null) reasons.push(databaseReason);
   const pending = at.database.pendingMigrations ?? 0;
   if (pending > 0) reasons.push(`the warehouse lacks ${formatNumber(pending, 'migration')}`);
   if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
@@ -81,7 +92,10 @@ export function processReasons(
 /** What is an account's own: refusals and staleness. */
 export function accountReasons(at: Circumstances): string[] {
   const reasons: string[] = [];
-  reasons.push(...at.refusals.map((refusal) => refusalReason(refusal, at.nowMs)));
+  for (const refusal of at.refusals) {
+    const { what, answer, next } = describeRefusal(refusal, at.nowMs);
+    reasons.push(`${what} (${answer}); ${next}`);
+  }
   if (at.database.readAtMs === null) return reasons;
   for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
     const reason = freshnessReason(stream, at);
@@ -109,21 +123,42 @@ function staleSentence(scheduled: readonly JudgedStream[], late: readonly Judged
   return `${late.length} of ${scheduled.length} streams are not fresh.`;
 }
 
+/** Beneath the sentence: every reason and every outage, each told once. */
+function detailsOf(at: Circumstances): string[] {
+  const isAway = at.database.problem !== null;
+  const holdsAll = at.refusals.some((refusal) => refusal.holdsAll);
+  const outages = at.outages.map(({ dependency, sinceMs, code, message, failedRuns }) => {
+    const since = age(sinceMs, at.nowMs).replace(/ ago$/, '');
+    const failed = `${formatNumber(failedRuns, 'run')} failed`;
+    return dependency === 'database' && isAway
+      ? `the database has been away for ${since}; ${failed} meanwhile`
+      : `the ${dependency} has been unusable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
+  });
+  // That all is refused the sentence above says already.
+  const refusals = !holdsAll
+    ? []
+    : at.refusals.map((refusal) => {
+        const { answer, next } = describeRefusal(refusal, at.nowMs);
+        return `${answer}; ${next}`;
+      });
+  const others = reasonsNotReady(holdsAll ? { ...at, refusals: [] } : at);
+  return [...refusals, ...others, ...outages];
+}
+
 export function buildVerdict(at: Circumstances): Verdict {
   const scheduled = at.streams.filter(({ isScheduled }) => isScheduled);
   const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
-  const outages = at.outages.map(
-    ({ dependency, sinceMs, code, message, failedRuns }) =>
-      `the ${dependency} cannot be used since ${age(sinceMs, at.nowMs).replace(/ ago$/, '')} (${code}: ${message}); ${formatNumber(failedRuns, 'run')} failed`,
-  );
-  const details = [...reasonsNotReady(at), ...outages].map(sentence);
+  const details = detailsOf(at).map(sentence);
   const verdict = (level: Verdict['level'], text: string): Verdict => ({ level, sentence: text, details });
   if (at.worker === 'stopping') return verdict('warning', 'The worker is stopping.');
   if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler does not fire any more.');
   if (!at.database.isUp) {
-    if (at.database.problem === null) return verdict('busy', 'Starting.');
-    return verdict('bad', 'The database is away.');
+    if (at.database.problem !== null) return verdict('bad', 'The database is away.');
+    return at.database.isSlow
+      ? verdict('warning', 'The database answers slowly.')
+      : verdict('busy', 'Starting.');
   }
+  if (at.database.isTooOld) return verdict('warning', 'The database answers slowly.');
   if ((at.database.pendingMigrations ?? 0) > 0) return verdict('bad', 'The warehouse is not migrated.');
   if (at.refusals.some(({ holdsAll }) => holdsAll))
     return verdict('bad', 'The service refuses the credentials.');
@@ -137,7 +172,7 @@ export function buildVerdict(at: Circumstances): Verdict {
     return verdict('bad', staleSentence(scheduled, late));
   }
   const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
-  if (failed.length > 0 || at.refusals.length > 0 || outages.length > 0) {
+  if (failed.length > 0 || at.refusals.length > 0 || at.outages.length > 0) {
     const names = failed.map(({ stream }) => stream).join(', ');
     const text =
       names === '' ? 'Everything is fresh, with trouble.' : `Everything is fresh, but ${names} failed last.`;

@@ -24,8 +24,10 @@ export interface AccountSchedule {
   readonly timezone: string;
   /** null: off. */
   readonly streams: Readonly<Record<StreamName, string | null>>;
-  /** Full sweep of all streams; null: off. */
+  /** Full sweep of all streams but those that are off; null: off. */
   readonly reconcile: string | null;
+  /** Streams for which nothing is fired, whatever the schedules say. */
+  readonly off?: readonly StreamName[];
 }
 
 /** What a job that is not done yet is doing. */
@@ -86,8 +88,8 @@ interface OpenJob {
 const keyOf = ({ kind, stream }: Pick<Job, 'kind' | 'stream'>): string => `${kind} ${stream}`;
 
 function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[] {
-  return accounts.flatMap(({ accountId, timezone, streams, reconcile }) =>
-    STREAM_NAMES.flatMap((stream) =>
+  return accounts.flatMap(({ accountId, timezone, streams, reconcile, off = [] }) =>
+    STREAM_NAMES.filter((stream) => !off.includes(stream)).flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
         const expression = kind === 'sync' ? streams[stream] : reconcile;
         return expression === null

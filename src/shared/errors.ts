@@ -172,6 +172,26 @@ export const ERROR_KINDS = {
 export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
+const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
+  SAFETY_TOKEN: 'token',
+  SAFETY_TOKEN_FILE: 'token_file',
+  SAFETY_BASE_URL: 'base_url',
+  SAFETY_EQUIPMENT_TYPES: 'equipment_types',
+};
+
+/**
+ * What to do about an error, by its code as it stands in `runs`. For an account of the accounts file (`entry` is its name
+ * there) the advice names the keys of its entry, because the variables of a single account do not exist there.
+ */
+export function adviceOf(code: string, entry?: string): string {
+  const advice = code in ERROR_KINDS ? ERROR_KINDS[code as ErrorCode].advice : '';
+  if (entry === undefined) return advice;
+  return advice.replace(/(SAFETY_[A-Z_]+)(?: or (SAFETY_[A-Z_]+))?/g, (_, one: string, other?: string) => {
+    const keys = [one, other].flatMap((name) => (name === undefined ? [] : [KEYS_OF_ENTRIES[name] ?? name]));
+    return `${keys.join(' or ')} of the entry ${entry} in SAFETY_ACCOUNTS_FILE`;
+  });
+}
+
 export interface SafetySyncErrorOptions {
   readonly cause?: unknown;
   /** What to do, where the message knows more than the code does; default: the advice of the code. */
@@ -187,7 +207,9 @@ export class SafetySyncError extends Error {
   override readonly name = 'SafetySyncError';
   readonly code: ErrorCode;
   readonly recovery: Recovery;
-  readonly advice: string;
+  readonly #advice: string | undefined;
+  /** Set for an account of the accounts file: see `adviceOf`. */
+  entry: string | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -195,8 +217,12 @@ export class SafetySyncError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.recovery = ERROR_KINDS[code].recovery;
-    this.advice = options.advice ?? ERROR_KINDS[code].advice;
+    this.#advice = options.advice;
     this.requestId = options.requestId;
     this.retryAfterMs = options.retryAfterMs;
+  }
+
+  get advice(): string {
+    return this.#advice ?? adviceOf(this.code, this.entry);
   }
 }

@@ -1,10 +1,12 @@
 /** What an operator is shown, read so that it stays cheap however large the tables are. */
 import { sql } from 'drizzle-orm';
+import { type Clock, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { Connection, Queryable } from './connection.ts';
 import { readMigrationStatus } from './migrate.ts';
-import { type RunRow, toRunRow } from './runs.ts';
+import { tellDeadRuns } from './dead-runs.ts';
+import { type RunRow, TOOK_PLACE, toRunRow } from './runs.ts';
 
 /** Runs per stream that are read: the length of the charts. */
 export const RECENT_RUNS = 30;
@@ -16,6 +18,8 @@ export interface StateRow {
   readonly lastSuccessAt: string | null;
   readonly watermark: string | null;
   readonly calculatedAt: string | null;
+  /** Up to when the service itself would answer the same: the cache of the training calculation. */
+  readonly currentUntil: string | null;
 }
 
 /** Open issues of one kind and field. */
@@ -38,8 +42,10 @@ export interface SliceProgress {
 }
 
 export interface Operations {
-  /** The database's clock, ms. */
+  /** When the reading began, by the database's clock, ms: everything was read then or later. */
   readonly databaseNowMs: number;
+  /** The same moment by our clock. */
+  readonly readAtMs: number;
   readonly pendingMigrations: number;
   readonly states: readonly StateRow[];
   /** Newest first. */
@@ -47,6 +53,9 @@ export interface Operations {
   readonly issues: readonly IssueGroup[];
   readonly slices: readonly SliceProgress[];
 }
+
+/** Of a row of `stream_state`. */
+export const CURRENT_UNTIL = `checked_at_database + fresh_for_ms * interval '1 millisecond'`;
 
 const iso = (column: string) =>
   sql.raw(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
@@ -61,12 +70,12 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
     select r.*, ${iso('r.started_at')} as started_at, ${iso('r.finished_at')} as finished_at
     from (
       select l.* from (values ${streams}) as s (stream) cross join lateral (
-        select * from safety_sync.runs where account_id = ${accountId} and stream = s.stream
+        select * from safety_sync.runs r where account_id = ${accountId} and stream = s.stream and ${TOOK_PLACE}
         order by run_id desc limit ${RECENT_RUNS}) l
       union
       select * from safety_sync.runs where account_id = ${accountId} and status = 'running'
     ) r order by r.run_id desc`);
-  return rows.map(toRunRow);
+  return await tellDeadRuns(db, rows.map(toRunRow));
 }
 
 async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueGroup[]> {
@@ -88,31 +97,35 @@ async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueG
 }
 
 /** What is the same for all accounts. */
-export async function readDatabaseState({ db, query }: Pick<Connection, 'db' | 'query'>) {
-  const { pending } = await readMigrationStatus({ query });
+export async function readDatabaseState(
+  { db, query }: Pick<Connection, 'db' | 'query'>,
+  { now }: Pick<Clock, 'now'>,
+) {
   const [clock] = await db.execute<{ now: number }>(
     sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
   );
-  return { databaseNowMs: Number(clock?.now), pendingMigrations: pending };
+  const readAtMs = now();
+  const { pending } = await readMigrationStatus({ query });
+  return { databaseNowMs: Number(clock?.now), readAtMs, pendingMigrations: pending };
 }
 
 /** Everything of one account; a few milliseconds whatever the size of the tables. */
 export async function readOperations(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountId: string,
+  clock: Pick<Clock, 'now'> = systemClock,
 ): Promise<Operations> {
-  const { databaseNowMs, pendingMigrations } = await readDatabaseState({ db, query });
-  if (pendingMigrations > 0) {
-    return { databaseNowMs, pendingMigrations, states: [], runs: [], issues: [], slices: [] };
-  }
+  const database = await readDatabaseState({ db, query }, clock);
+  if (database.pendingMigrations > 0) return { ...database, states: [], runs: [], issues: [], slices: [] };
   const states = await db.execute<{
     stream: StreamName;
     last_success_at: string | null;
     watermark: string | null;
     calculated_at: string | null;
+    current_until: string | null;
   }>(sql`
     select stream, ${iso('last_success_at')} as last_success_at, ${iso('watermark')} as watermark,
-      ${iso('calculated_at')} as calculated_at
+      ${iso('calculated_at')} as calculated_at, ${iso(`(${CURRENT_UNTIL})`)} as current_until
     from safety_sync.stream_state where account_id = ${accountId}`);
   const slices = await db.execute<{
     stream: StreamName;
@@ -125,13 +138,13 @@ export async function readOperations(
       sum(records)::float8 as records, sum(expected)::float8 as expected
     from safety_sync.backfill_slices where account_id = ${accountId} group by stream`);
   return {
-    databaseNowMs,
-    pendingMigrations: 0,
+    ...database,
     states: states.map((row) => ({
       stream: row.stream,
       lastSuccessAt: row.last_success_at,
       watermark: row.watermark,
       calculatedAt: row.calculated_at,
+      currentUntil: row.current_until,
     })),
     runs: await readRecentRuns(db, accountId),
     issues: await readIssueGroups(db, accountId),

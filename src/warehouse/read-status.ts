@@ -3,6 +3,8 @@ import { sql } from 'drizzle-orm';
 import { STREAM_NAMES, STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
+import { tellDeadRuns } from './dead-runs.ts';
+import { CURRENT_UNTIL } from './read-operations.ts';
 import { readLastRuns, type RunRow } from './runs.ts';
 import { toArrayLiteral } from './copy-text.ts';
 import { target } from './sql-names.ts';
@@ -15,6 +17,8 @@ export interface StreamStatus {
   readonly watermark: string | null;
   readonly calculatedAt: string | null;
   readonly lastSuccessAt: string | null;
+  /** Up to when the service itself would answer the same: the cache of the training calculation. */
+  readonly currentUntil: string | null;
   readonly liveRows: number;
   readonly deletedRows: number;
   readonly openIssues: number;
@@ -53,11 +57,16 @@ async function countRows(db: Queryable, accounts: string) {
 export async function readStatus(db: Queryable, accountIds: readonly string[]): Promise<AccountStatus[]> {
   const accounts = toArrayLiteral(accountIds);
   const [runs, states, rows, issues] = await Promise.all([
-    readLastRuns(db, accountIds),
+    readLastRuns(db, accountIds).then((last) => tellDeadRuns(db, last)),
     db.execute<
-      Counted & { watermark: string | null; calculated_at: string | null; last_success_at: string | null }
-    >(sql`select account_id, stream, watermark, calculated_at, last_success_at
-      from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
+      Counted & {
+        watermark: string | null;
+        calculated_at: string | null;
+        last_success_at: string | null;
+        current_until: string | null;
+      }
+    >(sql`select account_id, stream, watermark, calculated_at, last_success_at,
+      ${sql.raw(CURRENT_UNTIL)} as current_until from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
     countRows(db, accounts),
     db.execute<Counted & { open: number }>(sql`select account_id, stream, count(*)::int as open
       from safety_sync.data_issues where account_id = any (${accounts}::text[]) and resolved_at is null
@@ -75,6 +84,7 @@ export async function readStatus(db: Queryable, accountIds: readonly string[]): 
         watermark: toIso(state?.watermark),
         calculatedAt: toIso(state?.calculated_at),
         lastSuccessAt: toIso(state?.last_success_at),
+        currentUntil: toIso(state?.current_until),
         liveRows: rowsOf.get(key)?.live ?? 0,
         deletedRows: rowsOf.get(key)?.deleted ?? 0,
         openIssues: issuesOf.get(key)?.open ?? 0,

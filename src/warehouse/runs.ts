@@ -217,6 +217,12 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
   return { ...row, ...counts, repaired } as unknown as RunRow;
 }
 
+/**
+ * Runs `r` that took place. A firing that found its stream taken is recorded as skipped without a session: it says nothing
+ * about the stream, and must not hide how the last real run ended.
+ */
+export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
+
 /** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
   const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
@@ -228,12 +234,12 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
   return rows.map(toRunRow);
 }
 
-/** The newest run of each stream of each account. */
+/** The newest run of each stream of each account that took place. */
 export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
   const rows = await db.execute(sql`
     select l.* from unnest(${toArrayLiteral(accountIds)}::text[]) as a (account_id)
     cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
-      select * from ${runs} r where r.account_id = a.account_id and r.stream = s.stream
+      select * from ${runs} r where r.account_id = a.account_id and r.stream = s.stream and ${TOOK_PLACE}
       order by r.run_id desc limit 1) l`);
   return rows.map(toRunRow);
 }

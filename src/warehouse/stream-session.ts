@@ -38,9 +38,15 @@ export interface OpenSessionOptions {
 
 const LOCK_POLL_MS = 250;
 
-/** 64 bits of a hash of the names: with 50,000 streams the chance that two share a lock is below one in ten million. */
+/**
+ * The lock of a stream, of SQL expressions for its account and its name. 64 bits of a hash of the names: with 50,000
+ * streams the chance that two share a lock is below one in ten million.
+ */
+export const streamLockKey = (account: string, stream: string): string =>
+  `hashtextextended('safety-sync:' || ${account} || ':' || ${stream}, 0)`;
+
 const TRY_LOCK = `select pg_backend_pid() as pid,
-  pg_try_advisory_lock(hashtextextended('safety-sync:' || $1 || ':' || $2, 0)) as locked`;
+  pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
 /**
  * Tables grow under a running session: a plan that was kept from when they were empty would go on scanning them from

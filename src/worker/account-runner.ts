@@ -1,5 +1,6 @@
 /** One account in a worker: its gate, its progress, its jobs. What it does touches no other account. */
 import type { Account } from '../app.ts';
+import { type OffReasons, offReasonsOf } from '../config/account-config.ts';
 import type { Metrics } from '../ops/metrics.ts';
 import { createRefusalGate, type Refusal, type RefusalDelays } from '../ops/refusal-gate.ts';
 import { buildRunEvents } from '../ops/run-report.ts';
@@ -15,6 +16,8 @@ import { createJobs } from './run-jobs.ts';
 export interface AccountRunner {
   readonly account: Account;
   readonly scheduled: readonly StreamName[];
+  /** Of the other streams. */
+  readonly offReasons: OffReasons;
   readonly refusals: readonly Refusal[];
   /** Of runs of this process. */
   readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
@@ -35,12 +38,14 @@ export interface AccountRunnerOptions {
   /** Whether a service that does not answer makes its account wait behind others: not where there are none. */
   readonly isOneOfMany: boolean;
   readonly onChange: () => void;
+  /** A run has stored something: the database answers. */
+  readonly onStored: () => void;
 }
 
 export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
   const { account, clock, metrics, sessions, scheduler, onChange } = options;
-  const { streams } = account.config.schedule;
-  const scheduled = STREAM_NAMES.filter((stream) => streams[stream] !== null);
+  const offReasons = offReasonsOf(account.config);
+  const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
   const gate = createRefusalGate(clock, options.refusalDelays);
   const progress = new Map<StreamName, HistoryProgress>();
   let hasAsked = false;
@@ -49,6 +54,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     ...buildRunEvents(account),
     onProgress: (stream, made) => void progress.set(stream, made),
     onSession: (_stream, pid) => {
+      options.onStored();
       sessions.add(pid);
       onChange();
     },
@@ -72,11 +78,13 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     fireIn: (stream, ms) => scheduler()?.fireIn(account.id, stream, ms),
     noteHealth,
     onEnd: onChange,
+    onStored: options.onStored,
   });
 
   return {
     account,
     scheduled,
+    offReasons,
     get refusals() {
       return gate.refusals;
     },

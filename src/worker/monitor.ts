@@ -1,7 +1,7 @@
 /** Looks at the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
-import { type OutageLog, WATCH } from '../ops/outage-log.ts';
+import { dependencyOf, type OutageLog, WATCH } from '../ops/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { type Clock, SECOND_MS } from '../shared/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from '../warehouse/database-error.ts';
 import { within } from './within.ts';
 
@@ -9,10 +9,12 @@ import { within } from './within.ts';
 export interface Sighting<Seen, Counted> {
   readonly seen: Seen | null;
   readonly counted: Counted | null;
-  /** By our clock; null: never. */
-  readonly readAtMs: number | null;
-  /** Why the newest look failed. */
+  /** When the counting began, by our clock; null: never. */
+  readonly countedAtMs: number | null;
+  /** Why the database cannot be used. Slowness is no reason: what is seen then is older. */
   readonly problem: string | null;
+  /** The newest look has not been answered in time, though the database answers. */
+  readonly isSlow: boolean;
 }
 
 export interface Monitor<Seen, Counted> {
@@ -21,73 +23,122 @@ export interface Monitor<Seen, Counted> {
   look(): Promise<void>;
   /** Something has changed: looks within a second. */
   lookSoon(): void;
+  /** The database has answered a run of this worker: it is not away, however long a look takes. */
+  noteAnswer(): void;
   stop(): void;
 }
 
 export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
   /** What is looked at; quick. */
   readonly read: () => Promise<Seen>;
-  /** What costs: done now and then. */
+  /** What costs: done now and then, beside the looks. */
   readonly count: () => Promise<Counted>;
+  /** The cheapest question that there is. */
+  readonly ping: () => Promise<unknown>;
   readonly clock: Clock;
   readonly outages: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
+  /** The database answers, but not a look within so many ms; told once until a look is quick again. */
+  readonly onSlow: (ms: number) => void;
   /** Default: ten seconds. */
   readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
-/** A look that takes longer counts as no answer. */
+/** How long a look, and then a ping, may take. */
 const PATIENCE_MS = 5 * SECOND_MS;
-/** Looking may take one part in this many of the time: thousands of accounts are looked at less often. */
+/** Looking may take one part in this many of the time, because thousands of accounts cost; but see `MOST_REST_MS`. */
 const LOOKING_SHARE = 20;
-/** Counting rows may take one part in this many of the time, and is never repeated sooner than this. */
+/** However long a look took, the next one begins so soon after it. */
+const MOST_REST_MS = 30 * SECOND_MS;
+/** Counting rows may take one part in this many of the time, within these bounds. */
 const COUNTING_SHARE = 200;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
+const MOST_COUNT_REST_MS = 2 * MINUTE_MS;
 
 export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
   options: MonitorOptions<Seen, Counted>,
 ): Monitor<Seen, Counted> {
   const { clock, outages, onDefect, everyMs = EVERY_MS } = options;
-  let latest: Sighting<Seen, Counted> = { seen: null, counted: null, readAtMs: null, problem: null };
+  let latest: Sighting<Seen, Counted> = {
+    seen: null,
+    counted: null,
+    countedAtMs: null,
+    problem: null,
+    isSlow: false,
+  };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  let reading: Promise<Seen> | undefined;
+  // Of each question one at a time: a database that does not answer is not asked again before it did.
+  let reading: Promise<void> | undefined;
   let looking: Promise<void> | undefined;
+  let pinging: Promise<unknown> | undefined;
+  let counting: Promise<void> | undefined;
   let countAtMs = -Infinity;
   let restUntilMs = -Infinity;
+  let answeredAtMs = -Infinity;
 
-  async function count(): Promise<Counted | null> {
+  function noteFailure(caught: unknown): void {
+    if (isStopped) return;
+    const error = toDatabaseError(caught);
+    latest = { ...latest, problem: error.message, isSlow: false };
+    if (!outages.noteFailure(WATCH, error)) onDefect(error);
+  }
+
+  /** Beside the looks: where it takes minutes they must not wait for it. */
+  async function count(): Promise<void> {
     const startedMs = clock.monotonicMs();
-    if (startedMs < countAtMs) return latest.counted;
+    const countedAtMs = clock.now();
+    if (startedMs < countAtMs || isStopped) return;
+    let restMs = COUNT_EVERY_MS;
     try {
       const counted = await options.count();
-      const endedMs = clock.monotonicMs();
-      countAtMs = endedMs + Math.max(COUNT_EVERY_MS, (endedMs - startedMs) * COUNTING_SHARE);
-      return counted;
-    } catch (error) {
-      countAtMs = startedMs + COUNT_EVERY_MS;
-      throw error;
+      latest = { ...latest, counted, countedAtMs };
+      const shareMs = (clock.monotonicMs() - startedMs) * COUNTING_SHARE;
+      restMs = Math.min(Math.max(COUNT_EVERY_MS, shareMs), MOST_COUNT_REST_MS);
+    } catch (caught) {
+      const error = toDatabaseError(caught);
+      // Counting that PostgreSQL refuses (a statement timeout) does not keep the rest from being known.
+      if (dependencyOf(error) === 'database') noteFailure(error);
+      else onDefect(error);
     }
+    countAtMs = clock.monotonicMs() + restMs;
+  }
+
+  /** Takes what it reads also when nobody waits for it any more. */
+  async function read(): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const seen = await options.read();
+    const endedMs = clock.monotonicMs();
+    answeredAtMs = endedMs;
+    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
+    outages.noteAnswer('database', WATCH);
+    restUntilMs = endedMs + Math.min((endedMs - startedMs) * LOOKING_SHARE, MOST_REST_MS);
+    if (seen.pendingMigrations === 0) counting ??= count().finally(() => (counting = undefined));
+  }
+
+  /** The look goes on, but has taken too long: is the database slow, or does it not answer at all? */
+  async function judgeSilence(sinceMs: number): Promise<void> {
+    pinging ??= options.ping().finally(() => (pinging = undefined));
+    const { inTime } = await within(pinging, PATIENCE_MS);
+    if (inTime) answeredAtMs = clock.monotonicMs();
+    if (answeredAtMs < sinceMs) {
+      throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
+    }
+    if (!latest.isSlow) options.onSlow(PATIENCE_MS);
+    latest = { ...latest, problem: null, isSlow: true };
+    outages.noteAnswer('database', WATCH);
   }
 
   async function lookOnce(): Promise<void> {
     const startedMs = clock.monotonicMs();
     try {
-      // One at a time: a database that does not answer is not asked again before it did.
-      reading ??= options.read().finally(() => (reading = undefined));
-      const read = await within(reading, PATIENCE_MS);
-      if (!read.inTime) throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
-      outages.noteAnswer('database', WATCH);
-      latest = { ...latest, seen: read.value, readAtMs: clock.now(), problem: null };
-      restUntilMs = clock.monotonicMs() + (clock.monotonicMs() - startedMs) * LOOKING_SHARE;
-      if (read.value.pendingMigrations === 0) latest = { ...latest, counted: await count() };
-    } catch (caught) {
-      const error = toDatabaseError(caught);
-      if (isStopped) return;
-      latest = { ...latest, problem: error.message };
-      if (!outages.noteFailure(WATCH, error)) onDefect(error);
+      reading ??= read().finally(() => (reading = undefined));
+      const { inTime } = await within(reading, PATIENCE_MS);
+      if (!inTime) await judgeSilence(startedMs);
+    } catch (error) {
+      noteFailure(error);
     }
   }
 
@@ -111,6 +162,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     },
     look,
     lookSoon: () => schedule(SOON_MS),
+    noteAnswer: () => void (answeredAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;
       clearTimeout(timer);

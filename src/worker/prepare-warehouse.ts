@@ -1,8 +1,11 @@
-/** Migrates as soon as the database is there, however long that takes. */
+/** Migrates as soon as the database is there, however long that takes, and closes what dead workers left open. */
 import type { App } from '../app.ts';
 import { dependencyOf, WATCH } from '../ops/outage-log.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
+import { toDatabaseError } from '../warehouse/database-error.ts';
+import { closeAllDeadRuns } from '../warehouse/dead-runs.ts';
 import { pause, untilAborted } from './pause.ts';
 
 const FIRST_DELAY_MS = SECOND_MS;
@@ -17,6 +20,7 @@ export async function prepareWarehouse(app: App): Promise<boolean> {
       const migrated = await Promise.race([app.migrate(), stopped]);
       if (migrated === 'stopped') return false;
       outages.noteAnswer('database', WATCH);
+      await closeDeadRuns(app);
       if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
       return true;
     } catch (error) {
@@ -27,4 +31,17 @@ export async function prepareWarehouse(app: App): Promise<boolean> {
     }
   }
   return false;
+}
+
+/** Else they would look as if they were running until their streams are run again. */
+async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
+  const byId = new Map(accounts.map((account) => [account.id, account]));
+  try {
+    for (const one of await closeAllDeadRuns(warehouse.connection.db, [...byId.keys()])) {
+      const account = byId.get(one.accountId);
+      if (account !== undefined) buildRunEvents(account).onDeadRuns?.(one.stream, one.closed);
+    }
+  } catch (error) {
+    throw toDatabaseError(error);
+  }
 }

@@ -25,6 +25,8 @@ export interface JobsOptions {
   /** Whether its service answers, as far as this run can tell. */
   readonly noteHealth: (isWell: boolean) => void;
   readonly onEnd: () => void;
+  /** The database has taken what a run had to store. */
+  readonly onStored: () => void;
 }
 
 /** A skipped sync that would have something to do within this time is done then, not a whole period later. */
@@ -115,7 +117,10 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
     logResult(account, result, { kind: job.kind, isKnown });
     if (isAnswered(result)) outages.noteAnswer('service', stream);
     else if (result.outcome !== 'failed') outages.noteUnasked(stream);
-    if (result.outcome !== 'failed') outages.noteAnswer('database', stream);
+    if (result.outcome !== 'failed') {
+      outages.noteAnswer('database', stream);
+      options.onStored();
+    }
     if (result.outcome === 'skipped' && result.dueInMs !== undefined && result.dueInMs <= SOON_MS) {
       fireIn(stream, result.dueInMs + MARGIN_MS);
     }

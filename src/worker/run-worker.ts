@@ -4,6 +4,7 @@ import { startHttpServer } from '../ops/http-server.ts';
 import { createMetrics } from '../ops/metrics.ts';
 import type { RefusalDelays } from '../ops/refusal-gate.ts';
 import { type Scheduler, startScheduler } from '../scheduler/scheduler.ts';
+import { formatDuration } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
@@ -42,6 +43,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
         scheduler: () => scheduler,
         isOneOfMany: isMany,
         onChange: () => watch.monitor.lookSoon(),
+        onStored: () => watch.monitor.noteAnswer(),
       }),
     ]),
   );
@@ -60,6 +62,10 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
       everyMs: options.lookEveryMs,
       onDefect: (error) =>
         log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
+      onSlow: (ms) =>
+        log.warn(
+          `the database is slow: the status has not been read within ${formatDuration(ms)}; it is told as of when it was`,
+        ),
     },
   });
 
@@ -77,7 +83,12 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   try {
     if (await prepareWarehouse(app)) {
       scheduler = startScheduler({
-        accounts: app.accounts.map(({ id, config: { schedule } }) => ({ accountId: id, ...schedule })),
+        accounts: [...runners.values()].map(({ account: { id, config: of }, offReasons }) => ({
+          accountId: id,
+          ...of.schedule,
+          // A stream whose own schedule is off is still reconciled; one that has nothing to ask for is not.
+          off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
+        })),
         spreadMs: isMany ? config.syncSpreadSeconds * SECOND_MS : 0,
         places: config.syncConcurrency,
         clock,
@@ -129,9 +140,11 @@ function fireNeverSynced(scheduler: Scheduler, runners: Iterable<AccountRunner>,
 
 /** Of many accounts in one line: each has its own reasons. */
 function tellWhatIsOff({ log, accounts }: App, runners: Iterable<AccountRunner>): void {
-  const off = [...runners].flatMap(({ scheduled }) => STREAM_NAMES.filter((one) => !scheduled.includes(one)));
+  const off = [...runners].flatMap(({ offReasons }) => Object.entries(offReasons));
   if (off.length === 0) return;
-  const what =
-    accounts.length === 1 ? off.join(', ') : `${off.length} streams of ${accounts.length} accounts`;
-  log.info({ off: accounts.length === 1 ? off : off.length }, `not scheduled: ${what}`);
+  const isOne = accounts.length === 1;
+  const what = isOne
+    ? off.map(([stream, reason]) => `${stream} (${reason})`).join(', ')
+    : `${off.length} streams of ${accounts.length} accounts`;
+  log.info({ off: isOne ? off.map(([stream]) => stream) : off.length }, `off: ${what}`);
 }

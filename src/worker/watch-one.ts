@@ -37,8 +37,8 @@ function roundToSecond(ms: number): number {
 
 export function statusOfAccount(
   facts: ProcessFacts,
-  { account, scheduled, refusals, progress, pressure }: AccountRunner,
-  { seen, counted, readAtMs, problem }: Sighting<Operations, Volumes>,
+  { account, offReasons, refusals, progress, pressure }: AccountRunner,
+  { seen, counted, countedAtMs, problem, isSlow }: Sighting<Operations, Volumes>,
 ): Status {
   const { app, startedMs, state, scheduler } = facts;
   const { config, clock } = app;
@@ -47,7 +47,8 @@ export function statusOfAccount(
     accountId: account.id,
     timezone: account.config.schedule.timezone,
     freshnessBudgetMinutes: config.freshnessBudgetMinutes,
-    scheduled,
+    offReasons,
+    entry: account.config.service?.entry,
     owner: app.owner,
     nowMs: clock.now(),
     startedMs,
@@ -55,8 +56,9 @@ export function statusOfAccount(
     isSchedulerAlive: scheduler()?.isAlive() ?? true,
     operations: seen,
     volumes: counted,
-    readAtMs,
+    countedAtMs,
     databaseProblem: problem,
+    isDatabaseSlow: isSlow,
     outages: (['database', 'service'] as const).flatMap((name) => account.outages.current(name) ?? []),
     refusals,
     service: pressure ?? {

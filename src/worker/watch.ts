@@ -17,7 +17,7 @@ import { type ProcessFacts, queueOf, statusOfAccount } from './watch-one.ts';
 import { within } from './within.ts';
 
 export interface Watch {
-  readonly monitor: Pick<Monitor<unknown, unknown>, 'look' | 'lookSoon' | 'stop'>;
+  readonly monitor: Omit<Monitor<unknown, unknown>, 'latest'>;
   readonly routes: Routes;
   /** Of an account, the streams that have never succeeded, as far as was seen. */
   neverSynced(accountId: string): ReadonlySet<StreamName>;
@@ -27,7 +27,10 @@ export interface WatchOptions {
   readonly facts: ProcessFacts;
   readonly runners: readonly AccountRunner[];
   readonly metrics: Metrics;
-  readonly monitoring: Pick<MonitorOptions<never, never>, 'clock' | 'outages' | 'onDefect' | 'everyMs'>;
+  readonly monitoring: Pick<
+    MonitorOptions<never, never>,
+    'clock' | 'outages' | 'onDefect' | 'onSlow' | 'everyMs'
+  >;
 }
 
 export function watchOne({ facts, runners, metrics, monitoring }: WatchOptions): Watch {
@@ -37,7 +40,8 @@ export function watchOne({ facts, runners, metrics, monitoring }: WatchOptions):
   const accountId = runner.account.id;
   const monitor = createMonitor({
     ...monitoring,
-    read: () => readOperations(connection, accountId),
+    ping: () => connection.query('select 1'),
+    read: () => readOperations(connection, accountId, facts.app.clock),
     count: () => readVolumes(connection.db, accountId),
   });
   const status = (): Status => blotStatus(statusOfAccount(facts, runner, monitor.latest), facts.app.blot);
@@ -64,12 +68,13 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
   const byId = new Map(runners.map((runner) => [runner.account.id, runner]));
   const monitor = createMonitor({
     ...monitoring,
-    read: () => readAccounts(connection, [...byId.keys()]),
+    ping: () => connection.query('select 1'),
+    read: () => readAccounts(connection, [...byId.keys()], app.clock),
     count: () => Promise.resolve(null),
   });
 
   const make = (): Overview => {
-    const { seen, readAtMs, problem } = monitor.latest;
+    const { seen, problem, isSlow } = monitor.latest;
     return buildOverview({
       version: VERSION,
       freshnessBudgetMinutes: app.config.freshnessBudgetMinutes,
@@ -79,8 +84,8 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
       worker: facts.state(),
       isSchedulerAlive: facts.scheduler()?.isAlive() ?? true,
       sight: seen,
-      readAtMs,
       databaseProblem: problem,
+      isDatabaseSlow: isSlow,
       databaseOutage: app.outages.current('database'),
       queue: queueOf(facts),
       accounts: runners.map(({ account, scheduled, refusals, pressure }) => ({
@@ -109,11 +114,13 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
     const before = asking.get(accountId);
     if (before !== undefined) return before;
     const look = (async () => {
-      const nothing = { seen: null, counted: null, readAtMs: null };
+      const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
       try {
-        const read = await within(readOperations(connection, accountId), ONE_PATIENCE_MS);
-        if (!read.inTime) return { ...nothing, problem: 'PostgreSQL does not answer' };
-        return { seen: read.value, counted: null, readAtMs: app.clock.now(), problem: null };
+        const read = await within(readOperations(connection, accountId, app.clock), ONE_PATIENCE_MS);
+        if (read.inTime) return { ...nothing, seen: read.value };
+        // Whether it is away the looks have found out.
+        const { problem } = monitor.latest;
+        return { ...nothing, problem, isSlow: problem === null };
       } catch (error) {
         return { ...nothing, problem: toDatabaseError(error).message };
       }

@@ -119,7 +119,7 @@ describe('an outage', () => {
     await expect
       .poll(async () => (await readRuns()).filter(({ status }) => status === 'failed').length, PATIENCE)
       .toBeGreaterThanOrEqual(3);
-    expect(await (await fetch(url)).text()).toContain('The service cannot be used since');
+    expect(await (await fetch(url)).text()).toContain('The service has been unusable for');
     stage.sandbox.faults.clear();
     await worker.untilStderr(/the service is back after .*; \d+ runs failed meanwhile/);
     expect(errorsOf(worker)).toHaveLength(1);

@@ -131,7 +131,7 @@ describe('several accounts in one worker', () => {
     expect(refused.requests.length).toBeLessThanOrEqual(4);
 
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect(await json(`${url}/readyz?account=well`)).toEqual({ ready: true, reasons: [] });
+    expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
     expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
     const html = await (await fetch(url)).text();
     expect(html).toContain('3 of 4 accounts are in trouble.');

@@ -47,6 +47,7 @@ export function operations(
   const { successMs = {}, ...rest } = change;
   return {
     databaseNowMs: NOON,
+    readAtMs: NOON,
     pendingMigrations: 0,
     states: STREAM_NAMES.map((stream) => {
       const ms = successMs[stream] === undefined ? NOON - MINUTE_MS : successMs[stream];
@@ -55,6 +56,7 @@ export function operations(
         lastSuccessAt: ms === null ? null : iso(ms),
         watermark: stream === 'followups' ? iso(NOON - 5 * MINUTE_MS) : null,
         calculatedAt: null,
+        currentUntil: null,
       };
     }),
     runs: STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream })),
@@ -71,7 +73,8 @@ export function statusFacts(change: Partial<StatusFacts> = {}): StatusFacts {
     accountId: 'north',
     timezone: 'UTC',
     freshnessBudgetMinutes: 60,
-    scheduled: STREAM_NAMES,
+    offReasons: {},
+    entry: undefined,
     owner: 'host pid 1',
     nowMs: NOON,
     startedMs: NOON - 90 * MINUTE_MS,
@@ -79,8 +82,9 @@ export function statusFacts(change: Partial<StatusFacts> = {}): StatusFacts {
     isSchedulerAlive: true,
     operations: operations(),
     volumes: null,
-    readAtMs: NOON,
+    countedAtMs: NOON,
     databaseProblem: null,
+    isDatabaseSlow: false,
     outages: [],
     refusals: [],
     service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },

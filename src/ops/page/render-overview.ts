@@ -4,7 +4,7 @@ import type { AccountSummary, OverviewPart } from '../overview.ts';
 import type { Level } from '../status.ts';
 import { renderDocument } from './document.ts';
 import { type Html, html } from './html.ts';
-import { ageOf, clockTime } from './words.ts';
+import { ageOf, clockTime, whyOld } from './words.ts';
 
 /** Accounts may each have their own; what is said of all of them is said in this one. */
 const TIMEZONE = 'UTC';
@@ -17,10 +17,11 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
 };
 
 function hero({ verdict, accountCount, database, nowMs, counts }: OverviewPart): Html {
+  const isOld = database.isOld || !database.isUp;
   const asOf =
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'
-      : `As of ${clockTime(database.readAtMs, TIMEZONE)} ${TIMEZONE}${database.isUp ? '' : `, ${ageOf(database.readAtMs, nowMs)}: the newest that is known`}.`;
+      : `As of ${clockTime(database.readAtMs, TIMEZONE)} ${TIMEZONE}${isOld ? `, ${ageOf(database.readAtMs, nowMs)}: ${whyOld(database)}` : ''}.`;
   const levels = (['bad', 'warning', 'busy', 'good'] as const).filter((level) => counts[level] > 0);
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
@@ -33,7 +34,7 @@ function hero({ verdict, accountCount, database, nowMs, counts }: OverviewPart):
     <p>
       ${levels.map((level) => html`<span class="badge ${level}">${formatCount(counts[level])} ${LEVEL_WORDS[level]}</span> `)}
     </p>
-    <p class="dim">${formatNumber(accountCount, 'account')}. ${asOf}</p>
+    <p class="${isOld ? 'old' : 'dim'}">${formatNumber(accountCount, 'account')}. ${asOf}</p>
   </header>`;
 }
 

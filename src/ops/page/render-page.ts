@@ -5,17 +5,18 @@ import { daysChart } from './charts.ts';
 import { renderDocument } from './document.ts';
 import { type Html, html } from './html.ts';
 import { moment, streamCards } from './stream-cards.ts';
-import { ageOf, changesOf, clockTime, describeIssue, untilOf } from './words.ts';
+import { ageOf, changesOf, clockTime, describeIssue, untilOf, whyOld } from './words.ts';
 
 const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
 
 function hero({ verdict, accountId, database, nowMs, timezone }: Status): Html {
+  const isOld = database.isOld || !database.isUp;
   const asOf =
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'
       : html`As of ${moment(database.readAtMs, clockTime(database.readAtMs, timezone), timezone)}
-        ${timezone}${!database.isUp && html`, ${ageOf(database.readAtMs, nowMs)}: the newest that is known`}.`;
+        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${whyOld(database)}`}.`;
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
     ${
@@ -24,7 +25,7 @@ function hero({ verdict, accountId, database, nowMs, timezone }: Status): Html {
         ${verdict.details.map((detail) => html`<li>${detail}</li>`)}
       </ul>`
     }
-    <p class="dim">Account ${accountId}. ${asOf}</p>
+    <p class="${isOld ? 'old' : 'dim'}">Account ${accountId}. ${asOf}</p>
   </header>`;
 }
 

@@ -1,5 +1,6 @@
 /** One card a stream: when it last succeeded is the largest thing on it. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
 import type { RunningReport, Status, StreamReport } from '../status.ts';
 import { progressBar, runsChart } from './charts.ts';
 import { type Html, html } from './html.ts';
@@ -40,6 +41,8 @@ function remark({ lastRun, isScheduled, running }: StreamReport): Html | null {
 function card(stream: StreamReport, { nowMs, timezone }: Status): Html {
   const badge = badgeOf(stream);
   const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
+  const counted = stream.rowsCountedMs ?? nowMs;
+  const isOldCount = stream.rows !== null && nowMs - counted > MINUTE_MS;
   const age = ageOf(stream.lastSuccessMs, nowMs);
   return html`<article class="card">
     <div class="head">
@@ -51,7 +54,7 @@ function card(stream: StreamReport, { nowMs, timezone }: Status): Html {
     ${stream.running !== null && progressLine(stream.running)}${remark(stream)}
     <dl>
       <dt>records</dt>
-      <dd>${rows}</dd>
+      <dd>${rows}${isOldCount && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`}</dd>
       ${
         stream.currentToMs !== null &&
         html`<dt>data up to</dt>

@@ -7,7 +7,7 @@ export const STYLE = `
 --good:#5fd08d;--busy:#7fb2ff;--warning:#f0b455;--bad:#ff8a82;--goodbg:#12301f;--busybg:#14284a;--warningbg:#3a2a08;--badbg:#431a18;
 --ins:#3fae74;--upd:#5b93e0;--del:#d4706a}}
 *{box-sizing:border-box}
-body{margin:0;background:var(--bg);color:var(--text);font:16px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+body{margin:0;background:var(--bg);color:var(--text);overflow-wrap:anywhere;font:16px/1.45 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main,footer,#lost{max-width:90rem;margin:0 auto;padding:0 clamp(.75rem,2.5vw,2.5rem)}
 h2{font-size:1.1rem;margin:2.2rem 0 .7rem}
 h3{font-size:1.05rem;margin:0}
@@ -15,7 +15,7 @@ p{margin:.3rem 0}
 ul{margin:.6rem 0 0;padding-left:1.2rem}
 a{color:inherit}
 code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.92em;overflow-wrap:anywhere}
-.dim{color:var(--dim)}
+.dim{color:var(--dim)}.old{color:var(--warning);font-weight:650}
 .small{font-size:.86rem}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.8rem;padding:1rem 1.1rem}
 .hero{margin-top:clamp(.75rem,2vw,1.6rem);border-radius:1rem;padding:clamp(1.2rem,3.5vw,3rem);border:1px solid transparent}
@@ -53,7 +53,7 @@ td.remark{padding-top:0;border-top:0;color:var(--dim);overflow-wrap:anywhere}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{color:var(--dim);font-size:.85rem;padding-top:2rem;padding-bottom:2.5rem}
 #lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
-@media (max-width:40rem){.wide{display:none}th,td{padding-right:.5rem}.card{padding:.85rem .9rem}}
+@media (max-width:40rem){.wide{display:none}th,td{padding-right:.5rem}.card{padding:.85rem .9rem}.num{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}
 `;
 

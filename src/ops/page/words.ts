@@ -1,10 +1,15 @@
 /** Status → plain words. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import type { Freshness } from '../freshness.ts';
-import type { IssueReport, Level, RunReport, StreamReport } from '../status.ts';
+import type { DatabaseReport, IssueReport, Level, RunReport, StreamReport } from '../status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
+}
+
+/** Why what is shown is not of now. */
+export function whyOld({ isUp }: Pick<DatabaseReport, 'isUp'>): string {
+  return isUp ? 'the database answers slowly' : 'the newest that is known';
 }
 
 export function untilOf(ms: number, nowMs: number): string {
@@ -28,12 +33,13 @@ export function clockTime(ms: number, timezone: string): string {
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
 }
 
-export function badgeOf({ isScheduled, freshness, running, lastRun }: StreamReport): {
+export function badgeOf({ offReason, freshness, running, lastRun }: StreamReport): {
   level: Level | 'off';
   text: string;
 } {
   if (running !== null) return { level: 'busy', text: running.kind === 'sync' ? 'syncing' : running.kind };
-  if (!isScheduled) return { level: 'off', text: 'not scheduled' };
+  if (offReason !== null)
+    return { level: 'off', text: offReason === 'not scheduled' ? offReason : `off: ${offReason}` };
   const texts: Readonly<Record<Freshness, string>> = {
     fresh: 'fresh',
     stale: 'stale',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
 import { renderFailures } from '../../../src/cli/run-results.ts';
 import { type Column, renderTable } from '../../../src/cli/terminal.ts';
-import { ERROR_KINDS } from '../../../src/shared/errors.ts';
+import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 
 const colors = pc.createColors(false);
 
@@ -77,12 +77,13 @@ describe('a table', () => {
 });
 
 it('of streams that failed for one reason, what to do is said once', () => {
-  const failure = { code: 'token_invalid', message: 'refused' } as const;
+  const advice = (code: ErrorCode) => ({ code, advice: ERROR_KINDS[code].advice });
+  const failure = { ...advice('token_invalid'), message: 'refused' };
   expect(
     renderFailures(
       [
         { stream: 'resources', ...failure, requestId: 'abc' },
-        { stream: 'users', code: 'network_error', message: 'no answer' },
+        { stream: 'users', ...advice('network_error'), message: 'no answer' },
         { stream: 'equipments', ...failure },
       ],
       colors,

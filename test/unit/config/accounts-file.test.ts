@@ -76,14 +76,14 @@ describe('an accounts file', () => {
     expect(config.accounts).toEqual([
       {
         accountId: 'north',
-        service: { baseUrl: 'https://north.example', token: 'north-token' },
+        service: { baseUrl: 'https://north.example', token: 'north-token', entry: 'north' },
         equipmentTypes: [],
         reportingTimezone: 'Asia/Tokyo',
         schedule: { timezone: 'UTC', reconcile: '0 4 * * *', streams: every('*/10 * * * *') },
       },
       {
         accountId: 'south',
-        service: { baseUrl: 'https://south.example', token: 'south-token' },
+        service: { baseUrl: 'https://south.example', token: 'south-token', entry: 'south' },
         // As they stand there: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
@@ -95,7 +95,7 @@ describe('an accounts file', () => {
       },
       {
         accountId: 'west',
-        service: { baseUrl: 'https://west.example', token: 'south-token' },
+        service: { baseUrl: 'https://west.example', token: 'south-token', entry: 'west' },
         equipmentTypes: ['1', '2'],
         reportingTimezone: 'Asia/Tokyo',
         schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },

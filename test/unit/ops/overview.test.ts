@@ -22,6 +22,7 @@ const sights = (change: Partial<StreamSight> = {}): StreamSight[] =>
     lastSuccessMs: NOON - MINUTE_MS,
     watermarkMs: null,
     calculatedMs: null,
+    currentUntilMs: null,
     lastStatus: 'succeeded',
     lastErrorCode: null,
     isRunning: false,
@@ -45,11 +46,12 @@ function facts(
     isSchedulerAlive: true,
     sight: {
       databaseNowMs: NOON,
+      readAtMs: NOON,
       pendingMigrations: 0,
       accounts: new Map(accounts.map(([{ accountId }, seen]) => [accountId, seen])),
     },
-    readAtMs: NOON,
     databaseProblem: null,
+    isDatabaseSlow: false,
     databaseOutage: undefined,
     queue: { places: 20, running: 3, ailing: 1, waiting: 2, longestWaitMs: 4_000 },
     accounts: accounts.map(([one]) => one),
@@ -87,7 +89,8 @@ describe('an overview', () => {
       ['anna', 'good'],
     ]);
     expect(overview.counts).toEqual({ good: 1, busy: 1, warning: 1, bad: 2 });
-    expect(overview.verdict.sentence).toBe('2 of 5 accounts are in trouble.');
+    // The counts stand beside it.
+    expect(overview.verdict).toMatchObject({ sentence: '2 of 5 accounts are in trouble.', details: [] });
   });
 
   it('of accounts with whom all is well is one sentence', () => {
@@ -116,7 +119,10 @@ describe('an overview', () => {
   });
 
   it('tells ages by the clock of the database', () => {
-    const overview = buildOverview({ ...mixed(), nowMs: NOON - 5 * HOUR_MS, readAtMs: NOON - 5 * HOUR_MS });
+    const readAtMs = NOON - 5 * HOUR_MS;
+    const made = mixed();
+    const sight = made.sight === null ? null : { ...made.sight, readAtMs };
+    const overview = buildOverview({ ...made, nowMs: readAtMs, sight });
     expect(overview.nowMs).toBe(NOON);
     expect(overview.counts.good).toBe(1);
   });
@@ -152,7 +158,9 @@ describe('the endpoints of many accounts', () => {
     expect(page.json()).toMatchObject({ ready: true, reasons: [], accounts: { bad: 2 } });
     const { trouble } = page.json() as { trouble: string[] };
     expect(trouble).toHaveLength(3);
-    expect(trouble[0]).toMatch(/^bert: the service refuses the credentials \(token_inactive/);
+    expect(trouble[0]).toBe(
+      'bert: the service refuses the credentials (token_inactive: resources.list: [secret]); one more try in 5 min. Have a new one issued',
+    );
   });
 
   it('/readyz is 503 when no account is ready, and when the worker itself is not', async () => {

@@ -111,16 +111,31 @@ describe('the page', () => {
     expect(page).toContain('the newest that is known');
   });
 
+  it('says prominently as of when it tells what was read longer ago than usual', () => {
+    const at = (ms: number) => renderPage(buildStatus(statusFacts({ nowMs: NOON + ms })), 'N');
+    expect(at(9_000)).toMatch(
+      /<p class="dim">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time/,
+    );
+    const old = at(41_000).replace(/\s+/g, ' ');
+    expect(old).toMatch(
+      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time > UTC, 41 s ago: the database answers slowly\.<\/p>/,
+    );
+  });
+
+  it('says when rows were counted, if that is minutes ago', () => {
+    const volumes = { rows: [{ stream: 'resources', rows: 12, isEstimate: false } as const], days: [] };
+    const at = (countedAtMs: number) => renderPage(buildStatus(statusFacts({ volumes, countedAtMs })), 'N');
+    expect(at(NOON - 4 * MINUTE_MS)).toContain('<dd>12 <span class="dim small">4 min ago</span></dd>');
+    expect(at(NOON - 30_000)).toContain('<dd>12</dd>');
+  });
+
   it('is the same for the same status', () => {
     const hash = () => createHash('sha256').update(renderPage(evilStatus(), 'N')).digest('hex');
     expect(hash()).toBe(hash());
   });
 
   it('shows a worker that knows nothing yet', () => {
-    const page = renderPage(
-      buildStatus(statusFacts({ operations: null, readAtMs: null, nextRuns: [] })),
-      'N',
-    );
+    const page = renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N');
     expect(page).toContain('Nothing was read from the database yet.');
     expect(page).toContain('None is scheduled.');
   });

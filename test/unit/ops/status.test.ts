@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildStatus } from '../../../src/ops/build-status.ts';
+import { createMetrics } from '../../../src/ops/metrics.ts';
+import { badgeOf } from '../../../src/ops/page/words.ts';
 import { healthPage, readyPage } from '../../../src/ops/routes.ts';
 import { blotStatus, toJsonStatus } from '../../../src/ops/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
@@ -38,8 +40,96 @@ describe('the verdict', () => {
 
   it('leaves out a stream that is not scheduled', () => {
     const operation = operations({ successMs: { users: null } });
-    const facts = statusFacts({ operations: operation, scheduled: ['resources', 'followups'] });
+    const facts = statusFacts({ operations: operation, offReasons: { users: 'not scheduled' } });
     expect(buildStatus(facts).isReady).toBe(true);
+  });
+
+  it('of an account without equipment types does not wait for equipment', async () => {
+    const status = buildStatus(
+      statusFacts({
+        operations: operations({ successMs: { equipments: null } }),
+        offReasons: { equipments: 'no equipment types' },
+      }),
+    );
+    expect([status.isReady, status.verdict.sentence]).toEqual([true, 'Everything is fresh.']);
+    const equipments = status.streams.find(({ stream }) => stream === 'equipments');
+    expect(equipments && badgeOf(equipments)).toEqual({ level: 'off', text: 'off: no equipment types' });
+    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const text = await metrics.render(status);
+    metrics.close();
+    expect(text).toMatch(/^safety_sync_stale\{stream="equipments",account="north"\} 0$/m);
+    expect(text).toMatch(/^safety_sync_ready\{account="north"\} 1$/m);
+  });
+
+  it('of a slow database is that of the last look: nothing is stale that may have been synced since', () => {
+    const seen = operations({ successMs: { followups: NOON - 59.5 * MINUTE_MS } });
+    const after = (ms: number) => buildStatus(statusFacts({ operations: seen, nowMs: NOON + ms }));
+    expect(after(90_000)).toMatchObject({
+      isReady: true,
+      verdict: { sentence: 'Everything is fresh.' },
+      database: { isOld: true, isTooOld: false },
+    });
+    expect(after(11_000).database.isOld).toBe(false);
+    expect(after(3 * MINUTE_MS)).toMatchObject({
+      notReady: ['the database answers slowly: its state was last read 3 min ago'],
+      verdict: { level: 'warning', sentence: 'The database answers slowly.' },
+    });
+    const away = buildStatus(
+      statusFacts({ operations: seen, nowMs: NOON + MINUTE_MS, databaseProblem: 'connect ECONNREFUSED' }),
+    );
+    expect(away.notReady).toEqual([
+      'the database is away: connect ECONNREFUSED',
+      'followups is stale: its last success was 1 h 1 min ago, the budget is 1 h',
+    ]);
+  });
+
+  it('of a database that was slow from the beginning is not that it is away', () => {
+    const { verdict, notReady } = buildStatus(statusFacts({ operations: null, isDatabaseSlow: true }));
+    expect(verdict).toMatchObject({ level: 'warning', sentence: 'The database answers slowly.' });
+    expect(notReady).toEqual(['the database answers slowly: nothing has been read from it yet']);
+  });
+
+  it('calls training fresh for as long as the service itself would answer the same', () => {
+    const training = (untilMs: number) => {
+      const seen = operations({ successMs: { 'training-employee-status': NOON - 14 * MINUTE_MS } });
+      const states = seen.states.map((state) =>
+        state.stream === 'training-employee-status' ? { ...state, currentUntil: iso(untilMs) } : state,
+      );
+      const facts = statusFacts({ operations: { ...seen, states }, freshnessBudgetMinutes: 3 });
+      return buildStatus(facts).notReady;
+    };
+    expect(training(NOON + MINUTE_MS)).toEqual([]);
+    expect(training(NOON - 2 * MINUTE_MS)).toEqual([]);
+    expect(training(NOON - 4 * MINUTE_MS)).toEqual([
+      'training-employee-status is stale: its last success was 14 min ago, the budget is 3 min',
+    ]);
+  });
+
+  it('says each thing once', () => {
+    const away = buildStatus(
+      statusFacts({
+        databaseProblem: 'connect ECONNREFUSED',
+        outages: [
+          {
+            dependency: 'database',
+            sinceMs: NOON - 70_000,
+            failedRuns: 3,
+            code: 'database_unreachable',
+            message: 'connect ECONNREFUSED',
+          },
+        ],
+      }),
+    );
+    expect(away.verdict.details).toEqual([
+      'The database is away: connect ECONNREFUSED.',
+      'The database has been away for 1 min; 3 runs failed meanwhile.',
+    ]);
+    expect(buildStatus(statusFacts({ refusals: [refusal] })).verdict).toMatchObject({
+      sentence: 'The service refuses the credentials.',
+      details: [
+        'Token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
+      ],
+    });
   });
 
   it('of a first sync under way is no alarm, but not ready either', () => {
@@ -94,7 +184,10 @@ describe('the verdict', () => {
 
 describe('the status', () => {
   it('tells ages by the clock of the database, however far off ours is', () => {
-    const facts = statusFacts({ nowMs: NOON - 5 * HOUR_MS, readAtMs: NOON - 5 * HOUR_MS });
+    const facts = statusFacts({
+      nowMs: NOON - 5 * HOUR_MS,
+      operations: operations({ readAtMs: NOON - 5 * HOUR_MS }),
+    });
     const status = buildStatus(facts);
     expect(status.nowMs).toBe(NOON);
     expect(status.isReady).toBe(true);
@@ -170,6 +263,11 @@ describe('probes', () => {
     const facts = statusFacts({ operations: operations({ successMs: { users: null } }) });
     const page = readyPage(buildStatus(facts));
     expect(page.status).toBe(503);
-    expect(JSON.parse(page.body)).toEqual({ ready: false, reasons: ['users has never been synced'] });
+    expect(JSON.parse(page.body)).toEqual({
+      ready: false,
+      reasons: ['users has never been synced'],
+      as_of: iso(NOON),
+      age_seconds: 0,
+    });
   });
 });

@@ -1,0 +1,79 @@
+/** Runs whose worker is gone: their record says `running`, and nobody holds the lock of their stream. */
+import { sql } from 'drizzle-orm';
+import type { StreamName } from '../streams/stream.ts';
+import type { Database, Queryable } from './connection.ts';
+import { toArrayLiteral } from './copy-text.ts';
+import { closeDeadRuns, type RunRow } from './runs.ts';
+import { streamLockKey } from './stream-session.ts';
+
+type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
+
+/**
+ * Of runs that were read as running, those that are dead. A run takes its lock before it has a record and closes the
+ * record before it gives the lock back: a record that still says `running` after its lock was seen free is of a worker
+ * that died. A standby does not know the locks of its primary, so nothing is said there.
+ */
+export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
+  if (open.length === 0) return new Set();
+  const numbers = open.map(({ run_id: id }) => String(id));
+  const free = await db.execute<{ run_id: number }>(sql`
+    with held as materialized (
+      select (classid::bigint << 32) | objid::bigint as key from pg_locks
+      where locktype = 'advisory' and objsubid = 1 and granted
+        and database = (select oid from pg_database where datname = current_database()))
+    select o.run_id::float8 as run_id
+    from unnest(${toArrayLiteral(open.map((run) => run.account_id))}::text[],
+      ${toArrayLiteral(open.map(({ stream }) => stream))}::text[], ${toArrayLiteral(numbers)}::bigint[])
+      as o (account_id, stream, run_id)
+    where not pg_is_in_recovery()
+      and not exists (select from held where held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
+  const unlocked = [...free].map((row) => row.run_id);
+  if (unlocked.length === 0) return new Set();
+  const still = await db.execute<{ run_id: number }>(sql`
+    select run_id::float8 as run_id from safety_sync.runs
+    where account_id = any (${toArrayLiteral(open.map((run) => run.account_id))}::text[])
+      and run_id = any (${toArrayLiteral(unlocked.map(String))}::bigint[]) and status = 'running'`);
+  return new Set([...still].map((row) => row.run_id));
+}
+
+/** The rows, those of dead runs as what they will be closed as. */
+export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
+  const dead = await findDeadRuns(
+    db,
+    rows.filter(({ status }) => status === 'running'),
+  );
+  return rows.map((row) =>
+    dead.has(row.run_id)
+      ? {
+          ...row,
+          status: 'failed',
+          error_code: 'worker_died',
+          error_message: `the worker ${row.owner} ended without closing this run (its process died)`,
+        }
+      : row,
+  );
+}
+
+export interface ClosedRuns {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly closed: number;
+}
+
+/** Closes what workers that died have left open; streams that somebody is working on are left alone. */
+export async function closeAllDeadRuns(db: Database, accountIds: readonly string[]): Promise<ClosedRuns[]> {
+  const open = await db.execute<{ account_id: string; stream: StreamName }>(sql`
+    select distinct account_id, stream from safety_sync.runs
+    where status = 'running' and account_id = any (${toArrayLiteral(accountIds)}::text[])`);
+  const all: ClosedRuns[] = [];
+  for (const { account_id: accountId, stream } of [...open]) {
+    const closed = await db.transaction(async (tx) => {
+      const [lock] = await tx.execute<{ locked: boolean }>(sql`
+        select pg_try_advisory_xact_lock(${sql.raw(streamLockKey('o.account_id', 'o.stream'))}) as locked
+        from (values (${accountId}::text, ${stream}::text)) as o (account_id, stream)`);
+      return lock?.locked === true ? await closeDeadRuns(tx, accountId, stream) : 0;
+    });
+    if (closed > 0) all.push({ accountId, stream, closed });
+  }
+  return all;
+}

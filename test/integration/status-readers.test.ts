@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { closeAllDeadRuns } from '../../src/warehouse/dead-runs.ts';
+import { readAccounts } from '../../src/warehouse/read-accounts.ts';
+import { readOperations } from '../../src/warehouse/read-operations.ts';
+import { readStatus } from '../../src/warehouse/read-status.ts';
+import { readRuns } from '../../src/warehouse/runs.ts';
+import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const PATIENCE = { timeout: 15_000, interval: 25 };
+const NEVER = '0 0 1 1 *';
+
+let worker: TestWorker;
+let stage: AppStage | undefined;
+
+beforeEach(async () => {
+  worker = await createTestWorker();
+});
+
+afterEach(async () => {
+  await stage?.stop();
+  stage = undefined;
+  await worker.close();
+});
+
+/** The last run of a stream, as the three readers have it. */
+async function lastRuns(name: string) {
+  const { db } = worker.connection;
+  const [account] = await readStatus(db, ['default']);
+  const { runs } = await readOperations(worker.connection, 'default');
+  const { accounts } = await readAccounts(worker.connection, ['default']);
+  const sight = accounts.get('default')?.find(({ stream }) => stream === name);
+  const short = (run: { status: string; error_code: string | null } | null | undefined) =>
+    run == null ? null : [run.status, run.error_code];
+  return {
+    status: short(account?.streams.find(({ stream }) => stream === name)?.lastRun),
+    operations: short(runs.find(({ stream }) => stream === name)),
+    accounts: [sight?.isRunning === true ? 'running' : sight?.lastStatus, sight?.lastErrorCode],
+  };
+}
+
+async function insertOpenRun(stream: string): Promise<void> {
+  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, backend_pid)
+    values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', 99999)`);
+}
+
+describe('a firing that found its stream taken', () => {
+  it('is in the list of runs, but not the last run of its stream: a failure stays in sight', async () => {
+    worker.sandbox.access.set('inactive');
+    expect((await worker.run('resources')).outcome).toBe('failed');
+    const session = await openStreamSession({
+      databaseUrl: worker.databaseUrl,
+      accountId: 'default',
+      stream: 'resources',
+      whenBusy: 'skip',
+    });
+    expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
+    await session?.close();
+    const failed = ['failed', 'token_inactive'];
+    expect(await lastRuns('resources')).toEqual({ status: failed, operations: failed, accounts: failed });
+    const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
+    expect(all.map(({ status }) => status)).toEqual(['skipped', 'failed']);
+  });
+});
+
+describe('a run whose worker died', () => {
+  it('is not called running, because nobody holds the lock of its stream', async () => {
+    await insertOpenRun('followups');
+    const died = ['failed', 'worker_died'];
+    expect(await lastRuns('followups')).toEqual({ status: died, operations: died, accounts: died });
+  });
+
+  it('and one that holds its lock are told apart, and only the first is closed', async () => {
+    await insertOpenRun('followups');
+    await insertOpenRun('resources');
+    const session = await openStreamSession({
+      databaseUrl: worker.databaseUrl,
+      accountId: 'default',
+      stream: 'resources',
+      whenBusy: 'skip',
+    });
+    const running = ['running', null];
+    expect(await lastRuns('resources')).toEqual({ status: running, operations: running, accounts: running });
+    expect(await closeAllDeadRuns(worker.connection.db, ['default', 'other'])).toEqual([
+      { accountId: 'default', stream: 'followups', closed: 1 },
+    ]);
+    await session?.close();
+    expect(
+      await worker.query('select stream, status, error_code from safety_sync.runs order by run_id'),
+    ).toEqual([
+      { stream: 'followups', status: 'failed', error_code: 'worker_died' },
+      { stream: 'resources', status: 'running', error_code: null },
+    ]);
+  });
+
+  it('is closed when a worker starts, not only when its stream is run again', async () => {
+    await worker.runAll();
+    await insertOpenRun('equipments');
+    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER } });
+    await expect
+      .poll(
+        () => worker.query(`select error_code from safety_sync.runs where owner = 'host pid 9'`),
+        PATIENCE,
+      )
+      .toEqual([{ error_code: 'worker_died' }]);
+  });
+});
+
+describe('a worker without equipment types', () => {
+  it('is ready, plans nothing for equipments and records no run of it', async () => {
+    stage = await startAppStage(worker, {
+      env: { SAFETY_EQUIPMENT_TYPES: '', SYNC_CRON: NEVER, RECONCILE_CRON: NEVER },
+      lookEveryMs: 100,
+    });
+    const { url } = stage;
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, PATIENCE).toBe(200);
+    const status = (await (await fetch(`${url}/api/status`)).json()) as {
+      streams: { stream: string; off_reason: string | null }[];
+      next_runs: { stream: string; kind: string }[];
+    };
+    expect(status.streams.filter((one) => one.off_reason !== null)).toMatchObject([
+      { stream: 'equipments', off_reason: 'no equipment types' },
+    ]);
+    expect(status.next_runs.filter(({ stream }) => stream === 'equipments')).toEqual([]);
+    expect(status.next_runs).toHaveLength(8);
+    expect(await worker.query(`select from safety_sync.runs where stream = 'equipments'`)).toEqual([]);
+  });
+});

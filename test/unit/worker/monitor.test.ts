@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createOutageLog, type OutageLog } from '../../../src/ops/outage-log.ts';
+import { createLogger } from '../../../src/shared/logger.ts';
+import type { Clock } from '../../../src/shared/time.ts';
+import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/worker/monitor.ts';
+
+const clock: Clock = { now: () => Date.now(), monotonicMs: () => Date.now() };
+
+interface Seen {
+  readonly pendingMigrations: number;
+}
+
+const SEEN: Seen = { pendingMigrations: 0 };
+const never = <T>() => new Promise<T>(() => undefined);
+const after = async <T>(ms: number, value: T): Promise<T> =>
+  await new Promise((resolve) => setTimeout(() => resolve(value), ms));
+
+let monitor: Monitor<Seen, number> | undefined;
+let outages: OutageLog;
+let slow: number[];
+let defects: string[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
+  outages = createOutageLog({ log, clock });
+  slow = [];
+  defects = [];
+});
+
+afterEach(() => {
+  monitor?.stop();
+  vi.useRealTimers();
+});
+
+function start(options: Partial<MonitorOptions<Seen, number>> = {}): Monitor<Seen, number> {
+  monitor = createMonitor<Seen, number>({
+    read: () => Promise.resolve(SEEN),
+    count: () => Promise.resolve(7),
+    ping: () => Promise.resolve(),
+    clock,
+    outages,
+    onDefect: (error) => defects.push(error.message),
+    onSlow: (ms) => slow.push(ms),
+    ...options,
+  });
+  void monitor.look();
+  return monitor;
+}
+
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+describe('a look at the database', () => {
+  it('that takes long while the database answers is slow: no outage is told, and what it reads is taken', async () => {
+    const made = start({ read: () => after(8_000, SEEN) });
+    await pass(7_000);
+    expect(made.latest).toMatchObject({ seen: null, problem: null, isSlow: true });
+    expect(outages.current('database')).toBeUndefined();
+    await pass(1_000);
+    expect(made.latest).toMatchObject({ seen: SEEN, problem: null, isSlow: true });
+    await pass(60_000);
+    expect(slow).toEqual([5_000]);
+  });
+
+  it('is an outage when the database answers nothing at all for ten seconds', async () => {
+    const made = start({ read: never, ping: never });
+    await pass(9_900);
+    expect(made.latest.problem).toBeNull();
+    await pass(100);
+    expect(made.latest.problem).toBe('PostgreSQL does not answer');
+    expect(outages.current('database')?.code).toBe('database_unreachable');
+  });
+
+  it('that is not answered is no outage while runs of this worker are stored', async () => {
+    const made = start({ read: never, ping: never });
+    await pass(7_000);
+    made.noteAnswer();
+    await pass(3_000);
+    expect(made.latest).toMatchObject({ problem: null, isSlow: true });
+    expect(outages.current('database')).toBeUndefined();
+  });
+
+  it('that is refused is an outage at once', async () => {
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const made = start({ read: () => Promise.reject(refused) });
+    await pass(0);
+    expect(made.latest.problem).toMatch(/ECONNREFUSED/);
+    expect(outages.current('database')?.code).toBe('database_unreachable');
+  });
+
+  it('begins at the latest half a minute after one that took long', async () => {
+    const begun: number[] = [];
+    const startedMs = Date.now();
+    start({
+      read: () => {
+        begun.push(Date.now() - startedMs);
+        return after(4_000, SEEN);
+      },
+    });
+    await pass(70_000);
+    expect(begun).toEqual([0, 34_000, 68_000]);
+  });
+
+  it('does not wait for rows that are being counted, and a count that fails takes nothing from it', async () => {
+    let looks = 0;
+    const read = () => Promise.resolve({ ...SEEN, look: (looks += 1) });
+    const made = start({ read, count: never });
+    await pass(25_000);
+    expect(looks).toBe(3);
+    made.stop();
+    const refused = Object.assign(new Error('canceling statement due to statement timeout'), {
+      code: '57014',
+    });
+    const other = start({ count: () => Promise.reject(refused) });
+    await pass(0);
+    expect(other.latest).toMatchObject({ seen: SEEN, problem: null });
+    expect(defects).toEqual([expect.stringContaining('statement timeout')]);
+  });
+
+  it('says when rows were counted, and they are counted at least every two minutes', async () => {
+    const begun: number[] = [];
+    const startedMs = Date.now();
+    const made = start({
+      count: () => {
+        begun.push(Date.now() - startedMs);
+        return after(5_000, begun.length);
+      },
+    });
+    await pass(140_000);
+    expect(begun).toEqual([0, 130_000]);
+    expect(made.latest).toMatchObject({ counted: 2, countedAtMs: startedMs + 130_000 });
+  });
+});
