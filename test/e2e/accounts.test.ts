@@ -117,7 +117,12 @@ describe('with several accounts', () => {
     expect(stdout).toMatch(/^south +resources +failed/m);
     expect(stdout).toMatch(/^ {2}south resources: /m);
     expect(code).toBe(3);
-    expect((await run('check')).code).toBe(3);
+    const advice = 'have a new one issued and replace token of the entry south in SAFETY_ACCOUNTS_FILE.';
+    expect(stdout).toContain(advice);
+    const check = await run('check');
+    expect(check.stdout).toContain(advice);
+    expect(check.code).toBe(3);
+    expect((await run('status')).stdout).toContain(advice);
     expect((await run('sync', 'resources', '--account', 'north')).code).toBe(0);
   });
 

@@ -66,6 +66,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
     fireIn,
     noteHealth: () => undefined,
     onEnd: () => undefined,
+    onStored: () => undefined,
   });
   const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') =>
     await run({ accountId: account.id, stream, kind, firedMs: passedMs, periodMs: null });
