@@ -44,8 +44,13 @@ export interface Paging {
   readonly lastPage: number | undefined;
 }
 
-/** Tolerant: numbers as text are accepted, anything unusable is undefined. */
+/**
+ * Tolerant: numbers as text are accepted, anything unusable is undefined. undefined as a whole: the answer has no paging;
+ * one that says nothing usable is still a hint that there are pages.
+ */
 export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
-  const parsed = pagingSchema.safeParse(envelope['paging']);
-  return parsed.success ? { total: parsed.data.total, lastPage: parsed.data.last_page } : undefined;
+  const { paging } = envelope;
+  if (paging === undefined || paging === null) return undefined;
+  const parsed = pagingSchema.safeParse(paging);
+  return { total: parsed.data?.total, lastPage: parsed.data?.last_page };
 }

@@ -16,6 +16,8 @@ export interface RequestLogEntry {
   /** The SVC-Request-ID sent, or null when the answer did not come from the service. */
   requestId: string | null;
   fault: FaultKind | null;
+  /** What exactly an `oddRecord` or `oddAnswer` did. */
+  oddity: string | null;
   /** Records in the answer. */
   records: number;
   /** Real ms until the answer was out. */
@@ -42,6 +44,7 @@ export class RequestLog {
       outcome: 'pending',
       requestId: null,
       fault: null,
+      oddity: null,
       records: 0,
       durationMs: 0,
     };

@@ -1,4 +1,5 @@
 /** Lists that are one answer per scope (specification: resources.list, equipments.list; no paging is specified). */
+import type { ListAnswer } from '../api/client.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { SnapshotScope } from '../warehouse/merge-sql.ts';
 import type { ReadContext } from '../streams/stream.ts';
@@ -48,6 +49,14 @@ async function readAnnouncedPages(context: ExtractContext, scope: Scope): Promis
   return complaint;
 }
 
+/** Without a paging object an answer is the list; with one, only if all that it says, and something, agrees to that. */
+function isWhole({ paging, count }: ListAnswer): boolean {
+  if (paging === undefined) return true;
+  const { total, lastPage } = paging;
+  if (total === undefined && lastPage === undefined) return false;
+  return (lastPage ?? 1) <= 1 && count >= (total ?? 0);
+}
+
 /** Reads one scope as a stream of records. Returns null when it is complete, else what is missing. */
 async function readScope(context: ExtractContext, scope: Scope): Promise<string | null> {
   const { api, loader, stream, meter, signal } = context;
@@ -63,10 +72,7 @@ async function readScope(context: ExtractContext, scope: Scope): Promise<string 
       records: (batch) => loader.add(batch, scope.context),
     },
   });
-  const { paging } = answer;
-  const announced = paging?.total;
-  const isWhole = announced === undefined ? (paging?.lastPage ?? 1) <= 1 : answer.count >= announced;
-  if (isWhole) return null;
+  if (isWhole(answer)) return null;
   await loader.rewind(mark);
   return await readAnnouncedPages(context, scope);
 }

@@ -13,6 +13,11 @@ export interface Source {
   /** The newest `updated_on` that was ever true: no watermark lies beyond it. */
   newestUpdate: number;
   made: number;
+  /** `table/key` of what was deleted at any time: a cached calculation may still lack it. */
+  readonly everDeleted: Set<string>;
+  /** `table/key` of what was deleted since the run began, and how often equipment changed its type. */
+  readonly deletedInRun: Set<string>;
+  readonly movesInRun: Map<string, number>;
 }
 
 const TABLE_STREAMS = {
@@ -45,7 +50,9 @@ export function makeChange(source: Source, change: Change): void {
     case 'move-equipment': {
       const key = pick(store.equipment, change.at);
       const type = source.sandbox.equipmentTypes[change.at % source.sandbox.equipmentTypes.length];
-      if (key !== undefined) store.equipment.update(key, { equipmentType_id: type });
+      if (key === undefined) return;
+      store.equipment.update(key, { equipmentType_id: type });
+      source.movesInRun.set(key, (source.movesInRun.get(key) ?? 0) + 1);
       return;
     }
     case 'followup':
@@ -75,7 +82,10 @@ function changeFollowup(source: Source, action: string, at: number): void {
       followups.put({ ...made, created_on: record.created_on });
       return;
     case 'tie-updated':
-      followups.update(key, { updated_on: source.newestUpdate, m_assignee_id: `tie-${source.made}` });
+      followups.update(key, {
+        updated_on: Math.min(source.newestUpdate, now),
+        m_assignee_id: `tie-${source.made}`,
+      });
       return;
     case 'future':
       followups.update(key, { updated_on: now + (at % 2 === 0 ? HOUR_MS : 70 * 365 * 24 * HOUR_MS) });
@@ -109,6 +119,8 @@ function changeRecord(source: Source, { table, action, at }: Extract<Change, { k
       if (key === undefined) return;
       source.deleted.set(`${table}/${key}`, records.get(key) ?? {});
       records.delete(key);
+      source.everDeleted.add(`${table}/${key}`);
+      source.deletedInRun.add(`${table}/${key}`);
       return;
     case 'readd': {
       const gone = [...source.deleted.keys()].filter((name) => name.startsWith(`${table}/`));

@@ -1,7 +1,9 @@
 /** What can happen in a history, as plain data: it shrinks well, prints well and can be played again. */
 import fc from 'fast-check';
 import type { StreamName } from '../../src/streams/stream.ts';
+import type { Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
 import type { RunKind } from '../../src/warehouse/control-tables.ts';
+import { type Departure, departure, rareDeparture } from './departure.ts';
 
 const STREAMS = [
   'followups',
@@ -29,6 +31,7 @@ export type Change =
 
 export type Step =
   | Change
+  | Departure
   | { readonly kind: 'pass'; readonly minutes: number }
   | { readonly kind: 'our-clock'; readonly hours: number }
   | { readonly kind: 'fault'; readonly fault: FaultName; readonly skip: number; readonly times: number }
@@ -36,6 +39,8 @@ export type Step =
   | { readonly kind: 'sabotage'; readonly write: number; readonly how: 'terminate' | 'refuse' }
   | { readonly kind: 'terminate'; readonly request: number }
   | { readonly kind: 'restart' }
+  /** Stored records of data issues are put through again. */
+  | { readonly kind: 'retry'; readonly stream: StreamName }
   | {
       readonly kind: 'run';
       readonly stream: StreamName;
@@ -75,6 +80,8 @@ export interface History {
   /** Records on a page at most; null: as many as are asked for. */
   readonly largestPage: number | null;
   readonly bounds: 'exclusive' | 'inclusive';
+  /** What this service means where the specification is silent. */
+  readonly readings: Partial<Readings>;
   readonly steps: readonly Step[];
 }
 
@@ -163,11 +170,20 @@ const trouble: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const step = (kills: boolean): fc.Arbitrary<Step> =>
+export interface HistoryOptions {
+  readonly kills: boolean;
+  readonly longest: number;
+  /** With departures that take their time. */
+  readonly isLong?: boolean;
+}
+
+const step = ({ kills, isLong }: HistoryOptions): fc.Arbitrary<Step> =>
   fc.oneof(
     { weight: 8, arbitrary: change },
-    { weight: 9, arbitrary: run },
+    { weight: 11, arbitrary: run },
     { weight: 5, arbitrary: trouble },
+    { weight: 8, arbitrary: departure },
+    { weight: isLong === true ? 0 : 0, arbitrary: rareDeparture },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -183,6 +199,7 @@ const step = (kills: boolean): fc.Arbitrary<Step> =>
       }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('retry' as const), stream }) },
     {
       weight: kills ? 2 : 0,
       arbitrary: fc.record({
@@ -195,10 +212,36 @@ const step = (kills: boolean): fc.Arbitrary<Step> =>
     },
   );
 
-export function history(options: {
-  readonly kills: boolean;
-  readonly longest: number;
-}): fc.Arbitrary<History> {
+/** Mostly the plainest service, in one or two respects another one. */
+const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+
+const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
+  followupsPaging: usually<Readings['followupsPaging']>('present', 'absent'),
+  trainingPaging: usually<Readings['trainingPaging']>('present', 'absent'),
+  trainingCache: usually<Readings['trainingCache']>('one-calculation', 'per-request'),
+  resourcesPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
+  equipmentsPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
+  unaskedPageSize: fc.constant(2),
+  pagingFields: usually<Readings['pagingFields']>('both', 'last-page-only', 'none'),
+  pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
+  dateHeader: usually<Readings['dateHeader']>('present', 'absent', 'asctime', 'iso'),
+  equipmentOwnType: usually<Readings['equipmentOwnType']>('asked', 'sub-type'),
+  leftOut: usually<readonly string[]>(
+    [],
+    ['equipment.equipmentType_id'],
+    ['equipment.equipmentType_id', 'equipment.metavalues'],
+  ),
+  doubles: fc.oneof(
+    { weight: 12, arbitrary: fc.constant('none' as const) },
+    { weight: 1, arbitrary: fc.constant('far-apart' as const) },
+  ),
+});
+
+export function history(options: HistoryOptions): fc.Arbitrary<History> {
   return fc.record({
     seed: fc.integer({ min: 1, max: 5 }),
     serviceClockOffHours: fc.constantFrom(0, -3, 3),
@@ -206,6 +249,7 @@ export function history(options: {
     readers: fc.constantFrom(1, 4),
     largestPage: fc.constantFrom(7, 7, null),
     bounds: fc.constantFrom('exclusive' as const, 'inclusive' as const),
-    steps: fc.array(step(options.kills), { minLength: 3, maxLength: options.longest, size: 'max' }),
+    readings,
+    steps: fc.array(step(options), { minLength: 3, maxLength: options.longest, size: 'max' }),
   });
 }

@@ -25,12 +25,40 @@ const KEYLESS = 'test/integration/keyless.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
 const OPERATIONS_FILES = 'test/operations-files.test.ts';
+const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
 const REFUSALS = 'test/unit/ops/refusal-gate.test.ts';
 const SCHEDULES = 'test/unit/scheduler/cron-groups.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
+  {
+    breaks: 'a paging object that says nothing usable counts as no paging',
+    invariant: 4,
+    file: 'src/sync/extract-snapshot.ts',
+    search: 'if (total === undefined && lastPage === undefined) return false;',
+    replace: '',
+    tests: [DEPARTURES],
+    names: 'none of its two fields',
+  },
+  {
+    breaks: 'a total that is reached ends a list of which more pages are announced',
+    invariant: 4,
+    file: 'src/sync/extract-snapshot.ts',
+    search: 'return (lastPage ?? 1) <= 1 && count >= (total ?? 0);',
+    replace: 'return total === undefined ? (lastPage ?? 1) <= 1 : count >= total;',
+    tests: [DEPARTURES],
+    names: 'or is wrong: total-too-small',
+  },
+  {
+    breaks: 'paging that is no object is taken for none',
+    invariant: 4,
+    file: 'src/api/envelope.ts',
+    search: 'if (paging === undefined || paging === null) return undefined;',
+    replace: 'if (paging === undefined || paging === null || Array.isArray(paging)) return undefined;',
+    tests: [DEPARTURES],
+    names: 'or is wrong: paging-list',
+  },
   {
     breaks: 'a slice is noted as read before its records are stored',
     invariant: 1,

@@ -85,6 +85,7 @@ async function serve(serving: Serving): Promise<void> {
   }
   const fault = context.faults.choose(entry);
   entry.fault = fault?.kind ?? null;
+  entry.oddity = fault !== null && 'how' in fault ? fault.how : null;
   if (context.latencyMs > 0) await delay(context.latencyMs);
 
   if (fault?.kind === 'reset') {

@@ -1,0 +1,199 @@
+/** The shortest histories in which each departure of the service alone once left the warehouse wrong. */
+import { describe, expect, test } from 'vitest';
+import type { Readings } from '../../src/sandbox/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import type { RunKind } from '../../src/warehouse/control-tables.ts';
+import type { Departure } from './departure.ts';
+import { noTally, play } from './play.ts';
+import type { History, Step } from './step.ts';
+
+const PLAIN: Omit<History, 'steps'> = {
+  seed: 1,
+  serviceClockOffHours: 0,
+  overlapMs: 600_000,
+  readers: 1,
+  largestPage: null,
+  bounds: 'exclusive',
+  readings: {},
+};
+
+async function holds(steps: readonly Step[], readings: Partial<Readings> = {}): Promise<void> {
+  const tally = noTally();
+  await play({ ...PLAIN, readings, steps }, tally);
+  expect(tally.histories).toBe(1);
+}
+
+const run = (stream: StreamName, kind: RunKind = 'sync'): Step => ({
+  kind: 'run',
+  stream,
+  run: kind,
+  force: true,
+  from: null,
+  to: null,
+  restart: false,
+});
+const pass = (minutes: number): Step => ({ kind: 'pass', minutes });
+const reassign = (at: number): Step => ({ kind: 'followup', action: 'reassign', at });
+const update = (table: 'employees' | 'equipment' | 'resources', at: number): Step => ({
+  kind: 'change',
+  table,
+  action: 'update',
+  at,
+});
+const oddRecord = (
+  method: Extract<Departure, { kind: 'odd-record' }>['method'],
+  how: Extract<Departure, { kind: 'odd-record' }>['how'],
+): Step => ({ kind: 'odd-record', method, how, at: 1, skip: 0, times: 20 });
+const typeFails = (at: number, error: string): Step => ({ kind: 'type-fails', at, error, times: null });
+const serviceClock = (aheadMinutes: number): Step => ({ kind: 'service-clock', aheadMinutes });
+const lastUpdated = (aheadMinutes: number): Step => ({ kind: 'last-updated', aheadMinutes });
+const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading: change });
+const PUT_RIGHT: Step = { kind: 'put-right' };
+
+describe('a paged list without a paging object is read to its end', () => {
+  test('of employees, when the service begins to give fewer than we ask for', async () => {
+    const training = run('training-employee-status');
+    await holds([training, pass(16), reading({ largestPage: 3 }), training], { trainingPaging: 'absent' });
+  });
+
+  test('of follow-ups, when the service begins to give fewer than we ask for', async () => {
+    await holds([run('followups'), reading({ largestPage: 3 }), run('followups', 'reconcile')], {
+      followupsPaging: 'absent',
+    });
+  });
+});
+
+describe('a list that comes in pages without being asked is read to its end', () => {
+  const PAGES = { resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 2 } as const;
+  test.each(['last-page-only', 'none'] as const)(
+    'its paging object has %s of its two fields',
+    async (pagingFields) => {
+      await holds([run('resources'), run('equipments')], { ...PAGES, pagingFields });
+    },
+  );
+
+  test.each(['total-too-small', 'total-negative', 'last-page-too-small', 'paging-list'] as const)(
+    'or is wrong: %s',
+    async (how) => {
+      const odd: Step = { kind: 'odd-answer', how, skip: 0, times: 1 };
+      await holds([run('resources'), odd, run('resources'), odd, run('equipments')], PAGES);
+    },
+  );
+});
+
+describe('a record that comes once in a form that cannot be stored', () => {
+  const KINDS: [StreamName, Extract<Departure, { kind: 'odd-record' }>['method'], RunKind][] = [
+    ['resources', 'resources.list', 'sync'],
+    ['equipments', 'equipments.list', 'sync'],
+    ['training-employee-status', 'training-employee-status.list', 'sync'],
+    ['followups', 'followups.list', 'reconcile'],
+  ];
+  const HOW = ['key-null', 'key-absent', 'key-object', 'nested', 'null'] as const;
+  test.each(KINDS)('of %s stays live', async (stream, method, kind) => {
+    await holds([
+      run(stream),
+      ...HOW.flatMap((how) => [pass(16), oddRecord(method, how), run(stream, kind), PUT_RIGHT]),
+    ]);
+  });
+});
+
+describe('equipment types', () => {
+  /** Several of them to the type that is the last of the four. */
+  const moves = [3, 7, 11, 15, 19].map((at): Step => ({ kind: 'move-equipment', at }));
+
+  test('what moved into a type that fails for good is not deleted', async () => {
+    await holds([run('equipments'), typeFails(3, 'content_not_found'), ...moves, run('equipments')]);
+  });
+
+  test('the type that was asked for is stored where records do not name theirs, and follows a move', async () => {
+    await holds([run('equipments'), ...moves, run('equipments')], {
+      leftOut: ['equipment.equipmentType_id', 'equipment.metavalues'],
+    });
+  });
+
+  test('what names another type than the one asked for is deleted when the source deletes it', async () => {
+    const gone = Array.from({ length: 6 }, (_, at): Step => ({
+      kind: 'change',
+      table: 'equipment',
+      action: 'delete',
+      at,
+    }));
+    await holds([run('equipments'), ...gone, run('equipments')], { equipmentOwnType: 'sub-type' });
+  });
+});
+
+describe('clocks', () => {
+  test('follow-ups that change after the clock of the service was put right are not passed by', async () => {
+    await holds([
+      run('followups'),
+      serviceClock(60),
+      reassign(3),
+      run('followups'),
+      serviceClock(0),
+      pass(1),
+      reassign(5),
+      run('followups'),
+    ]);
+  });
+
+  test('nor when no run saw the clock while it was behind what had been read', async () => {
+    await holds([
+      run('followups'),
+      serviceClock(60),
+      reassign(3),
+      run('followups'),
+      serviceClock(0),
+      pass(16),
+      reassign(5),
+      pass(90),
+      reassign(7),
+      run('followups'),
+    ]);
+  });
+
+  test('nor when the clock was behind for a while', async () => {
+    await holds([
+      run('followups'),
+      reassign(3),
+      run('followups'),
+      serviceClock(-60),
+      pass(1),
+      reassign(5),
+      run('followups'),
+      serviceClock(0),
+      reassign(7),
+      run('followups'),
+    ]);
+  });
+
+  test.each([30, 2 * 1_440])(
+    'a last_updated that was %i minutes ahead does not freeze trainings',
+    async (ahead) => {
+      const training = run('training-employee-status');
+      await holds([
+        training,
+        pass(16),
+        lastUpdated(ahead),
+        training,
+        lastUpdated(0),
+        update('employees', 1),
+        pass(16),
+        training,
+        pass(16),
+        training,
+      ]);
+    },
+  );
+});
+
+test('one id twice in one answer is one row, that stands still', async () => {
+  await holds([run('resources'), run('resources'), run('resources')], { doubles: 'far-apart' });
+});
+
+test('issues that are put through again make no stream look fresh', async () => {
+  await holds([
+    { kind: 'retry', stream: 'followups' },
+    run('followups'),
+    { kind: 'retry', stream: 'followups' },
+  ]);
+});

@@ -1,0 +1,54 @@
+/** What must not be marked deleted, by the source alone. */
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import { id as toId } from '../support/source-wire.ts';
+
+type Table = 'followups' | 'resources' | 'equipment' | 'employees';
+
+const KEYS: Readonly<Record<Exclude<StreamName, 'users'>, readonly [table: Table, keyField: string]>> = {
+  followups: ['followups', 'id'],
+  resources: ['resources', 'id'],
+  equipments: ['equipment', 'id'],
+  'training-employee-status': ['employees', 'm_user_id'],
+};
+
+/** Keys of a stream's records that the source has now. */
+export function presentAt(sandbox: Sandbox, stream: StreamName): Set<string> {
+  if (stream === 'users') return new Set();
+  const [table, keyField] = KEYS[stream];
+  const keys = new Set<string>();
+  for (const record of sandbox.store[table].values()) {
+    const key = toId((record as unknown as Record<string, unknown>)[keyField]);
+    if (key !== null) keys.add(key);
+  }
+  return keys;
+}
+
+export interface RowMark {
+  readonly version: string;
+  readonly isDeleted: boolean;
+}
+
+interface Span {
+  readonly before: ReadonlyMap<string, RowMark>;
+  readonly after: ReadonlyMap<string, RowMark>;
+  /** The source had them when the run began, and when it ended. */
+  readonly presentBefore: ReadonlySet<string>;
+  readonly presentAfter: ReadonlySet<string>;
+  /** The source did not have them all the time, or not where a run could have found them. */
+  readonly excused: ReadonlySet<string>;
+}
+
+/** Rows that a run marked deleted although the source had their records all the time. */
+export function wronglyDeleted(span: Span): string[] {
+  return [...span.after]
+    .filter(
+      ([key, { isDeleted }]) =>
+        isDeleted &&
+        span.before.get(key)?.isDeleted !== true &&
+        span.presentBefore.has(key) &&
+        span.presentAfter.has(key) &&
+        !span.excused.has(key),
+    )
+    .map(([key]) => key);
+}

@@ -1,0 +1,196 @@
+/** What must hold after every run, whatever the service did. */
+import { expect } from 'vitest';
+import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/sync/run.ts';
+import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
+import { stateOf } from '../support/warehouse-marks.ts';
+import { isAnyRecordLost } from './departure.ts';
+import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
+import type { Source } from './source-change.ts';
+
+const ENTITY_TABLES: Readonly<Record<StreamName, string>> = {
+  followups: 'followups',
+  resources: 'resources',
+  equipments: 'equipment',
+  'training-employee-status': 'training_employee_status',
+  users: 'users',
+};
+
+/** What was so before a run. */
+interface Before {
+  readonly rows: ReadonlyMap<string, RowMark>;
+  readonly present: ReadonlySet<string>;
+  readonly requests: number;
+  readonly lastSuccessAt: string | null;
+}
+
+interface Ended {
+  readonly stream: StreamName;
+  readonly kind: RunRequest['kind'];
+  readonly isRetry: boolean;
+  /** The source did not change meanwhile. */
+  readonly isStill: boolean;
+  readonly before: Before;
+  readonly result: RunResult;
+}
+
+export interface RunChecks {
+  before(stream: StreamName): Promise<Before>;
+  hold(ended: Ended): Promise<void>;
+  /** The service has calculated trainings again and may have told an older time for it, or the same one. */
+  noteOddCalculation(): void;
+  /** Streams of which a record came in a form that cannot be stored, and was not sent again since. */
+  readonly mayLack: ReadonlySet<StreamName>;
+  /** Ids whose look-up went wrong at some time: they are asked for again later. */
+  readonly unluckyUsers: ReadonlySet<string>;
+}
+
+/** Whether answers have a Date header that can be read. */
+export function isTimeTold({ readings }: Sandbox): boolean {
+  return readings.dateHeader === 'present' || readings.dateHeader === 'asctime';
+}
+
+export function createRunChecks(options: {
+  readonly sandbox: Sandbox;
+  readonly source: Source;
+  readonly query: <Row>(text: string) => Promise<Row[]>;
+  readonly owner: string;
+  readonly compare: (options: CompareOptions) => Promise<void>;
+}): RunChecks {
+  const { sandbox, source, query, owner, compare } = options;
+  const mayLack = new Set<StreamName>();
+  const unluckyUsers = new Set<string>();
+  let isCalculationOdd = false;
+  /** The latest time that the service has ever told for its own. */
+  let latestToldMs = 0;
+
+  async function marksOf(stream: StreamName): Promise<Map<string, RowMark>> {
+    const key = stream === 'training-employee-status' ? 'user_id' : 'id';
+    const deleted = stream === 'users' ? 'false' : '_deleted_at is not null';
+    const rows = await query<{ key: string; version: string; is_deleted: boolean }>(
+      `select ${key} as key, xmin::text as version, ${deleted} as is_deleted from safety.${ENTITY_TABLES[stream]}`,
+    );
+    return new Map(rows.map((row) => [row.key, { version: row.version, isDeleted: row.is_deleted }]));
+  }
+
+  async function lastSuccessOf(stream: StreamName): Promise<string | null> {
+    const [row] = await query<{ at: string | null }>(
+      `select last_success_at::text as at from safety_sync.stream_state where stream = '${stream}'`,
+    );
+    return row?.at ?? null;
+  }
+
+  async function lastStatusOf(stream: StreamName): Promise<string | undefined> {
+    const [row] = await query<{ status: string }>(
+      `select status from safety_sync.runs where stream = '${stream}' order by run_id desc limit 1`,
+    );
+    return row?.status;
+  }
+
+  /** What the source did not have all the time, or not where every run finds it. */
+  function excusedOf(stream: StreamName): Set<string> {
+    const isCached = stream === 'training-employee-status';
+    const table = isCached ? 'employees' : stream === 'equipments' ? 'equipment' : stream;
+    const gone = [...(isCached ? source.everDeleted : source.deletedInRun)]
+      .filter((name) => name.startsWith(`${table}/`))
+      .map((name) => name.slice(table.length + 1));
+    const restless = [...source.movesInRun].flatMap(([key, moves]) => (moves > 1 ? [key] : []));
+    return new Set([...gone, ...restless]);
+  }
+
+  /** Nothing happened but records that cannot be stored: each costs itself, not the run. */
+  function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
+    const { pagingFields, pagingTotal } = sandbox.readings;
+    return (
+      pagingFields === 'both' &&
+      pagingTotal === 'exact' &&
+      !/^(database|lock|interrupted|delete_guard|request_timeout)/.test(code) &&
+      requests.every(
+        ({ outcome, fault, oddity }) =>
+          outcome === 'ok' && (fault === null || (fault === 'oddRecord' && oddity !== 'left-out')),
+      )
+    );
+  }
+
+  async function holdRows({ stream, kind, before, result }: Ended): Promise<void> {
+    const { counts } = result;
+    const after = await marksOf(stream);
+    const wrong = wronglyDeleted({
+      before: before.rows,
+      after,
+      presentBefore: before.present,
+      presentAfter: presentAt(sandbox, stream),
+      excused: excusedOf(stream),
+    });
+    expect(wrong, `${stream} that are at the source and were marked deleted`).toEqual([]);
+    const written = [...after].filter(([key, { version }]) => before.rows.get(key)?.version !== version);
+    const told = counts.inserted + counts.updated + counts.deleted;
+    expect(written.length, `rows of ${stream} written`).toBeLessThanOrEqual(told);
+    if (result.outcome === 'succeeded' && kind === 'sync' && stream !== 'followups') {
+      expect(written.length, `rows of ${stream} written`).toBe(told);
+    }
+  }
+
+  async function holdState({ stream, isRetry, before, result }: Ended): Promise<void> {
+    const { watermark } = await stateOf({ query }, 'followups');
+    if (watermark !== null && isTimeTold(sandbox)) {
+      expect(watermark, 'watermark').toBeLessThanOrEqual(latestToldMs);
+    }
+    // A run that loses its session before it has begun leaves the run of a killed worker to the one after it.
+    const own = result.outcome === 'failed' ? `and owner = '${owner}'` : '';
+    const [open] = await query<{ count: number }>(
+      `select count(*)::int as count from safety_sync.runs where status = 'running' and stream = '${stream}' ${own}`,
+    );
+    expect(open?.count, `runs of ${stream} left running`).toBe(0);
+    // The answer to a commit can be lost with its session: what the warehouse says of the run counts.
+    if ((await lastStatusOf(stream)) !== 'succeeded' || isRetry) {
+      const message = `last success of ${stream}, which had none`;
+      expect(await lastSuccessOf(stream), message).toBe(before.lastSuccessAt);
+    }
+  }
+
+  return {
+    mayLack,
+    unluckyUsers,
+    noteOddCalculation() {
+      isCalculationOdd = true;
+    },
+    async before(stream) {
+      const toldMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
+      latestToldMs = Math.max(latestToldMs, toldMs);
+      return {
+        rows: await marksOf(stream),
+        present: presentAt(sandbox, stream),
+        requests: sandbox.requests.length,
+        lastSuccessAt: await lastSuccessOf(stream),
+      };
+    },
+    async hold(ended) {
+      const { stream, kind, isRetry, isStill, before, result } = ended;
+      const { counts } = result;
+      await holdRows(ended);
+      await holdState(ended);
+      const requests = sandbox.requests.slice(before.requests);
+      const isLost = isAnyRecordLost(requests);
+      if (isLost) mayLack.add(stream);
+      for (const { method, outcome, params } of requests) {
+        if (method === 'users.info' && outcome !== 'ok') unluckyUsers.add(String(params['user']));
+      }
+      if (result.outcome === 'failed' && isStill && isHarmless(requests, result.error.code)) {
+        throw result.error;
+      }
+      if (result.outcome !== 'succeeded' || isRetry) return;
+      expect(counts.read, 'read').toBe(counts.inserted + counts.updated + counts.unchanged + counts.rejected);
+      const isTraining = stream === 'training-employee-status';
+      const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
+      if (isEverything && !isLost) mayLack.delete(stream);
+      if (isTraining && result.note === null) isCalculationOdd = false;
+      // A run that says it succeeded has taken what there is, also when it says that nothing has changed.
+      const isTaken = result.note === null || (isTraining && !isCalculationOdd);
+      const isPart = kind === 'backfill' && stream === 'followups';
+      if (!isStill || !isTaken || isPart || stream === 'users' || mayLack.has(stream)) return;
+      await compare({ tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: kind === 'sync' });
+    },
+  };
+}
