@@ -1,7 +1,8 @@
 import { AnswerDefect } from './answer-defect.ts';
 import { BACKSLASH, CLOSING_BRACE, CLOSING_BRACKET, COMMA, OPENING_BRACE, QUOTE } from './json-bytes.ts';
+import { type OversizedElement, toOversized } from './oversized-element.ts';
 
-/** One element must be held whole before it can be parsed; a list has no such bound. */
+/** One element must be held whole before it can be parsed; a list has no such bound. Of a larger one only its beginning is read. */
 export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
 /** A bracket with this bit set is the brace of the same side; no other ASCII byte becomes one by it. */
@@ -36,10 +37,14 @@ export class ListScanner {
   private carry: Buffer[] = [];
   private carryBytes = 0;
   private sawComma = false;
+  /** Of the element that has not ended yet, when it is too large. */
+  private oversized: OversizedElement | undefined;
+  private taken = 0;
 
   /** Elements that ended since the last call. */
   take(): unknown[] {
     const taken = this.elements;
+    this.taken += taken.length;
     this.elements = [];
     return taken;
   }
@@ -98,14 +103,14 @@ export class ListScanner {
 
   private keep(part: Buffer): void {
     if (part.length === 0) return;
-    this.carry.push(part);
     this.carryBytes += part.length;
-    if (this.carryBytes > LARGEST_ELEMENT_BYTES) {
-      throw new AnswerDefect(
-        'response_invalid',
-        `one element of the list is larger than ${LARGEST_ELEMENT_BYTES} bytes`,
-      );
-    }
+    if (this.oversized !== undefined) return;
+    this.carry.push(part);
+    if (this.carryBytes <= LARGEST_ELEMENT_BYTES) return;
+    const place = this.taken + this.elements.length + 1;
+    const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its answer)`;
+    this.oversized = toOversized(Buffer.concat(this.carry), about, parseJson);
+    this.carry = [];
   }
 
   private finish(chunk: Buffer, from: number, at: number): void {
@@ -125,10 +130,22 @@ export class ListScanner {
 
   /** A text without a comma outside of its brackets and strings. */
   private parseOne(part: Buffer): void {
-    this.elements.push(parseJson(this.finishText(part)));
+    if (this.oversized !== undefined) this.finishOversized(this.oversized);
+    else this.elements.push(parseJson(this.finishText(part)));
+  }
+
+  /** Its end, however much of it came since it was too large, is not looked at. */
+  private finishOversized(element: OversizedElement): void {
+    this.elements.push(element);
+    this.oversized = undefined;
+    this.carryBytes = 0;
   }
 
   private parse(part: Buffer, mayBeEmpty: boolean): void {
+    if (this.oversized !== undefined) {
+      this.finishOversized(this.oversized);
+      return;
+    }
     const parsed = parseJson(`[${this.finishText(part)}]`) as unknown[];
     if (parsed.length === 0 && !mayBeEmpty) {
       throw new AnswerDefect('response_not_json', 'the list has a comma without an element');

@@ -1,5 +1,6 @@
 /** Gives a record as received its key, its hash and its storable text, before any normalizing. */
 import { hash } from 'node:crypto';
+import { isOversized, OVERSIZED } from '../api/oversized-element.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';
 import { DEEPEST, NestedTooDeeply, toCanonicalJson } from './canonical-json.ts';
@@ -69,7 +70,7 @@ export function identify(
   // The prefix stands before the text, not added to it: the text is one piece of memory with what is hashed.
   const prefix = prefixOf(stream, received, context);
   let hashed = toText(prefix, value);
-  const isShortened = hashed === null;
+  const isShortened = hashed === null || isOversized(received);
   if (hashed === null || UNSTORABLE.test(hashed)) {
     value = toStorable(value);
     hashed = prefix + toCanonicalJson(value);
@@ -84,8 +85,10 @@ export function identify(
   const key = keyField.read(told, ignore);
   let problem = key === null ? explainKey(stream, told) : null;
   if (isShortened) {
-    const depth = `the record is nested deeper than ${DEEPEST} levels`;
-    problem = problem === null ? depth : `${depth}; ${problem}`;
+    const excess = isOversized(received)
+      ? received[OVERSIZED]
+      : `the record is nested deeper than ${DEEPEST} levels`;
+    problem = problem === null ? excess : `${excess}; ${problem}`;
   }
   const isKeyAltered = value !== received && told !== (received as WireRecord)[stream.keyField];
   return { key, problem, hash, text, record: value, isShortened, isKeyAltered };

@@ -72,7 +72,9 @@ export function buildRejection(request: NormalizeRequest): StagedIssue {
     kind: 'record_rejected',
     problem: identified.problem ?? 'the record cannot be stored',
     value: identified.record ?? JSON.parse(identified.text),
-    identity: identified.key === null ? identityOf(stream, identified.record) : null,
+    // Of a record that is not whole it may lack a part, and be another one.
+    identity:
+      identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
     context: identified.isShortened ? { ...context, isShortened: true } : context,
   };
 }

@@ -108,8 +108,8 @@ export function resolveRepaired(identities: readonly string[], scope: IssueScope
     where ${openIssues(scope)} and d.record_id is null and d.identity in (${values}) and ${notStaged}`;
 }
 
-/** Records without a key that a complete read no longer shows. `part`: the equipment types that were covered. */
-export function resolveVanishedKeyless(part: readonly string[] | null, scope: IssueScope): SQL {
+/** Records that could not be rows and that a complete read no longer shows. `part`: the equipment types that were covered. */
+export function resolveVanishedRejections(part: readonly string[] | null, scope: IssueScope): SQL {
   const covered =
     part === null
       ? sql``
@@ -118,7 +118,24 @@ export function resolveVanishedKeyless(part: readonly string[] | null, scope: Is
           sql`, `,
         )})`;
   return sql`update safety_sync.data_issues d set resolved_at = now()
-    where ${openIssues(scope)} and d.record_id is null and d.kind = 'record_rejected'${covered} and ${notStaged}`;
+    where ${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged}
+      and (d.record_id is null or (d.field is null
+        and not exists (select from pg_temp.stage_seen s where s.key = d.record_id)))`;
+}
+
+/** Settled issues about records without a key that are kept of each stream. */
+const MOST_SETTLED_KEYLESS = 100;
+
+/**
+ * Of records without a key only the last settled issues are kept: their content is what identifies them, so that a record
+ * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
+ */
+export function forgetSettledKeyless({ accountId, stream }: IssueScope): SQL {
+  const settled = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
+    and kind = 'record_rejected' and resolved_at is not null`;
+  return sql`delete from safety_sync.data_issues where ${settled} and fingerprint in (
+    select fingerprint from safety_sync.data_issues where ${settled}
+    order by resolved_at desc, fingerprint offset ${MOST_SETTLED_KEYLESS}::int)`;
 }
 
 /** Look-ups that were answered with something unusable before and are answered properly now. */

@@ -172,12 +172,16 @@ async function mergeIssues(
     await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
   }
   const { repairedIdentities, repairedKeys } = request;
-  if (repairedIdentities.length > 0) await tx.execute(issues.resolveRepaired(repairedIdentities, scope));
   if (repairedKeys.length > 0) await tx.execute(issues.resolveTaken(repairedKeys, scope));
+  let settled = 0;
+  if (repairedIdentities.length > 0) {
+    settled += await rowCount(tx, issues.resolveRepaired(repairedIdentities, scope));
+  }
   if (request.covered !== null) {
     const part = request.covered.column === null ? null : request.covered.values;
-    await tx.execute(issues.resolveVanishedKeyless(part, scope));
+    settled += await rowCount(tx, issues.resolveVanishedRejections(part, scope));
   }
+  if (settled > 0) await tx.execute(issues.forgetSettledKeyless(scope));
   if (request.changed || request.deletedKeys.length > 0) {
     const stale = await tx.execute<{ fingerprint: string }>(
       issues.readStaleUnknownFields(shape.parent, scope),

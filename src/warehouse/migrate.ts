@@ -7,6 +7,7 @@ import { writeComments } from './comments.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
+import { NO_TIMEOUTS } from './no-timeouts.ts';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
@@ -58,7 +59,7 @@ export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
   });
   try {
     const [server] = await connection.query<{ version: string }>(
-      `select current_setting('server_version_num') as version`,
+      `select current_setting('server_version_num') as version, ${NO_TIMEOUTS} as freed`,
     );
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);

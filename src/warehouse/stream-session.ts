@@ -6,6 +6,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { type Connection, openConnection, type Transaction } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
+import { NO_TIMEOUTS } from './no-timeouts.ts';
 
 export interface StreamSession {
   readonly connection: Connection;
@@ -52,7 +53,8 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
  * Tables grow under a running session: a plan that was kept from when they were empty would go on scanning them from
  * end to end. Compiling statements that take milliseconds costs more than it brings.
  */
-const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false), set_config('jit', 'off', false)`;
+const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
+  set_config('jit', 'off', false), ${NO_TIMEOUTS}`;
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -76,6 +78,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     isSession: true,
   });
   try {
+    await connection.query(SESSION_SETTINGS);
     for (let waited = false; ; waited = true) {
       if (signal?.aborted === true)
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
@@ -83,10 +86,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
         accountId,
         stream,
       ]);
-      if (answer?.locked === true) {
-        await connection.query(SESSION_SETTINGS);
-        return buildSession(connection, stream, answer.pid);
-      }
+      if (answer?.locked === true) return buildSession(connection, stream, answer.pid);
       if (options.whenBusy === 'skip') {
         await connection.close();
         return undefined;

@@ -87,6 +87,33 @@ test('a problem that comes back is the same issue, open again and counted on', a
   }
 });
 
+test('a record without a key that changes for ever leaves no more than its last hundred settled issues', async () => {
+  await start();
+  await sync('resources');
+  await worker.query(`insert into safety_sync.data_issues
+      (account_id, stream, fingerprint, kind, problem, value, resolved_at)
+    select 'default', stream, 'settled ' || n, 'record_rejected', 'no usable id', '{}', now() - n * interval '1 hour'
+    from generate_series(1, 130) as n, unnest('{resources,users}'::text[]) as stream`);
+  await worker.query(`insert into safety_sync.data_issues
+      (account_id, stream, fingerprint, kind, record_id, problem, resolved_at)
+    select 'default', 'resources', 'keyed ' || n, 'field_nulled', n::text, 'no time', now() - interval '1 year'
+    from generate_series(1, 130) as n`);
+  for (const title of ['one', 'two', 'three']) {
+    worker.sandbox.store.resources.put({ id: null, title }, 'keyless');
+    await sync('resources');
+  }
+  expect(
+    await worker.query(`select stream, kind, resolved_at is null as is_open, count(*)::int as count,
+        min(substring(fingerprint from 'settled (.*)')::int) as first, max(substring(fingerprint from 'settled (.*)')::int) as last
+      from safety_sync.data_issues group by 1, 2, 3 order by 1, 2, 3`),
+  ).toEqual([
+    { stream: 'resources', kind: 'field_nulled', is_open: false, count: 130, first: null, last: null },
+    { stream: 'resources', kind: 'record_rejected', is_open: false, count: 100, first: 1, last: 98 },
+    { stream: 'resources', kind: 'record_rejected', is_open: true, count: 1, first: null, last: null },
+    { stream: 'users', kind: 'record_rejected', is_open: false, count: 130, first: 1, last: 130 },
+  ]);
+});
+
 test('an unknown field is told as long as a record has it, also with a dot in its name or on its way', async () => {
   await start();
   const odd = { 'risk.level': 3, versions: [{ 'a.b[0]': 1, version: '1' }], 'x[]': null, '.': 1 };

@@ -90,6 +90,10 @@ test.each(STREAMS)(
       expect(value).toMatchObject({ extra: { shallow: record_id } });
       expect(JSON.stringify(value)).toContain('(nested too deeply to be held)');
     }
+    // One that never was a row does not become one of what can be held of it.
+    records(stream).put({ ...SPECIMENS[stream].build('never'), extra: nested(300) });
+    expect(await read(stream)).toMatchObject({ inserted: 0, updated: 0 });
+    expect(await openIssues(stream)).toHaveLength(3);
     const before = await worker.query(`select * from safety.${SPECIMENS[stream].table} order by 1, 2`);
     const retried = await worker.run(stream, { retryIssues: true });
     expect(retried).toMatchObject({ outcome: 'succeeded', counts: { inserted: 0, updated: 0 } });
@@ -97,10 +101,29 @@ test.each(STREAMS)(
       before,
     );
     for (const [at, key] of [first, second].entries()) records(stream).put(whole[at] ?? {}, key);
+    records(stream).delete('never');
     expect(await read(stream)).toMatchObject({ deleted: 0, rejected: 0 });
     expect(await openIssues(stream)).toEqual([]);
   },
 );
+
+test('a known record that grows beyond what can be held costs itself, and is not deleted', async () => {
+  await start();
+  await read('resources');
+  const [first = '', second = ''] = keysOf('resources');
+  const whole = { ...(records('resources').get(first) as object) };
+  worker.sandbox.store.resources.put({ ...whole, title: 'x'.repeat(17 * 1024 * 1024) }, first);
+  worker.sandbox.store.resources.update(second, { title: 'changed' });
+  expect(await read('resources')).toMatchObject({ read: 30, updated: 1, deleted: 0, rejected: 1 });
+  const [issue] = await openIssues('resources');
+  expect(issue).toMatchObject({ kind: 'record_rejected', record_id: first, value: { id: first } });
+  expect(await worker.query(`select problem from safety_sync.data_issues`)).toEqual([
+    { problem: 'the record is larger than 16777216 bytes (number 1 of its answer)' },
+  ]);
+  worker.sandbox.store.resources.put(whole, first);
+  expect(await read('resources')).toMatchObject({ updated: 0, deleted: 0, rejected: 0 });
+  expect(await openIssues('resources')).toEqual([]);
+});
 
 test('a record that never has a key keeps no other one from being deleted, also when its content changes', async () => {
   await start();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AnswerDefect } from '../../../src/api/answer-defect.ts';
 import { createElementCutter } from '../../../src/api/element-cutter.ts';
 import type { CutAnswer } from '../../../src/api/element-cutter.ts';
+import { isOversized, OVERSIZED } from '../../../src/api/oversized-element.ts';
 
 function cut(
   chunks: readonly Buffer[],
@@ -150,13 +151,42 @@ describe('an answer that is not whole', () => {
   test('with its list twice is response_invalid', () => {
     expect(defectOf('{"items":[1],"ok":true,"items":[2]}')).toBe('response_invalid');
   });
+});
 
-  test('with one record of more than 16 MiB is response_invalid instead of an ever growing memory', () => {
+describe('a record of more than 16 MiB', () => {
+  const part = Buffer.alloc(1024 * 1024, 'x');
+  function cutWith(before: string, parts: number, after: string) {
     const cutter = createElementCutter('items');
-    cutter.push(Buffer.from('{"ok":true,"items":["'));
-    const part = Buffer.alloc(1024 * 1024, 'x');
-    for (let count = 0; count < 15; count += 1) cutter.push(part);
-    expect(() => cutter.push(part)).toThrow(expect.objectContaining({ code: 'response_invalid' }));
+    cutter.push(Buffer.from(before));
+    for (let count = 0; count < parts; count += 1) cutter.push(part);
+    cutter.push(Buffer.from(after));
+    return { records: cutter.take(), ...cutter.end() };
+  }
+
+  test('costs itself: what its beginning tells is kept, and the records around it are whole', () => {
+    const { records, count } = cutWith(
+      '{"ok":true,"items":[{"id":"a"},{"id":"b","n":7,"of":{"id":"no"},"name":"q\\"u","list":[1,2],"text":"',
+      17,
+      '","late":1},{"id":"c"},3]}',
+    );
+    expect(count).toBe(4);
+    const [first, large, third, last] = records;
+    expect([first, third, last]).toEqual([{ id: 'a' }, { id: 'c' }, 3]);
+    expect(isOversized(large) && large[OVERSIZED]).toBe(
+      'the record is larger than 16777216 bytes (number 2 of its answer)',
+    );
+    expect(JSON.parse(JSON.stringify(large))).toEqual({ id: 'b', n: 7, name: 'q"u' });
+  });
+
+  test('may be the first and the last of its list, and no object at all', () => {
+    for (const [opening, closing] of [
+      ['{"id":"b","text":"', '"}'],
+      ['["', '"]'],
+      ['"', '"'],
+    ]) {
+      const { records, count } = cutWith(`{"ok":true,"items":[${opening ?? ''}`, 17, `${closing ?? ''}]}`);
+      expect([count, records.map(isOversized)]).toEqual([1, [true]]);
+    }
   });
 });
 

@@ -1,0 +1,40 @@
+/** Time-outs that an administrator has set on the loader's role are for others, not for a loader. */
+import { expect, test } from 'vitest';
+import { createTestDatabase } from '../support/test-database.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
+
+const TIMEOUTS = {
+  statement_timeout: '500ms',
+  lock_timeout: '200ms',
+  idle_session_timeout: '300ms',
+  idle_in_transaction_session_timeout: '300ms',
+  transaction_timeout: '900ms',
+};
+
+test('a service that is slow to answer and a merge that takes long cost no run', async () => {
+  const database = await createTestDatabase();
+  const worker = await createTimedWorker({
+    database,
+    sandbox: { size: { followups: 0, employees: 4, equipment: 4, resources: 4, users: 2 } },
+  });
+  const name = new URL(database.url).pathname.slice(1);
+  const known = await worker.query<{ name: string }>(
+    `select name from pg_settings where name in (${Object.keys(TIMEOUTS)
+      .map((one) => `'${one}'`)
+      .join(', ')})`,
+  );
+  for (const [setting, value] of Object.entries(TIMEOUTS)) {
+    if (!known.some((one) => one.name === setting)) continue;
+    await worker.query(`alter role current_user in database "${name}" set ${setting} = '${value}'`);
+  }
+  await worker.query(`create function public.dawdle() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(1); return null; end $$`);
+  await worker.query(`create trigger dawdle after insert or update on safety.resources
+    for each statement execute function public.dawdle()`);
+  worker.sandbox.faults.next(() => true, { kind: 'slow', durationMs: 900, pieces: 2 });
+  expectSucceeded(await worker.run('resources'));
+  expect(await worker.query(`select count(*)::int as live from safety.resources`)).toEqual([{ live: 4 }]);
+  worker.sandbox.store.resources.update([...worker.sandbox.store.resources.keys()][0] ?? '', { title: 'x' });
+  expectSucceeded(await worker.run('resources'));
+  await worker.close();
+});
