@@ -4,7 +4,6 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { noTracing } from '../shared/tracing.ts';
 import { streamNamed } from '../streams/index.ts';
 import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
-import type { Merged } from '../warehouse/merge.ts';
 import { readOpenRejections } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
 import {
@@ -21,7 +20,8 @@ import { createStaging, streamShape } from '../warehouse/staging.ts';
 import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
 import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
 import { closeFailedRun, requestsOf } from './close-failed-run.ts';
-import type { ExtractContext, Extraction } from './extract.ts';
+import type { ExtractContext } from './extract.ts';
+import { type Ending, toEnding, withRemarks } from './ending.ts';
 import { extractRetry } from './extract-retry.ts';
 import { extractOf, tracksSeen } from './extract-of.ts';
 import {
@@ -156,13 +156,6 @@ interface SessionRun {
   readonly meter: RequestMeter;
 }
 
-type Ending = Pick<RunResult, 'outcome'> &
-  (
-    | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
-    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
-  );
-
 interface SessionEnd {
   readonly record: RunRecord;
   readonly result: Ending;
@@ -281,24 +274,5 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     const error = await session.explain(toError(caught, context.signal));
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
     return { result: { outcome: 'failed', error }, counts: stored, repaired: null, record };
-  }
-}
-
-/** What only the storing told. */
-function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'note' | 'failure'>): Ending {
-  if (ending.outcome !== 'succeeded') return ending;
-  if (failure !== null) return { outcome: 'failed', error: failure };
-  const notes = [ending.note, note].filter((one) => one !== null);
-  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
-}
-
-function toEnding(extraction: Extraction): Ending {
-  switch (extraction.outcome) {
-    case 'skipped':
-      return { outcome: 'skipped', reason: extraction.reason, dueInMs: extraction.dueInMs };
-    case 'read':
-      return extraction.failure === null
-        ? { outcome: 'succeeded', note: extraction.note }
-        : { outcome: 'failed', error: extraction.failure };
   }
 }

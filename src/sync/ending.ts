@@ -1,0 +1,31 @@
+/** How a run ended, from what the extract step answered and from what the storing told. */
+import type { SafetySyncError } from '../shared/errors.ts';
+import type { Merged } from '../warehouse/merge.ts';
+import type { Extraction } from './extract.ts';
+import type { RunResult } from './run.ts';
+
+export type Ending = Pick<RunResult, 'outcome'> &
+  (
+    | { readonly outcome: 'succeeded'; readonly note: string | null }
+    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
+    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
+  );
+
+/** What only the storing told. */
+export function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'note' | 'failure'>): Ending {
+  if (ending.outcome !== 'succeeded') return ending;
+  if (failure !== null) return { outcome: 'failed', error: failure };
+  const notes = [ending.note, note].filter((one) => one !== null);
+  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
+}
+
+export function toEnding(extraction: Extraction): Ending {
+  switch (extraction.outcome) {
+    case 'skipped':
+      return { outcome: 'skipped', reason: extraction.reason, dueInMs: extraction.dueInMs };
+    case 'read':
+      return extraction.failure === null
+        ? { outcome: 'succeeded', note: extraction.note }
+        : { outcome: 'failed', error: extraction.failure };
+  }
+}
