@@ -8,7 +8,7 @@ export default tseslint.config(
   {
     languageOptions: {
       parserOptions: {
-        projectService: { allowDefaultProject: ['eslint.config.js'] },
+        projectService: { allowDefaultProject: ['eslint.config.js', '.ci/*.mjs'] },
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -34,5 +34,5 @@ export default tseslint.config(
       'no-console': 'error',
     },
   },
-  { files: ['eslint.config.js'], ...tseslint.configs.disableTypeChecked },
+  { files: ['eslint.config.js', '.ci/*.mjs'], ...tseslint.configs.disableTypeChecked },
 );

@@ -1,13 +1,13 @@
 /** Composition root: builds everything from the configuration and hands it on. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type ApiClient, createApiClient, type RetryEvent } from './api/client.ts';
+import { type ApiClient, createApiClient, type RequestEvent, type RetryEvent } from './api/client.ts';
 import type { AccountConfig } from './config/account-config.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { createOutageLog, type OutageLog } from './ops/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
-import { formatDuration } from './shared/format.ts';
+import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { noTracing, type Tracing } from './shared/tracing.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
@@ -93,6 +93,25 @@ export interface BuildApiClientOptions {
   readonly trace?: Tracing;
 }
 
+function logRequest(log: Logger, event: RequestEvent): void {
+  const { method, part, attempt, durationMs, bytes, records, requestId, errorCode } = event;
+  const outcome = errorCode ?? formatNumber(records ?? 0, 'record');
+  const asked = Object.entries(part).map(([name, value]) => `${name} ${value}`);
+  log.debug(
+    {
+      method,
+      ...part,
+      attempt,
+      duration_ms: Math.round(durationMs),
+      bytes,
+      records,
+      error_code: errorCode,
+      request_id: requestId ?? null,
+    },
+    `${[method, ...asked].join(', ')}: ${outcome} in ${formatDuration(durationMs)}, ${formatCount(bytes)} bytes [request ${requestId ?? 'without id'}]`,
+  );
+}
+
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
@@ -107,6 +126,8 @@ export function buildApiClient(
     clock,
     trace,
     userAgent: `safety-sync/${VERSION}`,
+    // Not even described where nobody reads it.
+    ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
     onRetry: (event) => {
       const { method, attempt, delayMs, error } = event;
       onRetry?.(event);

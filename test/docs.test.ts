@@ -116,7 +116,7 @@ describe('the README has', () => {
     expect(readme).toContain('npm ci && npx safety-sync demo\n');
     expect(readme).toContain('npm ci && npm test\n');
     expect(manifest.bin).toEqual({ 'safety-sync': 'dist/main.js' });
-    expect(manifest.scripts.prepare).toBe('npm run build');
+    expect(manifest.scripts.prepare).toBe('node .ci/prepare.mjs');
     expect(manifest.scripts.test).toBe('vitest run');
     expect(verbs).toContain('demo');
     expect(readme).toContain(`Node ${manifest.engines.node.replace('>=', '')} or later`);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { SafetySyncError } from '../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import { noTracing, type Tracing } from '../shared/tracing.ts';
 import { SinkFailure } from './answer-reader.ts';
@@ -72,6 +72,31 @@ export interface RetryEvent {
   readonly error: SafetySyncError;
 }
 
+export interface RequestEvent {
+  readonly method: string;
+  /** Which part was asked for: page, limit and bounds of time. Nothing that tells of a person, and no token. */
+  readonly part: Readonly<Record<string, number>>;
+  readonly attempt: number;
+  readonly durationMs: number;
+  /** Of the answer's body, as they came over the wire. */
+  readonly bytes: number;
+  /** Elements of the list; null: there is no answer, or it is no success. */
+  readonly records: number | null;
+  readonly requestId: string | undefined;
+  readonly errorCode: ErrorCode | null;
+}
+
+/** Parameters that say which part of a list is asked for. */
+const PART_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
+
+function partOf(params: Call['params']): Readonly<Record<string, number>> {
+  const named = PART_PARAMETERS.flatMap((name) => {
+    const value = params[name];
+    return typeof value === 'number' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(named);
+}
+
 export interface ApiClient {
   /** Fulfilled only when the whole list was handed to the sink; rejects with a SafetySyncError or the sink's error. */
   fetchList(request: ListRequest): Promise<ListAnswer>;
@@ -100,6 +125,8 @@ export interface ApiClientOptions {
   /** In [0, 1). */
   readonly random?: () => number;
   readonly onRetry?: (event: RetryEvent) => void;
+  /** Every request that was answered, or not. */
+  readonly onRequest?: (event: RequestEvent) => void;
   readonly userAgent: string;
   /** Default: none. */
   readonly trace?: Tracing;
@@ -141,12 +168,34 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     });
   };
 
+  const observed = async (call: Call, attemptNumber: number): Promise<Answer> => {
+    const { onRequest } = options;
+    if (onRequest === undefined) return await traced(call, attemptNumber);
+    const startedMs = clock.monotonicMs();
+    let bytes = 0;
+    const tell = (end: Pick<RequestEvent, 'records' | 'requestId' | 'errorCode'>): void => {
+      const durationMs = clock.monotonicMs() - startedMs;
+      const { method, params } = call;
+      onRequest({ method, part: partOf(params), attempt: attemptNumber, durationMs, bytes, ...end });
+    };
+    const onBytes = (more: number): void => void (bytes += more);
+    try {
+      const answer = await traced({ ...call, onBytes }, attemptNumber);
+      tell({ records: answer.count, requestId: answer.headers.requestId, errorCode: null });
+      return answer;
+    } catch (error) {
+      const known = error instanceof SafetySyncError ? error : undefined;
+      tell({ records: null, requestId: known?.requestId, errorCode: known?.code ?? 'internal_error' });
+      throw error;
+    }
+  };
+
   const attempt = (call: Call, attemptNumber: number): Promise<Answer> =>
     gate.run(async (ordinal) => {
       call.meter.requests += 1;
       if (attemptNumber > 1) call.meter.retries += 1;
       try {
-        const answer = await traced(call, attemptNumber);
+        const answer = await observed(call, attemptNumber);
         limiter.noteSuccess(ordinal);
         return answer;
       } catch (error) {

@@ -35,6 +35,8 @@ export interface Call {
   readonly objectKey: string | undefined;
   readonly sink: RecordSink | undefined;
   readonly meter: RequestMeter;
+  /** Hears of the bytes of this answer; the meter is shared by all requests of a reader. */
+  readonly onBytes?: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -123,6 +125,7 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
         budget,
         onReceived: (bytes) => {
           meter.bytes += bytes;
+          request.onBytes?.(bytes);
         },
       }).catch((error: unknown) => {
         if (ended.signal.aborted || !(error instanceof UnusableAnswer)) throw error;

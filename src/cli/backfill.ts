@@ -14,11 +14,11 @@ import {
   addAccountOption,
   streamLabel,
 } from './accounts.ts';
-import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { createProgress } from './progress.ts';
-import { EXIT, exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents, logResult } from '../ops/run-report.ts';
+import { EXIT, exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
 
 interface BackfillOptions extends AccountOption {
   readonly from?: string;
@@ -141,10 +141,7 @@ export async function runBackfill(
       const all: AccountResults[] = [];
       // One after the other: each reads as much side by side as its service allows, and has the progress bar to itself.
       for (const account of app.accounts) {
-        const progress = createProgress(
-          account.log,
-          context.terminal.isInteractive && app.config.log.format === 'pretty',
-        );
+        const progress = createProgress(account.log, isAtTerminal(context, app));
         const events = { ...buildRunEvents(account), onProgress: progress.update.bind(progress) };
         try {
           const results = await syncStreams(account.runContext(events), {
@@ -157,7 +154,7 @@ export async function runBackfill(
             restart: options.restart ?? false,
             onResult: (result) => {
               progress.stop();
-              logResult(account, result, { kind: 'backfill' });
+              logRun(account, result, { kind: 'backfill', isAtTerminal: isAtTerminal(context, app) });
             },
           });
           all.push({ accountId: account.id, results });

@@ -59,6 +59,11 @@ export async function withApp<T>(
   }
 }
 
+/** The log is read by the person who waits for the answer. */
+export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
+  return terminal.isInteractive && config.log.format === 'pretty';
+}
+
 /** All streams when none is named. Throws `usage_invalid` for a name that is none. */
 export function parseStreams(names: readonly string[]): StreamName[] {
   const unknown = names.filter((name) => !STREAM_NAMES.includes(name as StreamName));

@@ -148,6 +148,8 @@ export async function runDemo(
 
     section('4  What the warehouse can tell');
     terminal.print(indent(await renderAnswers(app.warehouse.connection.db, first.accountId, colors)));
+    terminal.print('');
+    step('drawing the report …');
     const report = await writeReport(app, first.accountId);
 
     const code = exitCodeOf([...first.results, ...second.results]);

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { RunResult } from '../sync/run.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount, streamLabel } from './accounts.ts';
-import { type CommandContext, parseStreams, withApp } from './command-context.ts';
+import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
 import { formatCount } from '../shared/format.ts';
-import { exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents, logResult } from '../ops/run-report.ts';
+import { exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
 
 interface ReconcileOptions extends AccountOption {
   readonly json?: true;
@@ -59,7 +59,8 @@ export async function runReconcile(
           trigger: 'manual',
           force: true,
           allowMassDelete: options.allowMassDelete ?? false,
-          onResult: (result) => logResult(account, result, { kind: 'reconcile' }),
+          onResult: (result) =>
+            logRun(account, result, { kind: 'reconcile', isAtTerminal: isAtTerminal(context, app) }),
         }),
       }));
       if (options.json) {

@@ -17,13 +17,20 @@ interface ReportOptions extends AccountOption {
   readonly json?: true;
 }
 
+const NAMED_ACCOUNTS = 10;
+
 /** A page is about one account: of several, one has to be chosen. */
 function accountOf({ accounts }: App): string {
   const [account] = accounts;
   if (account !== undefined && accounts.length === 1) return account.id;
+  const names = accounts.slice(0, NAMED_ACCOUNTS).map(({ id }) => id);
+  const others = accounts.length > names.length ? ', …' : '';
   throw new SafetySyncError(
     'usage_invalid',
-    `a report is of one account, there are ${accounts.length}: choose one with --account`,
+    `a report is of one account, there are ${accounts.length}: choose one with --account (${names.join(', ')}${others})`,
+    {
+      advice: `For example: safety-sync report --account ${names[0] ?? 'NAME'} --out ${names[0] ?? 'NAME'}.html`,
+    },
   );
 }
 
@@ -40,6 +47,7 @@ export async function runReport(context: CommandContext, options: ReportOptions)
     terminal.print(JSON.stringify({ account_id, timezone, as_of: new Date(asOfMs).toISOString(), answers }));
     return EXIT.ok;
   }
+  terminal.note(terminal.noteColors.dim('drawing the report …'));
   const page = await renderReport(report);
   if (out === STDOUT) {
     terminal.print(page);

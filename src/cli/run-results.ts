@@ -3,7 +3,9 @@ import type { ErrorCode } from '../shared/errors.ts';
 import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { toJsonResult } from '../ops/run-report.ts';
+import { logResult, toJsonResult } from '../ops/run-report.ts';
+import type { Logger } from '../shared/logger.ts';
+import type { RunKind } from '../warehouse/control-tables.ts';
 import { accountFields, type AccountResults, streamLabel } from './accounts.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
 
@@ -23,6 +25,15 @@ export function toJsonResults(all: readonly AccountResults[]): Record<string, un
   return all.flatMap(({ accountId, results }) =>
     results.map((result) => ({ ...accountFields(all.length > 1, accountId), ...toJsonResult(result) })),
   );
+}
+
+/** A log line as soon as a run ends. At a terminal the answer tells a skip with its reason: not the log as well. */
+export function logRun(
+  account: { readonly log: Logger },
+  result: RunResult,
+  { kind, isAtTerminal }: { readonly kind: RunKind; readonly isAtTerminal: boolean },
+): void {
+  logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
 }
 
 function outcomeText(result: RunResult, colors: Colors): string {

@@ -20,10 +20,13 @@ function outcomeText({ status }: RunRow, colors: Colors): string {
   ](status);
 }
 
-function remark(run: RunRow): string {
+/** Characters of a remark that a line of a terminal has room for; what is piped is whole. */
+const MOST_REMARK = 70;
+
+function remark(run: RunRow, isCut: boolean): string {
   const error = run.error_code === null ? run.note : `${run.error_code}: ${run.error_message ?? ''}`;
   const line = (error ?? '').split('\n')[0] ?? '';
-  return line.length > 70 ? `${line.slice(0, 69)}…` : line;
+  return isCut && line.length > MOST_REMARK ? `${line.slice(0, MOST_REMARK - 1)}…` : line;
 }
 
 export async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
@@ -77,7 +80,7 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
           ...[run.requests, run.records_read, run.inserted, run.updated, run.deleted, run.rejected].map(
             formatCount,
           ),
-          remark(run),
+          remark(run, context.terminal.width !== undefined),
         ]),
         context.terminal,
       ),

@@ -112,11 +112,17 @@ export async function runSandbox({ terminal, signal }: CommandContext, flags: Fl
     },
   });
   if (flags.live !== '0') sandbox.live.start();
-  terminal.print(`SAFETY_BASE_URL=${sandbox.url}`);
-  terminal.print(`SAFETY_TOKEN=${sandbox.token}`);
-  terminal.print(`SAFETY_EQUIPMENT_TYPES=${sandbox.equipmentTypes.join(',')}`);
+  const settings = [
+    ['SAFETY_BASE_URL', sandbox.url],
+    ['SAFETY_TOKEN', sandbox.token],
+    ['SAFETY_EQUIPMENT_TYPES', sandbox.equipmentTypes.join(',')],
+  ] as const;
+  for (const [name, value] of settings) terminal.print(`${name}=${value}`);
   const log = flags.quiet ? '' : '; its requests follow';
-  terminal.note(terminal.noteColors.dim(`The sandbox serves until Ctrl-C${log}.`));
+  const { dim } = terminal.noteColors;
+  terminal.note(dim('To use it, in another shell:'));
+  terminal.note(`export ${settings.map(([name, value]) => `${name}=${value}`).join(' ')}`);
+  terminal.note(dim(`The sandbox serves until Ctrl-C${log}.`));
   if (!signal.aborted) await once(signal, 'abort');
   sandbox.live.stop();
   await sandbox.close();

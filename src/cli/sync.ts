@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount } from './accounts.ts';
-import { type CommandContext, parseStreams, withApp } from './command-context.ts';
-import { buildRunEvents, logResult } from '../ops/run-report.ts';
-import { exitCodeOfAccounts, printResults, toJsonResults } from './run-results.ts';
+import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
+import { buildRunEvents } from '../ops/run-report.ts';
+import { exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
 
 interface SyncOptions extends AccountOption {
   readonly force?: true;
@@ -29,7 +29,8 @@ export async function runSync(
           trigger: 'manual',
           force: options.force ?? false,
           allowMassDelete: options.allowMassDelete ?? false,
-          onResult: (result) => logResult(account, result),
+          onResult: (result) =>
+            logRun(account, result, { kind: 'sync', isAtTerminal: isAtTerminal(context, app) }),
         }),
       }));
       if (options.json) context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));

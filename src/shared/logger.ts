@@ -6,7 +6,7 @@ export type { Logger } from 'pino';
 
 export interface LoggerOptions {
   readonly level: string;
-  /** `json`: every field, for machines. `pretty`: the sentence alone, for a person at a terminal. */
+  /** `json`: every field, for machines. `pretty`: time and sentence alone, for a person at a terminal. */
   readonly format: 'json' | 'pretty';
   /** Of `pretty`. */
   readonly colorize: boolean;
@@ -77,7 +77,7 @@ export function createLogger({ level, format, colorize, secrets }: LoggerOptions
   });
   const stream = pretty({
     colorize,
-    translateTime: 'SYS:HH:MM:ss',
+    translateTime: 'SYS:yyyy-mm-dd HH:MM:ss',
     hideObject: true,
     destination,
     sync: true,

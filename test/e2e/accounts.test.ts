@@ -79,7 +79,10 @@ describe('with several accounts', () => {
     expect((await run('migrate')).code).toBe(0);
     expect((await run('data-issues')).stdout).toBe('No open data issues.\n');
     const undecided = await run('report', '--json');
-    expect(undecided.stderr).toContain('a report is of one account, there are 2: choose one with --account');
+    expect(undecided.stderr).toContain(
+      'a report is of one account, there are 2: choose one with --account (north, south)',
+    );
+    expect(undecided.stderr).toContain('For example: safety-sync report --account north --out north.html');
     expect(undecided.code).toBe(2);
     expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
   });

@@ -1,9 +1,12 @@
-import { writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 
@@ -48,6 +51,12 @@ describe('usage', () => {
   it('answers --version with the version of package.json', async () => {
     const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
     expect(await stage.cli.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  it('what npm runs before the first npx of a checkout builds nothing that is built already', async () => {
+    const before = (await stat(BINARY)).mtimeMs;
+    await promisify(execFile)(process.execPath, [join(BINARY, '../../.ci/prepare.mjs')]);
+    expect((await stat(BINARY)).mtimeMs).toBe(before);
   });
 
   it.each([

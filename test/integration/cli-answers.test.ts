@@ -107,6 +107,46 @@ describe('reconcile', () => {
   });
 });
 
+describe('runs', () => {
+  const REASON = `the worker ${'of a host with a long name '.repeat(4)}ended`;
+
+  beforeEach(async () => {
+    await query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, finished_at, error_code, error_message)
+      values ('default', 'users', 'sync', 'manual', 'failed', 'test', now(), 'worker_died', '${REASON}')`);
+  });
+
+  test('cuts no remark when it is piped', async () => {
+    expect((await run(['runs'])).stdout).toContain(`worker_died: ${REASON}\n`);
+  });
+
+  test('cuts what a line of a terminal has no room for', async () => {
+    const { stdout } = await runInProcess(['runs'], { DATABASE_URL: database.url }, { width: 250 });
+    expect(stdout).toContain('  worker_died: the worker of a host with a long name of a host with a l…\n');
+  });
+});
+
+describe('report', () => {
+  test('says on stderr that it draws, which takes a while, and on stdout where the page is', async () => {
+    await run(['sync', 'resources']);
+    const { stdout, stderr } = await run(['report', '--out', '/dev/null']);
+    expect(stderr).toBe('drawing the report …\n');
+    expect(stdout).toBe('The report is in /dev/null: open it in a browser.\n');
+  });
+});
+
+describe('sandbox', () => {
+  test('prints its settings one a line, and on stderr a line that exports them', async () => {
+    const { stdout, stderr } = await runInProcess(['sandbox', '--port', '0'], {}, { isStopped: true });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.split('=')[0])).toEqual([
+      'SAFETY_BASE_URL',
+      'SAFETY_TOKEN',
+      'SAFETY_EQUIPMENT_TYPES',
+    ]);
+    expect(stderr).toContain(`To use it, in another shell:\nexport ${lines.join(' ')}\n`);
+  });
+});
+
 describe('with a refused token', () => {
   test('a sync lists all its streams: users were not tried, and why', async () => {
     const refused = { SAFETY_TOKEN: 'not-this-one' };

@@ -1,7 +1,10 @@
 import pc from 'picocolors';
 import { describe, expect, it } from 'vitest';
 import { formatAge, formatDuration, formatNumber, formatTime } from '../../../src/shared/format.ts';
-import { renderFailures } from '../../../src/cli/run-results.ts';
+import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
+import type { Logger } from '../../../src/shared/logger.ts';
+import { NO_RECORD, type RunResult } from '../../../src/sync/run.ts';
+import { noCounts } from '../../../src/warehouse/record-counts.ts';
 import { type Column, renderTable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 
@@ -73,6 +76,31 @@ describe('a table', () => {
     const red = pc.createColors(true).red;
     const coloured = rows.map((row) => row.map((cell) => red(cell)));
     expect(renderTable(columns, coloured, { colors, width: 25 }).split('\n')[0]).toContain('remark');
+  });
+});
+
+describe('the log of a run', () => {
+  const skipped: RunResult = {
+    record: NO_RECORD,
+    stream: 'users',
+    counts: noCounts(),
+    requests: 0,
+    retries: 0,
+    refusals: 0,
+    durationMs: 1,
+    repaired: null,
+    outcome: 'skipped',
+    reason: 'nothing to do',
+  };
+
+  it.each([
+    [true, 'debug'],
+    [false, 'info'],
+  ])('tells a skip at a terminal (%s) at level %s: there the answer tells it, too', (isAtTerminal, level) => {
+    const levels: string[] = [];
+    const log = { debug: () => levels.push('debug'), info: () => levels.push('info') } as unknown as Logger;
+    logRun({ log }, skipped, { kind: 'sync', isAtTerminal });
+    expect(levels).toEqual([level]);
   });
 });
 

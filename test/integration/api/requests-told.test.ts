@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApiClient, type RequestEvent } from '../../../src/api/client.ts';
+import { collectRecords } from '../../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/index.ts';
+import { systemClock } from '../../../src/shared/time.ts';
+import { SMALL_SANDBOX } from '../../support/worker.ts';
+
+let sandbox: Sandbox;
+const events: RequestEvent[] = [];
+
+beforeEach(async () => {
+  sandbox = await createSandbox({ size: SMALL_SANDBOX, token: 'canary-token-5d1f' });
+  events.length = 0;
+});
+afterEach(() => sandbox.close());
+
+test('each request is told with its part, size, time and request id, without token, person or record', async () => {
+  const api = createApiClient({
+    baseUrl: sandbox.url,
+    token: sandbox.token,
+    concurrency: 4,
+    requestsPerMinute: undefined,
+    requestTimeoutMs: 10_000,
+    retryAttempts: 1,
+    retryMinDelayMs: 1,
+    retryMaxDelayMs: 2,
+    clock: systemClock,
+    userAgent: 'safety-sync-test',
+    onRequest: (event) => events.push(event),
+  });
+  const meter = createRequestMeter();
+  sandbox.faults.next(() => true, { kind: 'error', error: 'server_error' });
+  await api.fetchList({
+    method: 'followups.list',
+    listKey: 'followups',
+    params: { limit: 7, page: 2, updated_after: 5 },
+    sink: collectRecords(),
+    meter,
+  });
+  await api
+    .fetchObject({ method: 'users.info', objectKey: 'user', params: { user: 4711 }, meter })
+    .catch(() => undefined);
+  await api.close();
+  expect(
+    events.map(({ method, part, attempt, records, errorCode }) => [
+      method,
+      part,
+      attempt,
+      records,
+      errorCode,
+    ]),
+  ).toEqual([
+    ['followups.list', { page: 2, limit: 7, updated_after: 5 }, 1, null, 'server_error'],
+    ['followups.list', { page: 2, limit: 7, updated_after: 5 }, 2, 7, null],
+    ['users.info', {}, 1, null, 'content_not_found'],
+  ]);
+  expect(events.map(({ requestId }) => requestId)).toEqual(
+    sandbox.requests.map(({ requestId }) => requestId),
+  );
+  expect(events.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(meter.bytes);
+  expect(JSON.stringify(events)).not.toMatch(/canary|4711/);
+});
