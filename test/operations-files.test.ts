@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { buildStatus } from '../src/ops/build-status.ts';
 import { createMetrics } from '../src/ops/metrics.ts';
@@ -93,6 +94,33 @@ describe('the runbook', () => {
 
   it('has every error code', () => {
     expect(Object.keys(ERROR_KINDS).filter((code) => !runbook.includes(`\`${code}\``))).toEqual([]);
+  });
+
+  it('tries a new token with settings that the worker of this runbook accepts', () => {
+    const steps = runbook.split('## Rotate the token')[1]?.split('\n## ')[0] ?? '';
+    const tried = /`((?:\w+=\S+ )+)npx safety-sync check`/.exec(steps)?.[1] ?? '';
+    const assignments = [...tried.matchAll(/(\w+)=(\S+)/g)];
+    expect(assignments).not.toEqual([]);
+    const folder = mkdtempSync(join(tmpdir(), 'safety-sync-token-'));
+    try {
+      const write = (name: string) => {
+        writeFileSync(join(folder, name), name);
+        return join(folder, name);
+      };
+      const { values, problems } = readVariables({
+        SAFETY_TOKEN_FILE: write('old_token'),
+        ...Object.fromEntries(
+          assignments.map(([, name = '', value = '']) => [
+            name,
+            name.endsWith('_FILE') ? write(value) : value,
+          ]),
+        ),
+      });
+      expect(problems).toEqual([]);
+      expect(values.SAFETY_TOKEN).toBe('new_token');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('links only to what is there', () => {
