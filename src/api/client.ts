@@ -11,7 +11,7 @@ import { createLimiter } from './limiter.ts';
 import type { RecordSink } from './record-sink.ts';
 import { createRequestGate } from './request-gate.ts';
 import type { RequestMeter } from './request-meter.ts';
-import { runRetrying } from './retrying.ts';
+import { type FewRetries, runRetrying } from './retrying.ts';
 import { createTokenRedactor } from './token-redactor.ts';
 
 export interface ListRequest {
@@ -44,6 +44,8 @@ export interface ObjectRequest {
   /** The property of the answer that holds what was asked for. */
   readonly objectKey: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** Errors that are not worth as many repetitions as others. */
+  readonly fewRetries?: FewRetries;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
 }
@@ -208,7 +210,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }, call.signal);
 
   const run = async (
-    request: Omit<Call, 'signal'> & { readonly signal?: AbortSignal | undefined },
+    request: Omit<Call, 'signal'> & {
+      readonly signal?: AbortSignal | undefined;
+      readonly fewRetries?: FewRetries;
+    },
   ): Promise<Answer> => {
     const { method } = request;
     const stop = new AbortController();
@@ -230,6 +235,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
           maxDelayMs: options.retryMaxDelayMs,
           random,
         },
+        fewRetries: request.fewRetries,
         signal: stop.signal,
         attempt: (attemptNumber) => attempt(call, attemptNumber),
         onRetry: (attemptNumber, delayMs, error) =>

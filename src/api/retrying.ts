@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { SafetySyncError } from '../shared/errors.ts';
+import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import { abortableSleep } from './abortable-sleep.ts';
 
 export interface RetryPolicy {
@@ -13,8 +13,16 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
+export interface FewRetries {
+  readonly codes: ReadonlySet<ErrorCode>;
+  /** Repetitions while nothing but these comes. */
+  readonly retries: number;
+}
+
 export interface Retrying<T> {
   readonly policy: RetryPolicy;
+  /** Errors that are not worth as many repetitions as the policy allows. */
+  readonly fewRetries?: FewRetries | undefined;
   readonly signal: AbortSignal;
   readonly attempt: (attemptNumber: number) => Promise<T>;
   /** Told before each wait; `attemptNumber` is the failed one. */
@@ -45,13 +53,26 @@ function withAttempts(error: SafetySyncError, attempts: number): SafetySyncError
 
 /** Repeats what can succeed later. Whether it can is said by the error's `recovery`, and by nothing else. */
 export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
-  const { policy, signal } = retrying;
+  const { policy, signal, fewRetries } = retrying;
+  /** Attempts in a row that ended in one of `fewRetries`. */
+  let fewInARow = 0;
+  const noteFew = (error: unknown): void => {
+    const isOne = error instanceof SafetySyncError && fewRetries?.codes.has(error.code) === true;
+    fewInARow = isOne ? fewInARow + 1 : 0;
+  };
+  const isWorthRepeating = (error: unknown): error is SafetySyncError =>
+    canSucceedLater(error) && fewInARow <= (fewRetries?.retries ?? Infinity);
   let attempts = 0;
   try {
     return await pRetry(
-      (attemptNumber) => {
+      async (attemptNumber) => {
         attempts = attemptNumber;
-        return retrying.attempt(attemptNumber);
+        try {
+          return await retrying.attempt(attemptNumber);
+        } catch (error) {
+          noteFew(error);
+          throw error;
+        }
       },
       {
         retries: policy.retries,
@@ -63,10 +84,10 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
         randomize: false,
         unref: false,
         signal,
-        shouldRetry: ({ error }) => canSucceedLater(error),
+        shouldRetry: ({ error }) => isWorthRepeating(error),
         shouldConsumeRetry: () => true,
         onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-          if (retriesLeft === 0 || !canSucceedLater(error)) return;
+          if (retriesLeft === 0 || !isWorthRepeating(error)) return;
           // A refusal for too many requests has begun a cool-down: its length is the delay, for all alike.
           const delayMs =
             error.code === 'rate_limit_exceeded'

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.user_lookups`: which user ids to ask for, and when. */
-import { and, asc, eq, lte, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, lte, type SQL, sql } from 'drizzle-orm';
 import type { Queryable, Transaction } from './connection.ts';
 import { userLookups } from './control-tables.ts';
 
@@ -7,44 +7,102 @@ export interface DueLookups {
   readonly accountId: string;
   /** Ask for every id, also those that were asked for lately. */
   readonly all: boolean;
-  /** Ids after this one, in order: the next portion. */
-  readonly after: string | null;
+  /** The database's time when the run began (`readDatabaseTime`): nobody is asked for twice in a run. */
+  readonly notAskedSince: string;
   readonly limit: number;
 }
 
-export async function readDueLookups(db: Queryable, due: DueLookups): Promise<string[]> {
-  const rows = await db
-    .select({ user_id: userLookups.user_id })
+export interface DueLookup {
+  readonly userId: string;
+  /** Look-ups that failed since the last one that was answered. */
+  readonly failures: number;
+}
+
+/** To the microsecond, as text. */
+export async function readDatabaseTime(db: Queryable): Promise<string> {
+  const [row] = await db.execute<{ now: string }>(sql`select clock_timestamp()::text as now`);
+  if (row === undefined) throw new TypeError('the database told no time');
+  return row.now;
+}
+
+/** Whoever was not asked for the longest time first: an id that always fails is behind all others. */
+export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
+  const { account_id, user_id, asked_at, due_at, failures } = userLookups;
+  return await db
+    .select({ userId: user_id, failures })
     .from(userLookups)
     .where(
       and(
-        eq(userLookups.account_id, due.accountId),
-        due.all ? undefined : lte(userLookups.due_at, sql`now()`),
-        due.after === null ? undefined : sql`${userLookups.user_id} > ${due.after}`,
+        eq(account_id, due.accountId),
+        due.all ? undefined : lte(due_at, sql`now()`),
+        sql`(${asked_at} is null or ${asked_at} < ${due.notAskedSince}::timestamptz)`,
       ),
     )
-    .orderBy(asc(userLookups.user_id))
+    .orderBy(sql`${asked_at} nulls first`, asc(user_id))
     .limit(due.limit);
+}
+
+/** Ids that the service has answered, the latest first. */
+export async function readAnsweredLookups(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<string[]> {
+  const { account_id, user_id, asked_at, is_known, failures } = userLookups;
+  const rows = await db
+    .select({ user_id })
+    .from(userLookups)
+    .where(and(eq(account_id, accountId), isNotNull(is_known), eq(failures, 0)))
+    .orderBy(desc(asked_at), asc(user_id))
+    .limit(limit);
   return rows.map((row) => row.user_id);
+}
+
+export interface FailingLookups {
+  readonly total: number;
+  readonly some: readonly { readonly userId: string; readonly error: string | null }[];
+}
+
+export async function readFailingLookups(
+  db: Queryable,
+  accountId: string,
+  limit: number,
+): Promise<FailingLookups> {
+  const { account_id, user_id, failures, last_error } = userLookups;
+  const rows = await db
+    .select({ userId: user_id, error: last_error, total: sql<number>`(count(*) over ())::int` })
+    .from(userLookups)
+    .where(and(eq(account_id, accountId), gt(failures, 0)))
+    .orderBy(asc(user_id))
+    .limit(limit);
+  return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
 }
 
 export interface LookupResult {
   readonly userId: string;
-  readonly isKnown: boolean;
-  /** When to ask again, ms from now. */
-  readonly againInMs: number;
+  /** null: it was not told, what is known stays. */
+  readonly isKnown: boolean | null;
+  /** When to ask again, ms from now; null: it stays due as it was. */
+  readonly againInMs: number | null;
+  readonly failures: number;
+  /** Error code of a look-up that failed. */
+  readonly error: string | null;
 }
 
 /** Part of the transaction that stores the users themselves. */
 export async function writeLookupResults(
   db: Queryable,
-  accountId: string,
+  { accountId, begunAt }: { readonly accountId: string; readonly begunAt: string },
   results: readonly LookupResult[],
 ): Promise<void> {
   if (results.length === 0) return;
+  // Never before the run began, whatever the database's clock did since: nobody would end being asked for.
   await db.execute(sql`update ${userLookups} l
-    set asked_at = now(), is_known = r."isKnown", due_at = now() + make_interval(secs => r."againInMs" / 1000)
-    from json_to_recordset(${JSON.stringify(results)}::json) as r ("userId" text, "isKnown" boolean, "againInMs" float8)
+    set asked_at = greatest(now(), ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
+      failures = r.failures, last_error = r.error,
+      due_at = coalesce(now() + make_interval(secs => r."againInMs" / 1000), l.due_at)
+    from json_to_recordset(${JSON.stringify(results)}::json) as r
+      ("userId" text, "isKnown" boolean, "againInMs" float8, failures int, error text)
     where l.account_id = ${accountId} and l.user_id = r."userId"`);
 }
 
@@ -54,7 +112,7 @@ export async function writeLookupResults(
  */
 export async function noteUsers(tx: Transaction, ids: SQL, accountId: string): Promise<void> {
   await tx.execute(
-    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync:user-lookups:' || ${accountId}::text, 0))`,
+    sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
   );
   await tx.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
     select distinct ${accountId}::text, m.user_id from (${ids}) m

@@ -18,6 +18,7 @@ const MOVING = 'test/integration/followups-moving.test.ts';
 const READINGS = 'test/integration/followups-readings.test.ts';
 const SNAPSHOTS = 'test/integration/snapshots.test.ts';
 const TRAINING = 'test/integration/training.test.ts';
+const USERS = 'test/integration/users.test.ts';
 const BATTERY = 'test/contract/streams-battery.test.ts';
 const BACK = 'test/crash/going-back.test.ts';
 const HISTORY = 'test/crash/history.test.ts';
@@ -256,6 +257,60 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "succeeded: ending.outcome === 'succeeded',",
     tests: ['test/integration/data-issues.test.ts'],
     names: 'look fresh',
+  },
+  {
+    breaks: 'one id that fails ends the look-ups',
+    invariant: 1,
+    file: 'src/sync/extract-lookup.ts',
+    search: '    if (isOfOneId(error)) {',
+    replace: '    if (isOfOneId(error) && portion.failure === error) {',
+    tests: [USERS],
+    names: 'nobody else from a name',
+  },
+  {
+    breaks: 'several ids that fail in a row are taken for an outage, although others are answered',
+    invariant: 1,
+    file: 'src/sync/extract-lookup.ts',
+    search: 'if (isDoubtful && !(await isAnybodyAnswered(context, portion))) {',
+    replace: 'if (isDoubtful) {',
+    tests: [USERS],
+    names: 'always fails',
+  },
+  {
+    breaks: 'an outage is taken for the failure of each id',
+    invariant: 1,
+    file: 'src/sync/extract-lookup.ts',
+    search: 'if (isDoubtful && !(await isAnybodyAnswered(context, portion))) {',
+    replace: 'if (isDoubtful && portion.queue.length > 1e6) {',
+    tests: [USERS],
+    names: 'nobody is answered',
+  },
+  {
+    breaks: 'an id that fails is asked for as often as any other request',
+    invariant: 1,
+    file: 'src/api/retrying.ts',
+    search: 'fewInARow <= (fewRetries?.retries ?? Infinity)',
+    replace: 'fewInARow < Infinity',
+    tests: [USERS],
+    names: 'nobody else from a name',
+  },
+  {
+    breaks: 'ids that fail are asked for in every run',
+    invariant: 1,
+    file: 'src/sync/extract-lookup.ts',
+    search: 'return failures <= 1 ? 0 : Math.min(',
+    replace: 'return failures > 0 ? 0 : Math.min(',
+    tests: [USERS],
+    names: 'further and further apart',
+  },
+  {
+    breaks: 'after an outage the same ids are asked for first again',
+    invariant: 1,
+    file: 'src/warehouse/user-lookups.ts',
+    search: '.orderBy(sql`${asked_at} nulls first`, asc(user_id))',
+    replace: '.orderBy(asc(user_id))',
+    tests: [USERS],
+    names: 'begins with others',
   },
   {
     breaks: 'dead runs are not closed',

@@ -1,0 +1,79 @@
+/** Asks for the name of one user (specification: users.info, known only as the protocol's example). */
+import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import type { ExtractContext } from './extract.ts';
+
+export type Answer =
+  | { readonly kind: 'found'; readonly userId: string; readonly record: unknown }
+  | { readonly kind: 'unusable'; readonly userId: string; readonly record: unknown }
+  | { readonly kind: 'unknown'; readonly userId: string };
+
+/** What the service may do with one id while it is well; what else fails has nothing to do with the id. */
+const OF_ONE_ID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'server_error',
+  'service_error_unknown',
+  'request_timeout',
+  'response_not_json',
+  'response_cut',
+  'response_invalid',
+]);
+/** An id for which the service fails again and again costs few requests: it is asked for in a later run anyway. */
+const FEW_RETRIES = { codes: new Set<ErrorCode>(['server_error']), retries: 2 };
+
+/** The example shows a number; an id that is not one can only be text. */
+export function toUserParameter(userId: string): number | string {
+  const number = Number(userId);
+  return Number.isSafeInteger(number) && String(number) === userId ? number : userId;
+}
+
+/** The look-up failed in a way that may be due to the id alone. */
+export function isOfOneId(error: unknown): error is SafetySyncError {
+  return error instanceof SafetySyncError && OF_ONE_ID.has(error.code);
+}
+
+function isUnknownUser(error: unknown): boolean {
+  return (
+    error instanceof SafetySyncError &&
+    (error.code === 'content_not_found' || error.code === 'parameter_invalid')
+  );
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+export async function askForUser(context: ExtractContext, userId: string): Promise<Answer> {
+  const { api, stream, meter, signal } = context;
+  const ask = async (user: number | string) =>
+    await api.fetchObject({
+      method: stream.method,
+      objectKey: stream.answerKey,
+      params: { user },
+      fewRetries: FEW_RETRIES,
+      meter,
+      signal,
+    });
+  const parameter = toUserParameter(userId);
+  let object: unknown;
+  try {
+    ({ object } = await ask(parameter));
+  } catch (error) {
+    if (!isUnknownUser(error)) throw error;
+    const isFormRefused =
+      (error as SafetySyncError).code === 'parameter_invalid' && typeof parameter === 'number';
+    if (!isFormRefused) return { kind: 'unknown', userId };
+    // The service may want the number as text.
+    try {
+      ({ object } = await ask(userId));
+    } catch (second) {
+      if (!isUnknownUser(second)) throw second;
+      return { kind: 'unknown', userId };
+    }
+  }
+  const answered = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
+  if (!isWireRecord(object) || toText(answered) !== userId) {
+    // Kept as a data issue: it has no key that a user could be stored under.
+    return { kind: 'unusable', userId, record: { asked_for: userId, answered: object ?? null } };
+  }
+  return { kind: 'found', userId, record: { ...object, [stream.keyField]: answered } };
+}
