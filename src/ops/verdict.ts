@@ -139,7 +139,7 @@ function detailsOf(at: Circumstances): string[] {
     ? []
     : at.refusals.map((refusal) => {
         const { answer, next } = describeRefusal(refusal, at.nowMs);
-        return `${answer}; ${next}`;
+        return `it answers ${answer}; ${next}`;
       });
   const others = reasonsNotReady(holdsAll ? { ...at, refusals: [] } : at);
   return [...refusals, ...others, ...outages];

@@ -455,6 +455,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/unit/worker/monitor.test.ts'],
   },
   {
+    breaks: 'the page says twice that the database is away, and why',
+    invariant: 8,
+    file: 'src/ops/verdict.ts',
+    search: `return dependency === 'database' && isAway`,
+    replace: `return dependency !== 'database' && isAway`,
+    tests: ['test/unit/ops/status.test.ts'],
+  },
+  {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
     invariant: 8,
     file: 'src/ops/database-report.ts',

@@ -17,7 +17,7 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
 };
 
 function hero({ verdict, accountCount, database, nowMs, counts }: OverviewPart): Html {
-  const isOld = database.isOld || !database.isUp;
+  const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
   const asOf =
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'

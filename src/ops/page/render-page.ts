@@ -11,7 +11,7 @@ const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
 
 function hero({ verdict, accountId, database, nowMs, timezone }: Status): Html {
-  const isOld = database.isOld || !database.isUp;
+  const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
   const asOf =
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'

@@ -44,6 +44,7 @@ svg{display:block;width:100%}
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--dim);margin-top:.5rem}
 .key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{width:100%;border-collapse:collapse;font-size:.9rem}
+table{overflow-wrap:normal}td a{overflow-wrap:anywhere}
 th{text-align:left;font-weight:500;color:var(--dim)}
 th,td{padding:.4rem .7rem .4rem 0;border-top:1px solid var(--line);vertical-align:top}
 thead th{border-top:0}.num{text-align:right;white-space:nowrap}
@@ -53,7 +54,7 @@ td.remark{padding-top:0;border-top:0;color:var(--dim);overflow-wrap:anywhere}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{color:var(--dim);font-size:.85rem;padding-top:2rem;padding-bottom:2.5rem}
 #lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
-@media (max-width:40rem){.wide{display:none}th,td{padding-right:.5rem}.card{padding:.85rem .9rem}.num{white-space:normal}}
+@media (max-width:40rem){.wide{display:none}th,td{padding-right:.35rem}table{font-size:.8rem}.card{padding:.85rem .9rem}.num{white-space:normal}}
 @media (min-width:120rem){body{font-size:19px}}
 `;
 

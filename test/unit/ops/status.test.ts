@@ -127,7 +127,7 @@ describe('the verdict', () => {
     expect(buildStatus(statusFacts({ refusals: [refusal] })).verdict).toMatchObject({
       sentence: 'The service refuses the credentials.',
       details: [
-        'Token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
+        'It answers token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
       ],
     });
   });

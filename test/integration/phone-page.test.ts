@@ -1,0 +1,171 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { buildStatus } from '../../src/ops/build-status.ts';
+import { buildOverview, pageOf } from '../../src/ops/overview.ts';
+import { renderOverview } from '../../src/ops/page/render-overview.ts';
+import { renderPage } from '../../src/ops/page/render-page.ts';
+import type { Refusal } from '../../src/ops/refusal-gate.ts';
+import { adviceOf } from '../../src/shared/errors.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import type { DayVolume } from '../../src/warehouse/read-volumes.ts';
+import { NO_BROWSER, visit } from '../support/browser.ts';
+import { iso, operations, runRow, statusFacts } from '../support/status-facts.ts';
+import { NOON } from '../support/test-clock.ts';
+
+const PHONE = 390;
+const SAID =
+  'The service refused training-employee-status.list {"include_all_completions":"boolean","limit":"number","page":"number","equipmentType_id":"string","service_type":"string"}: token_invalid: "the_token_of_this_request_is_not_known_or_has_been_revoked"';
+const AWAY = 'connect ECONNREFUSED /var/run/postgresql-of-the-warehouse-of-a-customer/.s.PGSQL.5432';
+
+const refusal: Refusal = {
+  stream: 'training-employee-status',
+  holdsAll: true,
+  code: 'token_invalid',
+  message: SAID,
+  advice: adviceOf('token_invalid', 'a-customer-with-a-long-name'),
+  sinceMs: NOON - HOUR_MS,
+  nextTryMs: NOON + 14 * MINUTE_MS,
+};
+
+/** Runs as long and as large as they are shown. */
+const runs = STREAM_NAMES.flatMap((stream, index) => [
+  runRow({
+    run_id: 20 + index,
+    stream,
+    started_at: iso(NOON - 26 * HOUR_MS),
+    finished_at: iso(NOON - 26 * HOUR_MS + 87 * SECOND_MS),
+    status: 'failed',
+    error_code: 'token_invalid',
+    error_message: SAID,
+    requests: 12_345,
+  }),
+  runRow({
+    run_id: 10 + index,
+    stream,
+    kind: 'reconcile',
+    started_at: iso(NOON - 50 * HOUR_MS),
+    finished_at: iso(NOON - 50 * HOUR_MS + 12_345 * SECOND_MS),
+    inserted: 1_234_567,
+    updated: 1_234_567,
+    deleted: 1_234_567,
+    rejected: 1_234_567,
+  }),
+]);
+const days = Array.from({ length: 14 }, (_, index): DayVolume => ({
+  day: `2026-02-${index + 10}`,
+  inserted: 1_234_567,
+  updated: 7,
+  deleted: 1,
+  failedRuns: 2,
+}));
+const volumes = {
+  rows: STREAM_NAMES.map((stream) => ({ stream, rows: 12_345_678, isEstimate: true })),
+  days,
+};
+const outage = { sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
+
+const STATES: Readonly<Record<string, string>> = {
+  'nothing read yet': renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
+  'all is well': renderPage(buildStatus(statusFacts({ volumes })), 'N'),
+  'credentials refused': renderPage(
+    buildStatus(statusFacts({ operations: operations({ runs }), volumes, refusals: [refusal] })),
+    'N',
+  ),
+  'database away': renderPage(
+    buildStatus(
+      statusFacts({
+        operations: operations({ runs }),
+        nowMs: NOON + HOUR_MS,
+        volumes,
+        databaseProblem: AWAY,
+        outages: [{ ...outage, dependency: 'database', code: 'database_unreachable', message: AWAY }],
+      }),
+    ),
+    'N',
+  ),
+  'database slow, service away': renderPage(
+    buildStatus(
+      statusFacts({
+        operations: operations({ runs, successMs: { users: NOON - 30 * HOUR_MS } }),
+        nowMs: NOON + MINUTE_MS,
+        volumes,
+        outages: [{ ...outage, dependency: 'service', code: 'network_error', message: SAID }],
+      }),
+    ),
+    'N',
+  ),
+  'several accounts': renderOverview(
+    pageOf(
+      buildOverview({
+        version: '1.2.3',
+        freshnessBudgetMinutes: 60,
+        owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
+        nowMs: NOON,
+        startedMs: NOON - HOUR_MS,
+        worker: 'running',
+        isSchedulerAlive: true,
+        sight: { databaseNowMs: NOON, readAtMs: NOON, pendingMigrations: 0, accounts: new Map() },
+        databaseProblem: null,
+        isDatabaseSlow: false,
+        databaseOutage: undefined,
+        queue: { places: 20, running: 3, ailing: 1, waiting: 2, longestWaitMs: 4_000 },
+        accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
+          (accountId) => ({
+            accountId,
+            scheduled: STREAM_NAMES,
+            outage: { ...outage, dependency: 'service' as const, code: 'network_error', message: SAID },
+            refusals: [refusal],
+            service: null,
+          }),
+        ),
+      }),
+      1,
+      50,
+    ),
+    'N',
+  ),
+};
+
+const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+
+/** Each page in a frame as wide as a phone; what is wider than its frame, or than its card, is told by name. */
+function inFrames(pages: readonly string[]): string {
+  const frames = pages.map(
+    (page) => `<iframe width="${PHONE}" height="1200" srcdoc="${attribute(page)}"></iframe>`,
+  );
+  return `<!doctype html><meta charset="utf-8"><style>iframe{border:0}</style>${frames.join('')}<pre id="said"></pre>
+    <script>onload = () => {
+      const wide = [...document.querySelectorAll('iframe')].map((frame) => {
+        const page = frame.contentDocument;
+        const outside = [...page.querySelectorAll('.card')].flatMap((card) =>
+          [...card.querySelectorAll('*')]
+            .filter((one) => one.getBoundingClientRect().right > card.getBoundingClientRect().right)
+            .map((one) => one.tagName));
+        return [page.documentElement.scrollWidth, ...new Set(outside)].join(' ');
+      });
+      document.getElementById('said').textContent = JSON.stringify(wide);
+    };</script>`;
+}
+
+it.skipIf(NO_BROWSER !== null)('the status page fits a phone, whatever is wrong', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'safety-sync-phone-'));
+  try {
+    const file = join(folder, 'phone.html');
+    await writeFile(file, inFrames(Object.values(STATES)));
+    const { stdout } = await visit(`file://${file}`, [
+      '--hide-scrollbars',
+      '--virtual-time-budget=3000',
+      '--dump-dom',
+    ]);
+    const said = /<pre id="said">(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '[]';
+    const widths = JSON.parse(said) as string[];
+    expect(Object.fromEntries(Object.keys(STATES).map((name, index) => [name, widths[index]]))).toEqual(
+      Object.fromEntries(Object.keys(STATES).map((name) => [name, String(PHONE)])),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
