@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Freshness, freshnessOf } from '../ops/freshness.ts';
+import { type Freshness, freshnessOf, lastSuccessOf } from '../ops/freshness.ts';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
 import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
@@ -61,6 +61,8 @@ interface Judged {
   readonly accountId: string;
   readonly stream: StreamStatus;
   readonly freshness: Freshness;
+  /** See `lastSuccessOf`. */
+  readonly lastSuccessAt: string | null;
   /** Why it is not synced by itself; null: it is. */
   readonly offReason: OffReason | null;
   /** The account's name in the accounts file, if it has one there. */
@@ -70,13 +72,13 @@ interface Judged {
 const needsLook = ({ stream, freshness, offReason }: Judged): boolean =>
   (offReason === null && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
 
-function toJsonStream({ stream, freshness, offReason }: Judged): Record<string, unknown> {
+function toJsonStream({ stream, freshness, lastSuccessAt, offReason }: Judged): Record<string, unknown> {
   return withIsoTimes({
     stream: stream.stream,
     freshness,
     is_scheduled: offReason === null,
     off_reason: offReason,
-    last_success_at: stream.lastSuccessAt,
+    last_success_at: lastSuccessAt,
     current_until: stream.currentUntil,
     watermark: stream.watermark,
     calculated_at: stream.calculatedAt,
@@ -106,14 +108,16 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
     const judged = read.map(({ accountId, streams }, index) => {
       const own = accounts[index]?.config;
       const offReasons = own === undefined ? {} : offReasonsOf(own);
+      const successes = new Map(streams.map((one) => [one.stream, toMs(one.lastSuccessAt)]));
       return streams.map((stream): Judged => {
         const known = {
-          lastSuccessMs: toMs(stream.lastSuccessAt),
+          lastSuccessMs: lastSuccessOf(stream.stream, successes),
           currentUntilMs: toMs(stream.currentUntil),
         };
         return {
           accountId,
           stream,
+          lastSuccessAt: known.lastSuccessMs === null ? null : new Date(known.lastSuccessMs).toISOString(),
           freshness: freshnessOf(known, nowMs, config.freshnessBudgetMinutes),
           offReason: offReasons[stream.stream] ?? null,
           entry: own?.service?.entry,
@@ -149,7 +153,7 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
             ...(isMany ? [one.accountId] : []),
             one.stream.stream,
             freshnessText(one, colors),
-            formatAge(one.stream.lastSuccessAt, nowMs),
+            formatAge(one.lastSuccessAt, nowMs),
             lastRunText(one.stream, nowMs, colors),
             formatTime(one.stream.watermark ?? one.stream.calculatedAt),
             formatCount(one.stream.liveRows),

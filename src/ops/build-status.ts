@@ -8,7 +8,7 @@ import type { IssueGroup, Operations } from '../warehouse/read-operations.ts';
 import type { Volumes } from '../warehouse/read-volumes.ts';
 import type { RunRow } from '../warehouse/runs.ts';
 import { type DatabaseClock, reportDatabase } from './database-report.ts';
-import { freshnessOf } from './freshness.ts';
+import { freshnessOf, lastSuccessOf } from './freshness.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
 import type {
@@ -120,7 +120,9 @@ function toStreamReport(
   { offMs, judgedMs }: DatabaseClock,
 ): StreamReport {
   const { operations, volumes } = facts;
-  const state = operations?.states.find((one) => one.stream === stream);
+  const states = operations?.states ?? [];
+  const state = states.find((one) => one.stream === stream);
+  const successes = new Map(states.map((one) => [one.stream, toMs(one.lastSuccessAt)]));
   const runs = (operations?.runs ?? [])
     .filter((row) => row.stream === stream)
     .map((row) => toRunReport(row, { nowMs: judgedMs, entry: facts.entry }));
@@ -129,7 +131,7 @@ function toStreamReport(
   const next = facts.nextRuns.find((one) => one.stream === stream && one.kind === 'sync');
   const issues = (operations?.issues ?? []).filter((one) => one.stream === stream);
   const known = {
-    lastSuccessMs: toMs(state?.lastSuccessAt ?? null),
+    lastSuccessMs: lastSuccessOf(stream, successes),
     currentUntilMs: toMs(state?.currentUntil ?? null),
   };
   return {

@@ -1,5 +1,7 @@
 /** Is a stream as fresh as promised? Pure. */
 import { MINUTE_MS } from '../shared/time.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
 
 export type Freshness = 'fresh' | 'stale' | 'never';
 
@@ -12,6 +14,23 @@ export interface LastKnown {
    */
   readonly currentUntilMs: number | null;
 }
+
+/**
+ * When a stream last succeeded, of the successes of all streams of its account. A look-up asks for the people that the
+ * other streams have named: one that found nobody to ask for has heard nothing from the service, so it counts only up to
+ * the newest success of those.
+ */
+export function lastSuccessOf(
+  stream: StreamName,
+  successes: ReadonlyMap<StreamName, number | null>,
+): number | null {
+  const own = successes.get(stream) ?? null;
+  if (own === null || !isLookup(stream)) return own;
+  const others = [...successes].flatMap(([name, ms]) => (ms === null || isLookup(name) ? [] : [ms]));
+  return others.length === 0 ? null : Math.min(own, Math.max(...others));
+}
+
+const isLookup = (stream: StreamName): boolean => streamNamed(stream).reading.kind === 'lookup';
 
 export function freshnessOf(
   { lastSuccessMs, currentUntilMs }: LastKnown,

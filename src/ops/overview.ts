@@ -4,7 +4,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { AccountsSight, StreamSight } from '../warehouse/read-accounts.ts';
 import { reportDatabase } from './database-report.ts';
-import { type Freshness, freshnessOf } from './freshness.ts';
+import { type Freshness, freshnessOf, lastSuccessOf } from './freshness.ts';
 import type { Outage } from './outage-log.ts';
 import type { Refusal } from './refusal-gate.ts';
 import type { DatabaseReport, Level, PressureReport, QueueReport, Verdict, WorkerState } from './status.ts';
@@ -88,9 +88,10 @@ function toStreams(
   sights: readonly StreamSight[] | undefined,
   at: { readonly judgedMs: number; readonly budgetMinutes: number },
 ): StreamSummary[] {
+  const successes = new Map(sights?.map((one) => [one.stream, one.lastSuccessMs]));
   return STREAM_NAMES.map((stream) => {
     const sight = sights?.find((one) => one.stream === stream);
-    const lastSuccessMs = sight?.lastSuccessMs ?? null;
+    const lastSuccessMs = lastSuccessOf(stream, successes);
     const lastStatus = sight?.lastStatus ?? null;
     return {
       stream,

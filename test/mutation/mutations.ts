@@ -463,6 +463,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/unit/ops/status.test.ts'],
   },
   {
+    breaks: 'users are called fresh because nobody had to be asked for, while the service is away',
+    invariant: 8,
+    file: 'src/ops/freshness.ts',
+    search: 'Math.min(own, Math.max(...others))',
+    replace: 'own',
+    tests: ['test/unit/ops/status.test.ts'],
+  },
+  {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
     invariant: 8,
     file: 'src/ops/database-report.ts',

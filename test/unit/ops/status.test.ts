@@ -105,6 +105,24 @@ describe('the verdict', () => {
     ]);
   });
 
+  it('of users that nobody had to be asked for is no better than that of the streams that name them', () => {
+    const longAgo = NOON - 3 * HOUR_MS;
+    const streams = ['resources', 'followups', 'training-employee-status', 'equipments'] as const;
+    const stale = Object.fromEntries(streams.map((stream) => [stream, longAgo]));
+    const of = (successMs: Parameters<typeof operations>[0]) =>
+      buildStatus(statusFacts({ operations: operations(successMs) })).streams.find(
+        ({ stream }) => stream === 'users',
+      );
+    expect(of({ successMs: stale })).toMatchObject({ freshness: 'stale', lastSuccessMs: longAgo });
+    expect(of({ successMs: { ...stale, resources: NOON - 2 * MINUTE_MS } })).toMatchObject({
+      freshness: 'fresh',
+      lastSuccessMs: NOON - 2 * MINUTE_MS,
+    });
+    const never = Object.fromEntries(streams.map((stream) => [stream, null]));
+    expect(of({ successMs: never })).toMatchObject({ freshness: 'never', lastSuccessMs: null });
+    expect(of({})).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
+  });
+
   it('says each thing once', () => {
     const away = buildStatus(
       statusFacts({
