@@ -5,7 +5,11 @@
  * cool-down included, is what the service allows, whatever its window: a fixed one that was used up early, a sliding
  * one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so that refusals stay rare; what
  * goes unrefused for long grows faster, since the service may allow more than it did.
+ *
+ * Windows of up to a minute are believed in. Of a stretch of refusals a cycle counts a minute at most, and one that no
+ * window explains (an outage, a daily quota) makes everything forgotten. The distance is MOST_SPACING_MS at most.
  */
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
 /** Where a cycle starts, as a share of what the one before let through. */
 const START_SHARE = 0.96;
@@ -24,6 +28,9 @@ const HASTE = 16;
 const FASTEST_GROWTH = 4;
 /** The first cycle was measured with all its cool-downs, which grew blindly: growth is in haste from the start. */
 const FIRST_GROWTH = 10;
+const LONGEST_WINDOW_MS = MINUTE_MS;
+/** Whoever allows less is met by cool-downs: a longer distance would keep us from noticing that it allows more. */
+export const MOST_SPACING_MS = 10 * SECOND_MS;
 /** Requests per ms that nobody needs to be held to. */
 const UNLIMITED = 1;
 
@@ -34,32 +41,50 @@ export interface LearnedRate {
   readonly isProbing: boolean;
   /** So long nothing was asked, and nothing kept anybody from asking: it says nothing of a limit. */
   noteIdle(ms: number): void;
-  noteSuccess(nowMs: number): void;
-  noteRefusal(): void;
+  /** True when it was refused for longer than any window explains: what was known is forgotten. */
+  noteSuccess(nowMs: number): boolean;
+  noteRefusal(nowMs: number): void;
 }
 
-export function createLearnedRate(nowMs: number): LearnedRate {
+export interface LearnedRateOptions {
+  readonly nowMs: number;
+  readonly maxCoolDownMs: number;
+}
+
+export function createLearnedRate({ nowMs, maxCoolDownMs }: LearnedRateOptions): LearnedRate {
+  /** A window, the cool-down in which it ends, and one that was drawn too early. */
+  const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;
-  let isRefused = false;
+  /** When the refusals began that nothing was let through since. */
+  let refusedSinceMs: number | undefined;
   let cycleStartMs = nowMs;
   let accepted = 0;
   let isSearching = false;
   let hasSearched = false;
   let cycles = 0;
 
-  function beginCycle(atMs: number): void {
-    const elapsedMs = Math.max(1, atMs - cycleStartMs);
+  function forget(atMs: number): void {
+    rate = undefined;
+    isSearching = false;
+    hasSearched = false;
+    cycles = 0;
+    cycleStartMs = atMs;
+    accepted = 0;
+  }
+
+  function beginCycle(atMs: number, stretchMs: number): void {
+    const elapsedMs = Math.max(1, atMs - cycleStartMs - Math.max(0, stretchMs - LONGEST_WINDOW_MS));
     const measured = accepted / elapsedMs;
     if (rate === undefined) rate = measured;
     else {
       const isTelling = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
       rate = Math.min(rate, Math.max(measured, rate * (isTelling ? TOLD_SHARE : SLOWEST_SHARE)));
     }
-    rate *= START_SHARE;
-    isSearching = accepted < TELLING_REQUESTS && !hasSearched;
+    const isSlowest = rate * START_SHARE <= 1 / MOST_SPACING_MS;
+    rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);
+    isSearching = isSlowest || (accepted < TELLING_REQUESTS && !hasSearched);
     hasSearched ||= isSearching;
-    isRefused = false;
     cycles += 1;
     cycleStartMs = atMs;
     accepted = 0;
@@ -83,19 +108,25 @@ export function createLearnedRate(nowMs: number): LearnedRate {
       return rate === undefined ? 0 : 1 / rate;
     },
     get isProbing() {
-      return isRefused;
+      return refusedSinceMs !== undefined;
     },
     noteIdle(ms) {
       cycleStartMs += ms;
+      if (refusedSinceMs !== undefined) refusedSinceMs += ms;
     },
     noteSuccess(atMs) {
       accepted += 1;
-      if (isRefused) beginCycle(atMs);
-      else grow(atMs);
+      const stretchMs = refusedSinceMs === undefined ? undefined : atMs - refusedSinceMs;
+      refusedSinceMs = undefined;
+      const isForgotten = stretchMs !== undefined && stretchMs > longestStretchMs;
+      if (stretchMs === undefined) grow(atMs);
+      else if (isForgotten) forget(atMs);
+      else beginCycle(atMs, stretchMs);
       if (rate !== undefined && rate > UNLIMITED) rate = undefined;
+      return isForgotten;
     },
-    noteRefusal() {
-      isRefused = true;
+    noteRefusal(atMs) {
+      refusedSinceMs ??= atMs;
     },
   };
 }

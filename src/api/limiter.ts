@@ -56,7 +56,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   /** Requests up to this ordinal were sent before the newest cool-down. */
   let lastOfWave = 0;
   let successes = 0;
-  const learned = createLearnedRate(clock.monotonicMs());
+  const learned = createLearnedRate({ nowMs: clock.monotonicMs(), maxCoolDownMs });
   let lastEventMs = clock.monotonicMs();
   /** The lowest concurrency that is refused, as far as we know, and until when that is believed. */
   let refusedAt = Number.POSITIVE_INFINITY;
@@ -101,7 +101,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       lastEventMs = nowMs;
       if (ordinal <= lastOfWave) return;
       if (learned.isProbing) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
-      learned.noteSuccess(nowMs);
+      if (learned.noteSuccess(nowMs)) refusedAt = Number.POSITIVE_INFINITY;
       coolDownsInARow = 0;
       successes += 1;
       if (mayStep(nowMs)) {
@@ -118,7 +118,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         return;
       }
       coolDownsInARow += 1;
-      learned.noteRefusal();
+      learned.noteRefusal(nowMs);
       noteRefusedConcurrency(nowMs);
       concurrencyNow = Math.max(1, Math.floor(concurrencyNow / 2));
       successes = 0;

@@ -28,6 +28,7 @@ const STATEMENTS = 'test/crash/statements.test.ts';
 const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
+const LIMITER = 'test/unit/api/limiter.test.ts';
 const REFUSALS = 'test/unit/ops/refusal-gate.test.ts';
 const SCHEDULES = 'test/unit/scheduler/cron-groups.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
@@ -838,6 +839,30 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'else void busy.done.then(() => fire(target));',
     replace: '',
     tests: ['test/unit/scheduler/scheduler.test.ts'],
+  },
+  {
+    breaks: 'a quota that was used up for a day is taken for a rate',
+    invariant: 6,
+    file: 'src/api/learned-rate.ts',
+    search: 'stretchMs !== undefined && stretchMs > longestStretchMs',
+    replace: 'stretchMs !== undefined && stretchMs > Infinity',
+    tests: [LIMITER],
+  },
+  {
+    breaks: 'the learned rate waits for as long as refusals tell',
+    invariant: 6,
+    file: 'src/api/learned-rate.ts',
+    search: 'rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);',
+    replace: 'rate *= START_SHARE;',
+    tests: [LIMITER],
+  },
+  {
+    breaks: 'the concurrency stays low for a quarter of an hour behind a day of refusals',
+    invariant: 6,
+    file: 'src/api/limiter.ts',
+    search: 'if (learned.noteSuccess(nowMs)) refusedAt = Number.POSITIVE_INFINITY;',
+    replace: 'learned.noteSuccess(nowMs);',
+    tests: [LIMITER],
   },
   {
     breaks: 'the lock is not taken',

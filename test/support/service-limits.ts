@@ -72,6 +72,24 @@ export function changing(first: ServiceLimit, atMs: number, then: ServiceLimit):
   };
 }
 
+/** Nothing at all. */
+export function refusingAll(): ServiceLimit {
+  return { admit: () => false, allows: () => 0 };
+}
+
+export function unlimited(): ServiceLimit {
+  return { admit: () => true, allows: (durationMs) => (durationMs === 0 ? 0 : Infinity) };
+}
+
+/** Lets through one in so many, whoever asks when. */
+export function oneIn(requests: number): ServiceLimit {
+  let asked = 0;
+  return {
+    admit: () => (asked += 1) % requests === 0,
+    allows: () => Infinity,
+  };
+}
+
 export interface Outcome {
   /** Of what the service allows. */
   readonly usedShare: number;
@@ -99,11 +117,14 @@ export function simulateLimit(
     concurrency = 8,
     latencyMs = 100,
     durationMs = 60 * MINUTE_MS,
+    fromMs = 0,
     seed = 1,
   }: {
     readonly concurrency?: number;
     readonly latencyMs?: number;
     readonly durationMs?: number;
+    /** Only what happens from then on is counted. */
+    readonly fromMs?: number;
     readonly seed?: number;
   } = {},
 ): Outcome {
@@ -140,13 +161,14 @@ export function simulateLimit(
     underway.shift();
     nowMs = first.endMs;
     if (first.isRefused) {
-      refused += 1;
+      if (nowMs >= fromMs) refused += 1;
       limiter.noteRefusal(first.ordinal, undefined);
     } else {
-      accepted += 1;
+      if (nowMs >= fromMs) accepted += 1;
       limiter.noteSuccess(first.ordinal);
     }
   }
-  const possible = Math.min(limit.allows(durationMs, latencyMs), (durationMs / latencyMs) * concurrency);
+  const countedMs = durationMs - fromMs;
+  const possible = Math.min(limit.allows(countedMs, latencyMs), (countedMs / latencyMs) * concurrency);
   return { usedShare: accepted / possible, refusedShare: refused / (accepted + refused) };
 }

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLimiter } from '../../../src/api/limiter.ts';
 import type { Limiter, LimiterOptions } from '../../../src/api/limiter.ts';
+import { MOST_SPACING_MS } from '../../../src/api/learned-rate.ts';
 
 function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pass: (ms: number) => void } {
   let nowMs = 1_000;
@@ -151,4 +153,53 @@ test('behind a cool-down one request goes ahead of all others', () => {
   pass(100);
   limiter.noteSuccess(ahead);
   expect(limiter.pacingMs()).toBe(0);
+});
+
+describe('whatever was refused before', () => {
+  const request = fc.record({
+    isRefused: fc.boolean(),
+    isLate: fc.boolean(),
+    thenMs: fc.constantFrom(1, 50, 1_000, 60_000, 300_000, 3_600_000),
+  });
+
+  test('no request waits longer than ten seconds for the one before', () => {
+    fc.assert(
+      fc.property(fc.array(request, { maxLength: 300 }), (requests) => {
+        const { limiter, pass } = simulate({ random: () => 1 });
+        for (const { isRefused, isLate, thenMs } of requests) {
+          pass(limiter.coolingMs());
+          expect(limiter.pacingMs()).toBeLessThanOrEqual(MOST_SPACING_MS);
+          pass(limiter.pacingMs());
+          const ordinal = limiter.noteStart();
+          if (isLate) limiter.noteStart();
+          pass(thenMs);
+          if (isRefused) limiter.noteRefusal(ordinal, undefined);
+          else limiter.noteSuccess(ordinal);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a quota that was used up for a day leaves no rate behind, also where requests come once in a quarter of an hour', () => {
+    const { limiter, pass } = simulate();
+    for (let count = 0; count < 20; count += 1) {
+      limiter.noteSuccess(limiter.noteStart());
+      pass(1_000);
+    }
+    for (let firing = 0; firing < 96; firing += 1) {
+      for (let attempt = 0; attempt < 9; attempt += 1) {
+        pass(limiter.coolingMs() + limiter.pacingMs());
+        limiter.noteRefusal(limiter.noteStart(), undefined);
+      }
+      pass(600_000);
+    }
+    for (let count = 0; count < 1_000; count += 1) {
+      pass(limiter.coolingMs());
+      expect(limiter.pacingMs()).toBe(0);
+      limiter.noteSuccess(limiter.noteStart());
+      pass(1);
+    }
+    expect(limiter.concurrencyNow).toBe(8);
+  });
 });

@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
-import { MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import {
   atOneTime,
   changing,
   fixedWindow,
+  oneIn,
+  refusingAll,
   type ServiceLimit,
   simulateLimit,
   slidingWindow,
   tokenBucket,
+  unlimited,
 } from '../../support/service-limits.ts';
 
 const LIMITS: readonly (readonly [string, () => ServiceLimit])[] = [
@@ -47,6 +50,41 @@ test.each([2, 5])(
       const { usedShare, refusedShare } = simulateLimit(atOneTime(requests), { seed });
       expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.8);
       expect(refusedShare, `seed ${seed}`).toBeLessThan(0.002);
+    }
+  },
+);
+
+/** What is used of a service that has no limit any more, in the minute that begins so long behind the change. */
+function usedAfter(
+  before: ServiceLimit,
+  { beforeMs, minutes }: { beforeMs: number; minutes: number },
+): number[] {
+  return [1, 2, 3].map((seed) => {
+    const fromMs = beforeMs + minutes * MINUTE_MS;
+    const limit = changing(before, beforeMs, unlimited());
+    return simulateLimit(limit, { seed, fromMs, durationMs: fromMs + MINUTE_MS }).usedShare;
+  });
+}
+
+test.each([1, 2, 24])(
+  'refused for %d hours, then without a limit: a minute later it is asked at full speed',
+  (hours) => {
+    for (const share of usedAfter(refusingAll(), { beforeMs: hours * HOUR_MS, minutes: 1 })) {
+      expect(share).toBeGreaterThan(0.99);
+    }
+  },
+);
+
+test.each([
+  ['one in two', () => oneIn(2)],
+  ['one in five', () => oneIn(5)],
+  ['one in fifty', () => oneIn(50)],
+  ['two in each minute', () => fixedWindow(2, MINUTE_MS)],
+] as const)(
+  'only %s let through for three hours, then all: twenty minutes later it is asked at full speed',
+  (_, limit) => {
+    for (const share of usedAfter(limit(), { beforeMs: 3 * HOUR_MS, minutes: 20 })) {
+      expect(share).toBeGreaterThan(0.95);
     }
   },
 );
