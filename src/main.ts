@@ -1,27 +1,27 @@
 #!/usr/bin/env node
-/** Process entry: arguments, signals, exit code; nothing else. */
+/** Process entry: signals first, then arguments and exit code; nothing else. */
 import { setFlagsFromString } from 'node:v8';
-import { runProgram } from './cli/program.ts';
-import { createTerminal } from './cli/terminal.ts';
 
-// On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
-setFlagsFromString('--heap-growing-percent=100');
-
+// Before the program is loaded, which takes seconds on a busy machine: as process 1 of a container, a signal that
+// nobody handles yet would be dropped by the kernel.
 const stop = new AbortController();
-const terminal = createTerminal(process.env);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The first signal asks to stop, the second one ends at once.
     if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
-    if (terminal.isInteractive) terminal.note('\nstopping; once more ends at once');
+    if (process.stderr.isTTY) process.stderr.write('\nstopping; once more ends at once\n');
     stop.abort(new Error(signal));
   });
 }
+
+// On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
+setFlagsFromString('--heap-growing-percent=100');
+
 // npx keeps signals for itself: when it is ended we would go on alone, unseen. Then its end is our signal.
 if (process.env['npm_command'] === 'exec') {
   const parent = process.ppid;
   setInterval(() => {
-    if (process.ppid !== parent) stop.abort(new Error('npx ended'));
+    if (process.ppid !== parent) stop.abort(new Error('the end of npx'));
   }, 1000).unref();
 }
 // `safety-sync runs | head` closes our stdout: no reason to complain.
@@ -30,9 +30,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+const { runProgram } = await import('./cli/program.ts');
+const { createTerminal } = await import('./cli/terminal.ts');
 process.exitCode = await runProgram(process.argv.slice(2), {
   env: process.env,
-  terminal,
+  terminal: createTerminal(process.env),
   signal: stop.signal,
 });
 // A connection to something that vanished must not keep a process that has said its last word.

@@ -1,10 +1,11 @@
 /** What every verb is given, and the frame around one that uses the warehouse. */
-import { type App, createApp } from '../app.ts';
-import { loadConfig } from '../config/load-config.ts';
+import { type App, buildLogger, createApp } from '../app.ts';
+import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
 import { openTracing } from '../ops/open-telemetry.ts';
 import { VERSION } from '../version.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import type { Logger } from '../shared/logger.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { closestName } from './closest-name.ts';
@@ -23,6 +24,8 @@ export interface WithAppOptions {
   readonly migrates: boolean | 'by_itself';
   /** Names of `--account`; none: all accounts. */
   readonly accounts?: readonly string[] | undefined;
+  /** Told the configuration before anything is opened. */
+  readonly begin?: (config: Config, log: Logger) => void;
 }
 
 /** Loads the configuration, opens the warehouse, runs the verb, closes everything. */
@@ -37,6 +40,7 @@ export async function withApp<T>(
     isTerminal: terminal.isInteractive,
     accounts: options.accounts ?? [],
   });
+  options.begin?.(config, buildLogger(config));
   const trace = await openTracing(context.env, VERSION);
   const app = await createApp({
     config,

@@ -9,7 +9,6 @@ import { SECOND_MS } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
-import { describeConfig } from './describe-config.ts';
 import { untilAborted } from './pause.ts';
 import { prepareWarehouse } from './prepare-warehouse.ts';
 import { stopRuns } from './stop-runs.ts';
@@ -75,7 +74,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     onError: (path, error) => log.error({ path, err: error }, `${path} could not be answered`),
   });
   log.info(
-    { ...describeConfig(config, VERSION), http: server.url, owner: app.owner },
+    { version: VERSION, http: server.url, owner: app.owner },
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
   options.onListening?.(server.url);
@@ -114,7 +113,8 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
       tellWhatIsOff(app, runners.values());
       await untilAborted(signal);
     }
-    log.info('stopping: runs under way are ended, nothing is half stored');
+    const { message: reason } = signal.reason as Error;
+    log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
     if (scheduler !== undefined) {
       await stopRuns({ scheduler, sessions, connection: warehouse.connection, log });

@@ -98,6 +98,10 @@ describe('start', () => {
     expect(stderr).toMatch(
       /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
     );
+    // Who it is comes first, whatever hangs or fails then.
+    expect(parseLog(stderr).map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^safety-sync \S+ is starting$/),
+    ]);
     expect(code).toBe(2);
   });
 });

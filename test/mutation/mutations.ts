@@ -865,6 +865,23 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [LIMITER],
   },
   {
+    breaks: 'a signal is listened for only when the program is loaded',
+    invariant: 1,
+    file: 'src/main.ts',
+    search: "import { setFlagsFromString } from 'node:v8';",
+    replace: "import { setFlagsFromString } from 'node:v8';\nimport './cli/program.ts';",
+    tests: ['test/e2e/early-signal.test.ts'],
+  },
+  {
+    breaks: 'a worker says nothing before its port is bound',
+    invariant: 1,
+    file: 'src/cli/command-context.ts',
+    search: 'options.begin?.(config, buildLogger(config));',
+    replace: '',
+    tests: ['test/e2e/worker.test.ts'],
+    names: 'port is taken',
+  },
+  {
     breaks: 'the lock is not taken',
     invariant: 8,
     file: 'src/warehouse/stream-session.ts',

@@ -1,0 +1,70 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BINARY } from '../support/built-cli.ts';
+import { parseLog } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+
+/** In a process namespace of its own, where it is process 1 as in a container. */
+const AS_PROCESS_ONE = ['--pid', '--fork', '--kill-child'];
+const canBeProcessOne = spawnSync('unshare', [...AS_PROCESS_ONE, 'true']).status === 0;
+
+let stage: CliStage;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(async () => {
+  stage = await createCliStage();
+  // Sends the signal when node is about to load the program: nothing of it has run yet, nothing is printed.
+  const hook = join(stage.cli.directory, 'signal.mjs');
+  await writeFile(
+    hook,
+    `import { register } from 'node:module';
+     register('data:text/javascript,' + encodeURIComponent(\`
+       export async function resolve(specifier, context, next) {
+         if (specifier.endsWith('cli/program.js')) process.kill(process.pid, 'SIGTERM');
+         return await next(specifier, context);
+       }\`));`,
+  );
+  env = { PATH: process.env['PATH'], ...stage.env, NODE_OPTIONS: `--import=${hook}` };
+});
+afterEach(async () => {
+  await stage.close();
+});
+
+async function endOf(command: string, args: readonly string[]) {
+  const child = spawn(command, args, { cwd: stage.cli.directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stderr, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  return { code: code as unknown, signal: signal as unknown, log: parseLog(stderr).map(({ msg }) => msg) };
+}
+
+describe('a SIGTERM while the program is still being loaded', () => {
+  const clean = {
+    code: 0,
+    signal: null,
+    log: [
+      expect.stringMatching(/^safety-sync \S+ is starting$/),
+      expect.stringMatching(/ started; status page /),
+      'stopping by SIGTERM: runs under way are ended, nothing is half stored',
+      'stopped',
+    ],
+  };
+
+  it('ends the worker with 0 before it has done anything', async () => {
+    expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
+    expect(await stage.query('select from safety_sync.runs')).toEqual([]);
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+
+  it.runIf(canBeProcessOne)('is not lost where the worker is process 1, as in a container', async () => {
+    expect(await endOf('unshare', [...AS_PROCESS_ONE, process.execPath, BINARY, 'start'])).toEqual(clean);
+  });
+
+  it('ends a sync as interrupted, and nothing is asked', async () => {
+    const { code } = await endOf(process.execPath, [BINARY, 'sync']);
+    expect(code).toBe(1);
+    expect(stage.sandbox.requests).toEqual([]);
+  });
+});
