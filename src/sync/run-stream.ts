@@ -3,6 +3,7 @@ import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { noTracing } from '../shared/tracing.ts';
 import { streamNamed } from '../streams/index.ts';
+import type { Database } from '../warehouse/connection.ts';
 import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
 import { readOpenRejections } from '../warehouse/issues.ts';
 import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
@@ -84,12 +85,11 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     durationMs: context.clock.monotonicMs() - startedMs,
   });
   const { accountId } = context.settings;
-  const taken = (runId: number | null, reason: string): RunResult => ({
-    ...figures(noCounts(), { record: { ...NO_RECORD, runId } }),
-    outcome: 'skipped',
-    isTaken: true,
-    reason,
-  });
+  const skipTaken = async (db: Database, reason: string): Promise<RunResult> => {
+    const run = newRun(context, request, { backendPid: null, watermarkMs: null });
+    const record = { ...NO_RECORD, runId: await recordSkippedRun(db, run, reason) };
+    return { ...figures(noCounts(), { record }), outcome: 'skipped', isTaken: true, reason };
+  };
   let session: StreamSession | undefined;
   try {
     session = await openStreamSession({
@@ -105,20 +105,14 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       },
     });
     if (session === undefined) {
-      const reason = 'another run of this stream is under way';
-      const run = newRun(context, request, { backendPid: null, watermarkMs: null });
-      const runId = await recordSkippedRun(context.db, run, reason);
-      return taken(runId, reason);
+      return await skipTaken(context.db, 'another run of this stream is under way');
     }
     context.events.onSession?.(request.stream, session.backendPid);
     if (request.unlessBegunWithinMs !== undefined) {
       const { kind, stream } = request;
       const withinMs = request.unlessBegunWithinMs();
       if (await hasRecentRun(session.connection.db, { accountId, stream, kind, withinMs })) {
-        const reason = `another worker has done this ${kind}`;
-        const run = newRun(context, request, { backendPid: null, watermarkMs: null });
-        const runId = await recordSkippedRun(session.connection.db, run, reason);
-        return taken(runId, reason);
+        return await skipTaken(session.connection.db, `another worker has done this ${kind}`);
       }
     }
     const { result, counts, repaired, record } = await runInSession({ context, request, session, meter });
