@@ -36,8 +36,9 @@ afterEach(async () => {
 
 async function endOf(command: string, args: readonly string[]) {
   const child = spawn(command, args, { cwd: stage.cli.directory, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [stderr, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-  return { code: code as unknown, signal: signal as unknown, log: parseLog(stderr).map(({ msg }) => msg) };
+  const [stderr] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  const { exitCode, signalCode } = child;
+  return { code: exitCode, signal: signalCode, log: parseLog(stderr).map(({ msg }) => msg) };
 }
 
 describe('a SIGTERM while the program is still being loaded', () => {
