@@ -4,7 +4,7 @@ export { defaultSize } from './generate/sandbox-size.ts';
 export type { SandboxSize } from './generate/sandbox-size.ts';
 export type { SandboxOptions, TlsOptions } from './options.ts';
 export type { Fault, FaultKind, FaultOptions, FaultRates } from './faults/fault.ts';
-export type { AnswerOddity, RecordOddity } from './faults/odd-answer.ts';
+export type { AnswerOddity, RecordOddity } from './faults/oddity.ts';
 export type { FaultController, FaultPredicate } from './faults/fault-controller.ts';
 export type { Live, LiveOptions } from './live/live-source.ts';
 export type * from './records.ts';

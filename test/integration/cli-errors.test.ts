@@ -173,14 +173,12 @@ describe('the next step is named', () => {
     try {
       await query(`revoke temporary on database ${new URL(database.url).pathname.slice(1)} from public`);
       const without = await rights();
-      expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.equipment, /);
+      expect(without?.finding).toMatch(/^not on schema safety, schema safety_sync, safety\.\w+, /);
       const grants = without?.advice?.match(/grant [^;]+;/g) ?? [];
       expect(grants).toHaveLength(3);
       await query(grants[0] ?? '');
       const reading = await rights();
-      expect(reading?.finding).toMatch(
-        /^not on safety\.equipment, (?:[\w.]+, ){4}\d+ more tables, temporary tables$/,
-      );
+      expect(reading?.finding).toMatch(/^not on (?:safety\.\w+, ){5}\d+ more tables, temporary tables$/);
       expect(reading?.advice).toBe(without?.advice);
       for (const grant of grants) await query(grant);
       expect(await rights()).toMatchObject({ result: 'ok', advice: null });

@@ -1,4 +1,4 @@
-import type { AnswerOddity, RecordOddity } from './odd-answer.ts';
+import type { AnswerOddity, RecordOddity } from './oddity.ts';
 
 /** What can go wrong with one request. */
 export type Fault =
