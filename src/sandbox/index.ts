@@ -7,6 +7,7 @@ export type { Fault, FaultKind, FaultOptions, FaultRates } from './faults/fault.
 export type { AnswerOddity, RecordOddity } from './faults/oddity.ts';
 export type { FaultController, FaultPredicate } from './faults/fault-controller.ts';
 export type { Live, LiveOptions } from './live/live-source.ts';
+export { RawNumber } from './raw-number.ts';
 export type * from './records.ts';
 export type { RequestLogEntry } from './request-log.ts';
 export type { AccessController, TokenState } from './service/access.ts';

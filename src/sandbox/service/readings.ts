@@ -31,6 +31,11 @@ export interface Readings {
   identifiers: 'text' | 'numbers';
   /** All other numbers of records, `last_updated` and `paging` can come as text. */
   numbers: 'numbers' | 'text';
+  /**
+   * Numbers that a double does not hold: `number` ids (forms, responses, trainings, items) beyond 2^53, of which many
+   * round to the same; percentages and metavalues with many digits, zeros at the end or exponents.
+   */
+  bigNumbers: boolean;
   /** Absent optional fields can come as null. */
   absent: 'left-out' | 'null';
   /**
@@ -90,6 +95,7 @@ export const defaultReadings: Readings = {
   messageOrder: 'oldest-first',
   identifiers: 'text',
   numbers: 'numbers',
+  bigNumbers: false,
   absent: 'left-out',
   leftOut: [],
   extraFields: false,

@@ -16,6 +16,7 @@ import { findMethod } from './methods.ts';
 import { toDateHeader } from './date-header.ts';
 import { checkParameters } from './parameters.ts';
 import { readRequestObject } from './read-request.ts';
+import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
 import { toAnswerObject, toAnswerText } from './write-answer.ts';
@@ -139,7 +140,7 @@ async function toBody(
   const keyField = list?.kind === 'employee' ? 'm_user_id' : 'id';
   const spoiled = spoilAnswer(answer, { fault, list: list?.name, keyField });
   const rewritten = context.hooks.rewriteAnswer?.(entry, spoiled) ?? spoiled;
-  return isPretty ? JSON.stringify(rewritten, null, 2) : JSON.stringify(rewritten);
+  return writeJson(rewritten, isPretty ? 2 : undefined);
 }
 
 /** The order of refusals: address, HTTP method, request object, token, request limit, parameters. */

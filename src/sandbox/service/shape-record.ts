@@ -1,5 +1,6 @@
 import { hashText } from '../random.ts';
 import type { RecordKind } from '../records.ts';
+import { RawNumber } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 
 type Fields = Record<string, unknown>;
@@ -23,6 +24,36 @@ const identifierFields = new Set([
   'schedule_id',
 ]);
 
+/** Paths of ids that are numbers. */
+const numberIds = new Set([
+  'resource.sequence',
+  'followup.form_id',
+  'followup.response_id',
+  'employee.incomplete_training_ids',
+  'employee.complete_training_ids',
+  'employee.last_completed.id',
+]);
+
+/** Doubles of this size are 1024 apart. */
+const BIG_ID_BASE = 9_000_000_000_000_000_000n;
+
+/** Decimals as no double holds them, in each way in which JSON can write one. */
+const decimalForms: readonly ((value: number) => string)[] = [
+  (value) => `${value}${Number.isInteger(value) ? '.' : ''}012345678901234567890123`,
+  (value) => `${value}${Number.isInteger(value) ? '.' : ''}50`,
+  (value) => `${value}e400`,
+];
+
+/** The number as a service with bigger ones would send it; the same for the same number. */
+function toBig(path: string, value: number): number | RawNumber {
+  if (numberIds.has(path) || path.endsWith('.item_ids')) {
+    return Number.isSafeInteger(value) ? new RawNumber(String(BIG_ID_BASE + BigInt(value))) : value;
+  }
+  if (path !== 'employee.percent_complete' && !path.startsWith('equipment.metavalues.')) return value;
+  const form = decimalForms[hashText(String(value)) % decimalForms.length];
+  return form === undefined || /e/.test(String(value)) ? value : new RawNumber(form(value));
+}
+
 const nullableWhenAbsent: Record<string, readonly string[]> = {
   followup: ['due', 'resolved_on', 'm_completer_id'],
   'followup.messages': ['m_reassignee_id', 'signature', 'attachments', 'notify'],
@@ -43,6 +74,7 @@ export function isPlain(readings: Readings): boolean {
     readings.messageOrder === 'oldest-first' &&
     readings.identifiers === 'text' &&
     readings.numbers === 'numbers' &&
+    !readings.bigNumbers &&
     readings.absent === 'left-out' &&
     readings.leftOut.length === 0 &&
     readings.extraFields === false &&
@@ -97,12 +129,15 @@ function shapeField(path: string, field: string, value: unknown, shaping: Shapin
       (field === 'messages' && readings.messageOrder === 'newest-first');
     return isReversed ? items.reverse() : items;
   }
+  if (value instanceof RawNumber) return value;
   if (typeof value === 'object' && value !== null) {
     return shapeObject(`${path}.${field}`, value as Fields, shaping);
   }
   if (typeof value === 'string' && readings.identifiers === 'numbers' && identifierFields.has(field)) {
     return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
   }
-  if (typeof value === 'number' && readings.numbers === 'text') return String(value);
-  return value;
+  if (typeof value !== 'number') return value;
+  const number = readings.bigNumbers ? toBig(`${path}.${field}`, value) : value;
+  if (readings.numbers !== 'text') return number;
+  return number instanceof RawNumber ? number.text : String(number);
 }

@@ -1,5 +1,6 @@
 import type { Answer } from './answer.ts';
 import { type Page, shapePaging } from './paging.ts';
+import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
 
@@ -17,7 +18,7 @@ export function toAnswerObject(answer: Answer, readings: Readings): Record<strin
 export function toAnswerText(answer: Answer, readings: Readings): string | Iterable<string> {
   const { list } = answer;
   if (list === undefined || list.records.length <= STREAM_ABOVE_RECORDS) {
-    return JSON.stringify(toAnswerObject(answer, readings));
+    return writeJson(toAnswerObject(answer, readings));
   }
   const head = JSON.stringify({ ok: true, ...envelopeFields(answer, readings) }).slice(0, -1);
   return pieces(`${head},${JSON.stringify(list.name)}:[`, shaped(list, readings));
@@ -27,7 +28,7 @@ function* pieces(head: string, records: Iterable<object>): Generator<string> {
   let text = head;
   let separator = '';
   for (const record of records) {
-    text += separator + JSON.stringify(record);
+    text += separator + writeJson(record);
     separator = ',';
     if (text.length >= CHUNK_CHARACTERS) {
       yield text;

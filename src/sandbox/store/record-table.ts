@@ -1,4 +1,5 @@
 import type { Random } from '../random.ts';
+import { RawNumber } from '../raw-number.ts';
 
 /**
  * One kind of record of the living source. Read it like a Map; records are values and are replaced, never changed in place.
@@ -116,6 +117,7 @@ export class MemoryTable<T extends object> implements RecordTable<T> {
 export function keyOf(record: object, keyField: string): string {
   const key: unknown = (record as Record<string, unknown>)[keyField];
   if (typeof key === 'string' || typeof key === 'number') return String(key);
+  if (key instanceof RawNumber) return key.text;
   throw new TypeError(`put: ${keyField} is neither a string nor a number; pass a key of its own`);
 }
 
