@@ -1,3 +1,4 @@
+import { parseExactJson } from '../shared/exact-json.ts';
 import { AnswerDefect } from './answer-defect.ts';
 import {
   BACKSLASH,
@@ -77,9 +78,12 @@ export class EnvelopeScanner {
     if (this.place !== 'after') {
       throw new AnswerDefect('response_cut', `the answer ends in the middle, after ${this.position} bytes`);
     }
-    const text = Buffer.concat(this.parts).toString('utf8');
+    const received = Buffer.concat(this.parts).toString('utf8');
+    const text = received.startsWith('\ufeff') ? received.slice(1) : received;
     try {
-      return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text) as Record<string, unknown>;
+      // Without a list the record that was asked for stands here; beside one there are only counts and times.
+      const parse = this.listKey === undefined ? parseExactJson : JSON.parse;
+      return parse(text) as Record<string, unknown>;
     } catch {
       throw new AnswerDefect('response_not_json', 'the answer is not JSON');
     }

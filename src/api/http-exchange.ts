@@ -2,6 +2,7 @@ import { Pool } from 'undici';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Clock } from '../shared/time.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { stringifyExactJson } from '../shared/exact-json.ts';
 import { buildAnswerFailure, buildServiceError } from './answer-failure.ts';
 import type { AnswerContext } from './answer-failure.ts';
 import { readAnswerHeaders } from './answer-headers.ts';
@@ -105,7 +106,7 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
           method: 'POST',
           path: `${pathPrefix}${encodeURIComponent(method)}`,
           headers: requestHeaders,
-          body: JSON.stringify({ ...params, token: options.token }),
+          body: stringifyExactJson({ ...params, token: options.token }),
           signal: ended.signal,
         })
         .finally(() => {

@@ -1,8 +1,12 @@
 /** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
+export const DOT = 0x2e;
+export const ZERO = 0x30;
+export const NINE = 0x39;
 export const COLON = 0x3a;
 export const BACKSLASH = 0x5c;
+export const LOWER_E = 0x65;
 export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 export const OPENING_BRACKET = 0x5b;

@@ -1,5 +1,18 @@
+import { parseExactJson } from '../shared/exact-json.ts';
 import { AnswerDefect } from './answer-defect.ts';
-import { BACKSLASH, CLOSING_BRACE, CLOSING_BRACKET, COMMA, OPENING_BRACE, QUOTE } from './json-bytes.ts';
+import {
+  BACKSLASH,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  LOWER_E,
+  NINE,
+  OPENING_BRACE,
+  QUOTE,
+  ZERO,
+} from './json-bytes.ts';
 import { type OversizedElement, toOversized } from './oversized-element.ts';
 
 /** One element must be held whole before it can be parsed; a list has no such bound. Of a larger one only its beginning is read. */
@@ -14,9 +27,16 @@ const BRACE_BIT = 0x20;
  */
 const SMALL_BYTES = 512;
 
-function parseJson(text: string): unknown {
+/** A number of fewer characters has no more digits than a double holds. */
+const LONG_NUMBER_BYTES = 16;
+/** Of a letter: makes it a small one. */
+const SMALL_LETTER_BIT = 0x20;
+
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+
+function parseJson(text: string, mayHoldExactNumbers: boolean): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return mayHoldExactNumbers ? parseExactJson(text) : (JSON.parse(text) as unknown);
   } catch {
     // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
     throw new AnswerDefect('response_not_json', 'an element of the list is not JSON');
@@ -40,6 +60,8 @@ export class ListScanner {
   /** Of the element that has not ended yet, when it is too large. */
   private oversized: OversizedElement | undefined;
   private taken = 0;
+  /** In what is not parsed yet a number is long, has an exponent, ends with a zero behind its point, or at the end of its chunk. */
+  private isSuspect = false;
 
   /** Elements that ended since the last call. */
   take(): unknown[] {
@@ -56,6 +78,9 @@ export class ListScanner {
     let at = this.escaped ? from + 1 : from;
     let lastComma = -1;
     let start = from;
+    /** Behind the last comma, bracket or quote. */
+    let valueStart = from;
+    let sawDot = false;
     this.escaped = false;
     while (at < end) {
       if (inString) {
@@ -64,12 +89,18 @@ export class ListScanner {
         if (at >= end) this.escaped = at > end;
         else inString = false;
         at += 1;
+        valueStart = at;
         continue;
       }
       const byte = chunk[at] ?? 0;
       at += 1;
+      // Digits and colons are most of what stands between texts.
+      if (byte >= ZERO && byte <= COLON) continue;
       if (byte === QUOTE) inString = true;
       else if (byte === COMMA) {
+        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && chunk[at - 2] === ZERO)) this.isSuspect = true;
+        valueStart = at;
+        sawDot = false;
         if (depth === 0) {
           const isFirst = lastComma < start;
           lastComma = at - 1;
@@ -77,21 +108,29 @@ export class ListScanner {
             const part = chunk.subarray(start, lastComma);
             if (isFirst) this.parseOne(part);
             else this.parse(part, false);
+            this.isSuspect = false;
             this.sawComma = true;
             start = at;
           }
         }
-      } else if ((byte | BRACE_BIT) === OPENING_BRACE) depth += 1;
-      else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
+      } else if ((byte | BRACE_BIT) === OPENING_BRACE) {
+        depth += 1;
+        valueStart = at;
+      } else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
+        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && chunk[at - 2] === ZERO)) this.isSuspect = true;
+        valueStart = at;
+        sawDot = false;
         if (depth === 0) {
           this.finish(chunk, start, at - 1);
           return at;
         }
         depth -= 1;
-      }
+      } else if (byte === DOT) sawDot = true;
+      else if ((byte | SMALL_LETTER_BIT) === LOWER_E && isDigit(chunk[at - 2])) this.isSuspect = true;
     }
     this.depth = depth;
     this.inString = inString;
+    if (!inString && valueStart < end) this.isSuspect = true;
     if (lastComma >= start) {
       this.parse(chunk.subarray(start, lastComma), false);
       this.sawComma = true;
@@ -109,7 +148,7 @@ export class ListScanner {
     if (this.carryBytes <= LARGEST_ELEMENT_BYTES) return;
     const place = this.taken + this.elements.length + 1;
     const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its answer)`;
-    this.oversized = toOversized(Buffer.concat(this.carry), about, parseJson);
+    this.oversized = toOversized(Buffer.concat(this.carry), about, (text) => parseJson(text, true));
     this.carry = [];
   }
 
@@ -131,7 +170,7 @@ export class ListScanner {
   /** A text without a comma outside of its brackets and strings. */
   private parseOne(part: Buffer): void {
     if (this.oversized !== undefined) this.finishOversized(this.oversized);
-    else this.elements.push(parseJson(this.finishText(part)));
+    else this.elements.push(parseJson(this.finishText(part), this.isSuspect));
   }
 
   /** Its end, however much of it came since it was too large, is not looked at. */
@@ -146,7 +185,7 @@ export class ListScanner {
       this.finishOversized(this.oversized);
       return;
     }
-    const parsed = parseJson(`[${this.finishText(part)}]`) as unknown[];
+    const parsed = parseJson(`[${this.finishText(part)}]`, this.isSuspect) as unknown[];
     if (parsed.length === 0 && !mayBeEmpty) {
       throw new AnswerDefect('response_not_json', 'the list has a comma without an element');
     }

@@ -1,4 +1,5 @@
 /** What is left of an element of a list that is too large to be held. */
+import { ExactNumber } from '../shared/exact-number.ts';
 import { BACKSLASH, CLOSING_BRACE, COMMA, OPENING_BRACE, QUOTE } from './json-bytes.ts';
 
 /** Marks such an element and says how large it may be at most, and its place in the answer. No field: JSON passes it by. */
@@ -55,6 +56,8 @@ function takeField(element: Record<string, unknown>, text: string, parse: (text:
     return;
   }
   for (const [name, value] of Object.entries(field)) {
-    if (typeof value !== 'object' || value === null) element[name] = value as unknown;
+    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
+      element[name] = value as unknown;
+    }
   }
 }

@@ -7,6 +7,7 @@ import type { IssueRow } from '../warehouse/issues.ts';
 import { readIssues } from '../warehouse/issues.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
+import { stringifyExactJson } from '../shared/exact-json.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { withIsoTimes } from './json-times.ts';
 import { EXIT, exitCodeOf } from './run-results.ts';
@@ -91,7 +92,7 @@ export async function runDataIssues(context: CommandContext, options: IssuesOpti
       });
       const { terminal } = context;
       if (options.json) {
-        terminal.print(JSON.stringify({ data_issues: issues.map(withIsoTimes) }));
+        terminal.print(stringifyExactJson({ data_issues: issues.map(withIsoTimes) }));
         return exitCodeOf(retried);
       }
       if (issues.length === 0) {

@@ -10,6 +10,7 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
+import { ExactNumber } from '../shared/exact-number.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
@@ -149,7 +150,12 @@ function toMetavalueRow(
   const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
   const field = `metavalues.${base.metafield_id}`;
   if (value === null || value === 'NULL') return empty;
-  if (typeof value === 'number') return { ...empty, number_value: String(value) };
+  if (typeof value === 'number' || value instanceof ExactNumber) {
+    const number = wire.numeric.read(value, (problem) =>
+      report({ kind: 'field_nulled', field, problem, value }),
+    );
+    return { ...empty, number_value: number };
+  }
   if (typeof value === 'string') return { ...empty, text_value: value };
   if (isWireRecord(value) && Array.isArray(value['item_ids'])) {
     const itemIds = itemIdsField.read(value['item_ids'], (problem, detail) =>

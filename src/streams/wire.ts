@@ -4,6 +4,8 @@
  * without inventing something. Absent and null are both null and never a problem.
  */
 import { z } from 'zod';
+import { ExactNumber } from '../shared/exact-number.ts';
+import { toDate, toKnownDay } from './day-text.ts';
 import { toInstant } from './instant-text.ts';
 import type { IssueKind, ReportIssue, WireRecord } from './stream.ts';
 
@@ -18,23 +20,36 @@ export interface Field<T> {
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;
-  if (typeof value === 'object') return 'an object';
-  const shown = JSON.stringify(value);
-  return `${typeof value === 'string' ? 'text' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
+  const isNumber = value instanceof ExactNumber;
+  if (typeof value === 'object' && !isNumber) return 'an object';
+  const shown = isNumber ? value.text : JSON.stringify(value);
+  return `${typeof value === 'string' ? 'text' : isNumber ? 'number' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 
-/** `plain` takes the form in which the service shows the value; the schema knows all the others. */
+/** Where every digit counts; elsewhere an exact number is read as the double next to it. */
+type ReadExact = (number: ExactNumber) => unknown;
+
+const toDouble: ReadExact = (number) => number.toNumber();
+const toWhole: ReadExact = (number) => number.toWholeText() ?? number.toNumber();
+
+interface ScalarOptions<T> {
+  /** Takes the form in which the service shows the value; the schema knows all the others. */
+  readonly plain?: (value: unknown) => T | undefined;
+  /** What the schema is given for an exact number. */
+  readonly exact?: ReadExact;
+}
+
 function scalar<T>(
   expected: string,
   schema: z.ZodType<T>,
-  plain: (value: unknown) => T | undefined = () => undefined,
+  { plain = () => undefined, exact = toDouble }: ScalarOptions<T> = {},
 ): Field<T> {
   return {
     read(value, report) {
       if (value === undefined || value === null) return null;
       const taken = plain(value);
       if (taken !== undefined) return taken;
-      const parsed = schema.safeParse(value);
+      const parsed = schema.safeParse(value instanceof ExactNumber ? exact(value) : value);
       if (parsed.success) return parsed.data;
       report(`expected ${expected}, got ${describeValue(value)}`);
       return null;
@@ -60,29 +75,6 @@ const number = z.union([
     .pipe(z.number()),
 ]);
 
-/** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
-function toDate(digits: string): string | undefined {
-  const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)];
-  const iso = `${year}-${month}-${day}`;
-  const time = Date.parse(`${iso}T00:00:00Z`);
-  return Number.isNaN(time) || year === '0000' || new Date(time).toISOString().slice(0, 10) !== iso
-    ? undefined
-    : iso;
-}
-
-/** Days of records repeat; what is no day is not kept. */
-const MOST_KNOWN_DAYS = 5000;
-const knownDays = new Map<number, string>();
-
-function toKnownDay(value: unknown): string | undefined {
-  if (typeof value !== 'number') return undefined;
-  const known = knownDays.get(value);
-  if (known !== undefined) return known;
-  const day = Number.isInteger(value) && value >= 1e7 && value < 1e8 ? toDate(String(value)) : undefined;
-  if (day !== undefined && knownDays.size < MOST_KNOWN_DAYS) knownDays.set(value, day);
-  return day;
-}
-
 const identifierSchema = z
   .union([z.string(), z.int().transform(String)])
   .refine((value) => value.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(value) <= MAX_KEY_BYTES);
@@ -90,7 +82,7 @@ const identifierSchema = z
 export const text: Field<string> = scalar(
   'text',
   z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]),
-  (value) => (typeof value === 'string' ? value : undefined),
+  { plain: (value) => (typeof value === 'string' ? value : undefined), exact: String },
 );
 
 /** Text that is short enough however many bytes its characters take. */
@@ -101,14 +93,14 @@ const toShortText = (value: unknown): string | undefined =>
 export const identifier: Field<string> = scalar(
   `an identifier (text or whole number) of at most ${MAX_KEY_BYTES} bytes`,
   identifierSchema,
-  toShortText,
+  { plain: toShortText, exact: toWhole },
 );
 
 /** An identifier that is part of a primary key. */
 export const key: Field<string> = scalar(
   `an identifier of 1 to ${MAX_KEY_BYTES} bytes`,
   identifierSchema.refine((value) => value.length > 0),
-  (value) => (value === '' ? undefined : toShortText(value)),
+  { plain: (value) => (value === '' ? undefined : toShortText(value)), exact: toWhole },
 );
 
 export const bigint: Field<string> = scalar(
@@ -118,20 +110,31 @@ export const bigint: Field<string> = scalar(
     // zod goes on to this check where the pattern before it has failed: BigInt would throw.
     .refine((value) => DIGITS.test(value) && BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
     .transform((value) => BigInt(value).toString()),
-  (value) => (Number.isSafeInteger(value) ? String(value) : undefined),
+  { plain: (value) => (Number.isSafeInteger(value) ? String(value) : undefined), exact: toWhole },
 );
 
 export const numeric: Field<string> = scalar(
   'a number',
   z.union([z.number().transform(String), z.string().regex(/^-?\d{1,100}(\.\d{1,100})?$/)]),
+  {
+    plain(value) {
+      if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+      return value instanceof ExactNumber && value.isStorable ? value.text : undefined;
+    },
+    exact: () => undefined,
+  },
 );
 
 /** A timestamp in milliseconds. */
 export const instant: Field<string> = scalar(
   'a time in milliseconds since 1970',
   number.pipe(z.number().min(MIN_TIME_MS).max(MAX_TIME_MS)).transform(toInstant),
-  (value) =>
-    typeof value === 'number' && value >= MIN_TIME_MS && value <= MAX_TIME_MS ? toInstant(value) : undefined,
+  {
+    plain: (value) =>
+      typeof value === 'number' && value >= MIN_TIME_MS && value <= MAX_TIME_MS
+        ? toInstant(value)
+        : undefined,
+  },
 );
 
 /** An eight-digit day. */
@@ -141,13 +144,13 @@ export const date: Field<string> = scalar(
     .union([z.int().transform(String), z.string()])
     .refine((value) => /^\d{8}$/.test(value) && toDate(value) !== undefined)
     .transform((value) => toDate(value) ?? ''),
-  toKnownDay,
+  { plain: toKnownDay },
 );
 
 export const boolean: Field<boolean> = scalar(
   'true or false',
   z.union([z.boolean(), z.literal('true').transform(() => true), z.literal('false').transform(() => false)]),
-  (value) => (typeof value === 'boolean' ? value : undefined),
+  { plain: (value) => (typeof value === 'boolean' ? value : undefined) },
 );
 
 /** Any JSON value as it came. */
@@ -220,7 +223,9 @@ export const items: Field<Item[]> = {
 };
 
 export function isWireRecord(value: unknown): value is WireRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
 }
 
 type Fields = Readonly<Record<string, Field<unknown>>>;

@@ -1,5 +1,6 @@
 /** Asks for the name of one user (specification: users.info, known only as the protocol's example). */
 import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
+import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { ExtractContext } from './extract.ts';
 
@@ -20,10 +21,16 @@ const OF_ONE_ID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** An id for which the service fails again and again costs few requests: it is asked for in a later run anyway. */
 const FEW_RETRIES = { codes: new Set<ErrorCode>(['server_error']), retries: 2 };
 
-/** The example shows a number; an id that is not one can only be text. */
-export function toUserParameter(userId: string): number | string {
+type UserParameter = number | string | ExactNumber;
+
+/**
+ * The forms in which a user is asked for, one after the other while the service refuses the form. The example shows a
+ * number; an id that is not one can only be text. Beyond 2^53 text comes first: a service may round a number.
+ */
+export function toUserParameters(userId: string): readonly UserParameter[] {
+  if (!/^(0|-?[1-9]\d*)$/.test(userId)) return [userId];
   const number = Number(userId);
-  return Number.isSafeInteger(number) && String(number) === userId ? number : userId;
+  return Number.isSafeInteger(number) ? [number, userId] : [userId, new ExactNumber(userId)];
 }
 
 /** The look-up failed in a way that may be due to the id alone. */
@@ -31,7 +38,7 @@ export function isOfOneId(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && OF_ONE_ID.has(error.code);
 }
 
-function isUnknownUser(error: unknown): boolean {
+function isUnknownUser(error: unknown): error is SafetySyncError {
   return (
     error instanceof SafetySyncError &&
     (error.code === 'content_not_found' || error.code === 'parameter_invalid')
@@ -39,12 +46,14 @@ function isUnknownUser(error: unknown): boolean {
 }
 
 function toText(value: unknown): string | undefined {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  return typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber
+    ? String(value)
+    : undefined;
 }
 
 export async function askForUser(context: ExtractContext, userId: string): Promise<Answer> {
   const { api, stream, meter, signal } = context;
-  const ask = async (user: number | string) =>
+  const ask = async (user: UserParameter) =>
     await api.fetchObject({
       method: stream.method,
       objectKey: stream.answerKey,
@@ -53,23 +62,19 @@ export async function askForUser(context: ExtractContext, userId: string): Promi
       meter,
       signal,
     });
-  const parameter = toUserParameter(userId);
   let object: unknown;
-  try {
-    ({ object } = await ask(parameter));
-  } catch (error) {
-    if (!isUnknownUser(error)) throw error;
-    const isFormRefused =
-      (error as SafetySyncError).code === 'parameter_invalid' && typeof parameter === 'number';
-    if (!isFormRefused) return { kind: 'unknown', userId };
-    // The service may want the number as text.
+  let isAnswered = false;
+  for (const parameter of toUserParameters(userId)) {
     try {
-      ({ object } = await ask(userId));
-    } catch (second) {
-      if (!isUnknownUser(second)) throw second;
-      return { kind: 'unknown', userId };
+      ({ object } = await ask(parameter));
+      isAnswered = true;
+      break;
+    } catch (error) {
+      if (!isUnknownUser(error)) throw error;
+      if (error.code !== 'parameter_invalid') break;
     }
   }
+  if (!isAnswered) return { kind: 'unknown', userId };
   const answered = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
   if (!isWireRecord(object) || toText(answered) !== userId) {
     // Kept as a data issue: it has no key that a user could be stored under.

@@ -3,6 +3,8 @@
  * that is ever read, so most of it is about not sorting the same names again.
  */
 
+import { ExactNumber } from '../shared/exact-number.ts';
+
 /** PostgreSQL and our own recursion both end somewhere beyond a thousand levels; no honest record comes near. */
 export const DEEPEST = 200;
 
@@ -41,22 +43,30 @@ function formOf(object: object): Form {
   return form;
 }
 
+/** What an exact number is in the text. */
+export type ExactText = (number: ExactNumber) => string;
+
 /** Throws NestedTooDeeply beyond `DEEPEST` levels. */
-export function toCanonicalJson(value: unknown, depth = 0): string {
+export function toCanonicalJson(
+  value: unknown,
+  exactText: ExactText = (number) => number.toJsonText(),
+  depth = 0,
+): string {
   if (typeof value === 'string') return JSON.stringify(value);
   // JSON has numbers that are infinite here, and no text for them.
   if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null';
   if (typeof value !== 'object' || value === null) return String(value);
+  if (value instanceof ExactNumber) return exactText(value);
   if (depth > DEEPEST) throw new NestedTooDeeply();
   let text = '';
   if (Array.isArray(value)) {
-    for (const item of value) text += (text === '' ? '[' : ',') + toCanonicalJson(item, depth + 1);
+    for (const item of value) text += (text === '' ? '[' : ',') + toCanonicalJson(item, exactText, depth + 1);
     return text === '' ? '[]' : `${text}]`;
   }
   const { sorted, texts } = formOf(value);
   for (let at = 0; at < sorted.length; at += 1) {
     const inner = (value as Record<string, unknown>)[sorted[at] ?? ''];
-    text += (texts[at] ?? '') + toCanonicalJson(inner, depth + 1);
+    text += (texts[at] ?? '') + toCanonicalJson(inner, exactText, depth + 1);
   }
   return text === '' ? '{}' : `${text}}`;
 }

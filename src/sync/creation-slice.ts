@@ -2,6 +2,7 @@
  * Ranges of creation time and what one answer says about them. Pure. All times in ms since 1970; `null` is open.
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
+import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { AnswerClock } from './service-clock.ts';
 
@@ -25,7 +26,8 @@ const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
 const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
 function toMs(value: unknown): number | undefined {
-  const ms = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+  const isText = value instanceof ExactNumber || (typeof value === 'string' && /^\d{1,16}$/.test(value));
+  const ms = isText ? Number(value) : value;
   return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
 }
 

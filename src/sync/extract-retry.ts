@@ -41,7 +41,7 @@ export const extractRetry: Extract = async ({ stream, loader, session, settings 
       on t.account_id = d.account_id and t.${sql.identifier(keyColumn)} = d.record_id
     where d.account_id = ${scope.accountId} and d.stream = ${scope.stream} and d.resolved_at is null
       and t._deleted_at is null`);
-  for (const row of rows) await loader.add([fromJson(row._raw)], toReadContext(fromJson(row.context)));
+  for (const row of rows) await loader.add([row._raw], toReadContext(row.context));
   return {
     outcome: 'read',
     covered: null,
@@ -50,8 +50,3 @@ export const extractRetry: Extract = async ({ stream, loader, session, settings 
     failure: null,
   };
 };
-
-/** The session's client passes json through as text. */
-function fromJson(value: unknown): unknown {
-  return typeof value === 'string' ? JSON.parse(value) : value;
-}

@@ -1,16 +1,17 @@
 /** Gives a record as received its key, its hash and its storable text, before any normalizing. */
 import { hash } from 'node:crypto';
 import { isOversized, OVERSIZED } from '../api/oversized-element.ts';
+import { ExactNumber } from '../shared/exact-number.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';
-import { DEEPEST, NestedTooDeeply, toCanonicalJson } from './canonical-json.ts';
+import { DEEPEST, NestedTooDeeply, toCanonicalJson, type ExactText } from './canonical-json.ts';
 
 export interface IdentifiedRecord {
   /** null: the record does not say which one it is. */
   readonly key: string | null;
   /** Why the record cannot be stored as a row; null: it can. A record without a key never can. */
   readonly problem: string | null;
-  /** 128 bits of SHA-256 over the canonical text and the stream's version, in the form of a uuid. */
+  /** 128 bits of SHA-256 over the stream's version and the canonical text, its numbers without zeros at the end, in the form of a uuid. */
   readonly hash: string;
   /** Canonical JSON: keys in order, no text that PostgreSQL refuses. */
   readonly text: string;
@@ -31,13 +32,29 @@ const CUT_OFF = '(nested too deeply to be held)';
 /** Replaces what PostgreSQL's text and jsonb cannot hold by U+FFFD, in texts and in the names of fields, and cuts off what is nested too deeply. */
 export function toStorable(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (depth > DEEPEST) return CUT_OFF;
   if (Array.isArray(value)) return value.map((inner) => toStorable(inner, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [toStorable(name) as string, toStorable(inner, depth + 1)]),
   );
 }
+
+/** Exact numbers in all texts so far: most texts have none, and what is hashed of them is the text itself. */
+let exactNumbersMet = 0;
+const toReceivedText: ExactText = (number) => {
+  exactNumbersMet += 1;
+  return number.toJsonText();
+};
+
+/**
+ * One text for every way to write a number: 1.50 is what a double has as 1.5. A whole number beyond 2^53 never has the
+ * text of a rounded one, so that a record that was stored rounded does not count as the same.
+ */
+const toComparableText: ExactText = (number) => {
+  const rounded = number.toNumber();
+  return Number.isInteger(rounded) && !Number.isSafeInteger(rounded) ? `${String(number)}e0` : String(number);
+};
 
 export function toUuid(text: string): string {
   const hex = hash('sha256', text, 'hex');
@@ -47,7 +64,7 @@ export function toUuid(text: string): string {
 /** null: it is nested too deeply. */
 function toText(prefix: string, value: unknown): string | null {
   try {
-    return prefix + toCanonicalJson(value);
+    return prefix + toCanonicalJson(value, toReceivedText);
   } catch (error) {
     if (error instanceof NestedTooDeeply) return null;
     throw error;
@@ -69,13 +86,16 @@ export function identify(
   let value = received;
   // The prefix stands before the text, not added to it: the text is one piece of memory with what is hashed.
   const prefix = prefixOf(stream, received, context);
+  const metBefore = exactNumbersMet;
   let hashed = toText(prefix, value);
   const isShortened = hashed === null || isOversized(received);
   if (hashed === null || UNSTORABLE.test(hashed)) {
     value = toStorable(value);
-    hashed = prefix + toCanonicalJson(value);
+    hashed = prefix + toCanonicalJson(value, toReceivedText);
   }
-  const hash = toUuid(hashed);
+  const hash = toUuid(
+    exactNumbersMet === metBefore ? hashed : prefix + toCanonicalJson(value, toComparableText),
+  );
   const text = hashed.slice(prefix.length);
   if (!isWireRecord(value)) {
     const problem = 'the record is not an object';

@@ -1,4 +1,5 @@
 /** The normalize step: a record as received becomes rows and issues. Pure. */
+import { parseExactJson } from '../shared/exact-json.ts';
 import type { NormalizedRecord, ReadContext, RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
 import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
@@ -71,7 +72,7 @@ export function buildRejection(request: NormalizeRequest): StagedIssue {
     field: identified.key === null && identified.record !== null ? stream.keyField : null,
     kind: 'record_rejected',
     problem: identified.problem ?? 'the record cannot be stored',
-    value: identified.record ?? JSON.parse(identified.text),
+    value: identified.record ?? parseExactJson(identified.text),
     // Of a record that is not whole it may lack a part, and be another one.
     identity:
       identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,

@@ -2,6 +2,7 @@
 import type { ListAnswer } from '../api/client.ts';
 import { collectRecords } from '../api/record-sink.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { ExtractContext } from './extract.ts';
 
@@ -72,8 +73,8 @@ export function createPageTally(): PageTally {
       const onThisPage = new Map<string, number>();
       for (const record of records) {
         const key = isWireRecord(record) ? record[keyField] : undefined;
-        const name =
-          typeof key === 'string' || typeof key === 'number' ? String(key) : JSON.stringify(record);
+        const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
+        const name = isUsable ? String(key) : JSON.stringify(record);
         const times = (onThisPage.get(name) ?? 0) + 1;
         onThisPage.set(name, times);
         seen.add(times === 1 ? name : `${times} times ${name}`);

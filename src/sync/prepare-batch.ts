@@ -1,5 +1,6 @@
 /** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing but the keys seen. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { parseExactJson } from '../shared/exact-json.ts';
 import { RawJson } from '../warehouse/copy-text.ts';
 import type { DirectLoad, DirectRows } from '../warehouse/direct-load.ts';
 import type { StagedIssue } from '../warehouse/issue-sql.ts';
@@ -132,7 +133,7 @@ function toDirectBatch(
     rows,
     restore: () =>
       kept.map(({ context, ord, ...identity }) => {
-        const record = JSON.parse(identity.text) as WireRecord;
+        const record = parseExactJson(identity.text) as WireRecord;
         const read = { identified: { ...identity, ...whole, record }, context, ord };
         return toPrepared(stream, read, true).prepared;
       }),

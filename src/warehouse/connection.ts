@@ -4,6 +4,7 @@ import net from 'node:net';
 import { Writable } from 'node:stream';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
 
@@ -45,6 +46,9 @@ export interface Connection {
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 const CLOSE_TIMEOUT_SECONDS = 5;
+/** PostgreSQL's numbers for its types. */
+const JSON_TYPE = 114;
+const JSONB_TYPE = 3802;
 /** Bytes (or characters) of a COPY that may wait for the network; below it nobody has to see to it that it goes on. */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
@@ -167,6 +171,14 @@ export function openConnection(options: ConnectionOptions): Connection {
     // A session that holds a lock must not be recycled under it.
     max_lifetime: options.max === 1 ? null : 30 * 60,
     fetch_types: false,
+    types: {
+      json: {
+        to: JSON_TYPE,
+        from: [JSON_TYPE, JSONB_TYPE],
+        serialize: JSON.stringify,
+        parse: parseExactJson,
+      },
+    },
     // Seconds before it connects again; a session never does.
     ...(options.isSession === true ? { backoff: () => 0 } : {}),
     onnotice: () => undefined,

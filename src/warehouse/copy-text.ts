@@ -1,4 +1,5 @@
 /** Rows in the text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
+import { stringifyExactJson } from '../shared/exact-json.ts';
 import type { Row } from '../streams/stream.ts';
 import type { ColumnShape } from './table-shape.ts';
 
@@ -34,7 +35,7 @@ const PLAIN = new Set([
 export function toCell(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
-  if (type === 'jsonb') return escapeJson(value instanceof RawJson ? value.text : JSON.stringify(value));
+  if (type === 'jsonb') return escapeJson(value instanceof RawJson ? value.text : stringifyExactJson(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
 }

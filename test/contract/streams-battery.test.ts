@@ -1,7 +1,7 @@
 /** What every stream promises (contract, "What always holds"): one battery for all of them, new ones included. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fault, Readings } from '../../src/sandbox/index.ts';
-import { defaultReadings, optionalFields } from '../../src/sandbox/index.ts';
+import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/index.ts';
 import { STREAMS } from '../../src/streams/index.ts';
 import type { RunResult } from '../../src/sync/run.ts';
 import { createGate } from '../support/gate.ts';
@@ -245,6 +245,42 @@ describe.each(STREAMS.map((stream) => [stream.name, stream] as const))('%s', (na
     expect(await rowVersions(worker)).toEqual(before);
   });
 
+  test('numbers are stored to the last digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
+    const worker = await synced();
+    const key = someKey(worker);
+    const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
+    specimen.records(worker).update(key, {
+      [specimen.text.field]: new RawNumber('12345678901234567890'),
+      measured: { '': numbers.map((number) => new RawNumber(number)) },
+      'beyond numeric': new RawNumber('-1e200000'),
+    });
+    // Rounded they are one.
+    const twins = ['12345678901234567890', '12345678901234567891'];
+    for (const twin of twins) {
+      specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
+    }
+    expectSuccess(await runAgain(worker, name));
+    const received = numbers.map((number) => `'${number}'::jsonb`).join(', ');
+    const [raw] = await worker.query<{ stored: string; received: string; beyond: string }>(
+      `select (_raw->'measured'->'')::text as stored, jsonb_build_array(${received})::text as received,
+         _raw->>'beyond numeric' as beyond
+       from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
+    );
+    expect(raw).toMatchObject({ stored: raw?.received, beyond: '-1e200000' });
+    expect(raw?.stored).toMatch(
+      /^\[9007199254740993, 12345678901234567890\.10, 0\.0, 10{999}, 0\.00000010, 5\]$/,
+    );
+    expect(await cellOf(worker, key, specimen.text.column)).toBe('12345678901234567890');
+    for (const twin of twins) {
+      expect(await cellOf(worker, twin, `(_raw->'${specimen.keyField}')`)).toBe(twin);
+    }
+    await isEqual(worker);
+    await specimen.beforeRun(worker);
+    const before = await rowVersions(worker);
+    expectSuccess(await worker.run(name, { force: true }));
+    expect(await rowVersions(worker)).toEqual(before);
+  });
+
   test('each way in which the specification can be read leads to the same rows', async () => {
     const worker = await synced();
     const rows = await rowCount(worker);
@@ -253,6 +289,8 @@ describe.each(STREAMS.map((stream) => [stream.name, stream] as const))('%s', (na
       { numbers: 'text' },
       { absent: 'null' },
       { leftOut: optionalFields },
+      { bigNumbers: true },
+      { bigNumbers: true, numbers: 'text', identifiers: 'numbers' },
       { extraFields: true },
       { unknownValues: true },
       { emptyMetavalue: null },

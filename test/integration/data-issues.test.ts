@@ -248,11 +248,11 @@ test('extreme but valid values are stored as they are', async () => {
 
 test('a part of a record that cannot be a row is held, the rest of the record is stored', async () => {
   await start();
-  // A training id that is no longer a whole number once it was read.
+  // A training id that is too large for its column.
   worker.sandbox.store.employees.put({
     ...SPECIMENS['training-employee-status'].build('much'),
     percent_complete: '9'.repeat(100),
-    last_completed: [{ id: 9.2e18, date_number: 20_260_101 }],
+    last_completed: [{ id: 9.3e18, date_number: 20_260_101 }],
   });
   const { counts } = await sync('training-employee-status');
   expect(counts).toMatchObject({ read: 13, inserted: 13, rejected: 0 });

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import * as rows from './source-rows.ts';
 import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
-import { id as toId, isObject, ms, storable } from './source-wire.ts';
+import { id as toId, isObject, ms, parseExactly, sorted, storable } from './source-wire.ts';
 import type { Cell, WireObject } from './source-wire.ts';
 
 /** What the comparison needs of a worker: the service that it reads and the warehouse that it fills. */
@@ -228,7 +228,7 @@ export const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = 
   text: (column) => `${column}::text`,
   ms: (column) => `floor(extract(epoch from ${column}) * 1000)::text`,
   day: (column) => `to_char(${column}, 'YYYYMMDD')`,
-  number: (column) => `${column}::float8::text`,
+  number: (column) => `trim_scale(${column})::text`,
   bool: (column) => `${column}::text`,
   json: (column) => `${column}::text`,
   list: (column) => `array_to_json(${column}::text[])::text`,
@@ -257,17 +257,9 @@ async function readTable(compared: Compared, name: string, spec: TableSpec): Pro
 export function toCell(value: string | null, kind: ColumnKind): Cell {
   if (value === null) return null;
   if (kind === 'bool') return value === 'true';
-  if (kind === 'json') return canonical(JSON.parse(value));
-  if (kind === 'number') return String(Number(value));
+  if (kind === 'json') return sorted(parseExactly(value));
   if (kind === 'list') return JSON.stringify(JSON.parse(value));
   return value;
-}
-
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([field, one]) => `${JSON.stringify(field)}:${canonical(one)}`).join(',')}}`;
 }
 
 /** A test's hooks are about what the worker is told; the comparison wants the truth. */
@@ -291,7 +283,7 @@ async function ask(sandbox: Sandbox, method: string, parameters: object): Promis
     method: 'POST',
     body: JSON.stringify({ token: sandbox.token, ...parameters }),
   });
-  return (await response.json()) as WireObject;
+  return parseExactly(await response.text()) as WireObject;
 }
 
 /** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing new. */

@@ -167,7 +167,7 @@ export function addEquipment(tables: ExpectedTables, record: WireObject, askedTy
     add(tables, 'equipment_metavalues', {
       equipment_id: id,
       metafield_id: metafieldId,
-      number_value: typeof value === 'number' ? String(value) : null,
+      number_value: typeof value === 'string' ? null : wire.decimal(value),
       text_value: isText ? value : null,
       item_ids: wire.isObject(value) ? wire.listOf(value['item_ids'], wire.integer) : null,
     });

@@ -7,8 +7,53 @@ export type WireObject = Record<string, unknown>;
 
 const REPLACEMENT = '\uFFFD';
 
+/** A number of JSON text that a double would round, or write otherwise. */
+class Numeral {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const NUMERAL_MARK = '\u0002numeral ';
+
+/** JSON whose numbers are exact: every token that is not what a double writes becomes a Numeral. */
+export function parseExactly(json: string): unknown {
+  const marked = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    token.startsWith('"') || (String(Number(token)) === token && Math.abs(Number(token)) <= 2 ** 53)
+      ? token
+      : JSON.stringify(NUMERAL_MARK + token),
+  );
+  return JSON.parse(marked, (_, value: unknown) =>
+    typeof value === 'string' && value.startsWith(NUMERAL_MARK)
+      ? new Numeral(value.slice(NUMERAL_MARK.length))
+      : value,
+  );
+}
+
+/** A number without exponent and without zeros that mean nothing. */
+export function plainDecimal(text: string): string {
+  const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const point = whole.length + Number(power);
+  const digits = whole + fraction;
+  const padded = digits.padStart(digits.length + Math.max(0, -point), '0').padEnd(Math.max(point, 0), '0');
+  const at = Math.max(point, 0);
+  const before = padded.slice(0, at).replace(/^0+/, '') || '0';
+  const behind = padded.slice(at).replace(/0+$/, '');
+  const plain = behind === '' ? before : `${before}.${behind}`;
+  return text.startsWith('-') && plain !== '0' ? `-${plain}` : plain;
+}
+
+/** The plain decimal of a number of whatever kind. */
+const numberText = (value: unknown): string | null =>
+  value instanceof Numeral || typeof value === 'number'
+    ? plainDecimal(value instanceof Numeral ? value.text : String(value))
+    : null;
+
 export function isObject(value: unknown): value is WireObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral);
 }
 
 /** Text that PostgreSQL can hold. */
@@ -28,17 +73,20 @@ export function storable(value: unknown): unknown {
 
 export function text(value: unknown): string | null {
   if (typeof value === 'string') return value;
+  if (value instanceof Numeral) return numberText(value);
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }
 
 /** "A number where a string is specified is taken as its decimal text." */
 export function id(value: unknown): string | null {
   if (typeof value === 'string') return value;
-  return Number.isSafeInteger(value) ? String(value) : null;
+  const whole = numberText(value);
+  return whole !== null && /^-?\d+$/.test(whole) ? whole : null;
 }
 
 function numeral(value: unknown): number | null {
   if (typeof value === 'number') return value;
+  if (value instanceof Numeral) return Number(value.text);
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : null;
 }
 
@@ -50,13 +98,15 @@ export function ms(value: unknown): string | null {
 }
 
 export function integer(value: unknown): string | null {
-  if (Number.isSafeInteger(value)) return String(value);
-  return typeof value === 'string' && /^-?\d{1,18}$/.test(value) ? String(BigInt(value)) : null;
+  const digits = numberText(value) ?? value;
+  if (typeof digits !== 'string' || !/^-?\d{1,19}$/.test(digits)) return null;
+  const whole = BigInt(digits);
+  return whole >= -(2n ** 63n) && whole < 2n ** 63n ? String(whole) : null;
 }
 
 export function decimal(value: unknown): string | null {
-  const number = numeral(value);
-  return number === null ? null : String(number);
+  const isText = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
+  return isText ? plainDecimal(value) : numberText(value);
 }
 
 export function yes(value: unknown): boolean | null {
@@ -85,8 +135,10 @@ export function json(value: unknown): string | null {
   return value === undefined || value === null ? null : sorted(value);
 }
 
-function sorted(value: unknown): string {
+export function sorted(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(sorted).join(',')}]`;
+  const number = numberText(value);
+  if (number !== null) return number;
   if (!isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([name, one]) => `${JSON.stringify(name)}:${sorted(one)}`).join(',')}}`;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AnswerDefect } from '../../../src/api/answer-defect.ts';
+import { parseExactJson } from '../../../src/shared/exact-json.ts';
 import { createElementCutter } from '../../../src/api/element-cutter.ts';
 import type { CutAnswer } from '../../../src/api/element-cutter.ts';
 import { isOversized, OVERSIZED } from '../../../src/api/oversized-element.ts';
@@ -117,6 +118,47 @@ describe('records are cut out of an answer', () => {
     const cutter = createElementCutter(undefined);
     cutter.push(Buffer.from('{"ok":true,"items":[1]}'));
     expect(cutter.end()).toEqual({ envelope: { ok: true, items: [1] }, listFound: 'absent', count: 0 });
+  });
+});
+
+describe('numbers that a double does not hold', () => {
+  const filler = JSON.stringify({ id: 'x'.repeat(600), n: 17.5, times: [1_772_000_000_000], open: false });
+  test.each([
+    ['9007199254740993'],
+    ['[1,9007199254740993,2]'],
+    ['[9007199254740993]'],
+    ['{"form_id":-9007199254740993}'],
+    ['{"form_id" : 9007199254740993 , "a":1}'],
+    ['{"percent":62.50,"a":1}'],
+    ['{"percent":62.50}'],
+    ['[[1.0],2]'],
+    ['1e999'],
+    ['{"a":[1E999]}'],
+    ['{"a":1e-400}'],
+    ['0.1234567890123456789'],
+    ['{"a":{"b":123456789.123456789012345}}'],
+  ])('%s is exact wherever it stands and wherever a chunk ends', (record) => {
+    for (const records of [[record], [filler, record], [record, filler], [filler, record, filler]]) {
+      const bytes = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
+      const expected = records.map(parseExactJson);
+      expect(JSON.stringify(expected)).not.toBe(
+        JSON.stringify(records.map((one) => JSON.parse(one) as unknown)),
+      );
+      for (let end = 0; end <= bytes.length; end += 1) {
+        // Inside of the filler's long text nothing of a number is near.
+        if (end > 40 && end < bytes.length - 40 && bytes[end] === 0x78) continue;
+        expect(cut([bytes.subarray(0, end), bytes.subarray(end)]).records).toEqual(expected);
+      }
+      expect(cut([...bytes].map((byte) => Buffer.from([byte]))).records).toEqual(expected);
+    }
+  });
+
+  test('are exact in the object that was asked for, and not beside a list, where only counts and times stand', () => {
+    const text = '{"ok":true,"user":{"id":12345678901234567890},"n":1.0}';
+    expect(cutText(text).envelope).toEqual(JSON.parse(text));
+    const cutter = createElementCutter(undefined);
+    cutter.push(Buffer.from(text));
+    expect(cutter.end().envelope).toEqual(parseExactJson(text));
   });
 });
 

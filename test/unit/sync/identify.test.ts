@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseExactJson } from '../../../src/shared/exact-json.ts';
 import { equipmentsStream } from '../../../src/streams/equipments.ts';
 import { resourcesStream } from '../../../src/streams/resources.ts';
 import { toCanonicalJson } from '../../../src/sync/canonical-json.ts';
@@ -56,6 +57,41 @@ describe('what a record is known by', () => {
   });
 
   test.each([
+    '{"id":"e1","created":1772000000000,"metavalues":{"1":2024.5,"2":1e-7,"3":0.1,"4":-0,"5":66.66666666666667}}',
+    '{"id":"e1","created":1772000000000.0,"metavalues":{"1":2024.50,"2":1.0e-7,"3":0.10,"4":-0.0,"5":66.666666666666670}}',
+    '{"created":177200000000e1,"id":"e1","metavalues":{"1":20245e-1,"2":0.0000001,"3":1E-1,"4":0,"5":6666666666666667e-14}}',
+  ])('a number has one hash in whatever way it is written, and stored records keep theirs: %s', (text) => {
+    expect(identify(equipmentsStream, parseExactJson(text), {}).hash).toBe(
+      '481af8ee-f4af-864a-e158-d7cd99a1e245',
+    );
+  });
+
+  test('what a double would round to the same has different hashes, and none is that of the rounded number', () => {
+    const hashes = ['9007199254740992', '9007199254740993', '9007199254740992.5', '1e999', '1e998'].map(
+      (number) => identify(resourcesStream, parseExactJson(`{"id":"x","n":${number}}`), {}).hash,
+    );
+    const rounded = [2 ** 53, Infinity].map((n) => identify(resourcesStream, { id: 'x', n }, {}).hash);
+    expect(new Set([...hashes, ...rounded]).size).toBe(7);
+  });
+
+  test('a number is kept where the text of its record has to be made storable', () => {
+    const { text, record } = identify(
+      resourcesStream,
+      parseExactJson('{"id":12345678901234567890,"title":"a\\u0000b","n":[1.50,1e200000]}'),
+      {},
+    );
+    expect(text).toBe('{"id":12345678901234567890,"n":[1.50,"1e200000"],"title":"a\ufffdb"}');
+    expect(record).toMatchObject({ title: 'a\ufffdb' });
+  });
+
+  test.each([
+    [parseExactJson('12345678901234567890') as object, null],
+    [{ id: parseExactJson('12345678901234567890') }, '12345678901234567890'],
+    [{ id: parseExactJson('12345678901234567891.0') }, '12345678901234567891'],
+    [{ id: parseExactJson('7.0') }, '7'],
+    [{ id: parseExactJson('7.50') }, null],
+    [{ id: parseExactJson('1e400') }, `1${'0'.repeat(400)}`],
+    [{ id: parseExactJson('1e999999999') }, null],
     [{ id: 7 }, '7'],
     [{ id: 'x' }, 'x'],
     [{ id: '' }, null],
