@@ -68,6 +68,23 @@ test('a paging object can hold the total alone, the last page alone, nothing, or
   expect(await paging()).toEqual({ total: 243, last_page: 3 });
 });
 
+test('one record can be on two pages', async () => {
+  const sandbox = await given({
+    readings: { pagesOverlap: 'by-one', resourcesPaging: 'pages', unaskedPageSize: 8 },
+  });
+  for (const [method, list, limit] of [
+    ['followups.list', 'followups', 30],
+    ['training-employee-status.list', 'employees', 30],
+    ['resources.list', 'resources', undefined],
+  ] as const) {
+    const asked = limit === undefined ? {} : { limit };
+    const first = await askList<Row>(sandbox, method, list, asked);
+    const second = await askList<Row>(sandbox, method, list, { ...asked, page: 2 });
+    expect(second[0]).toEqual(first.at(-1));
+    expect(second).toHaveLength(method === 'followups.list' ? 31 : method === 'resources.list' ? 9 : 11);
+  }
+});
+
 test('the clock of the service is ahead in all that it tells, and is right again when it was put right', async () => {
   const sandbox = await given();
   const seen = async () => {

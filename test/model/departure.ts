@@ -170,7 +170,7 @@ export const departure: fc.Arbitrary<Departure> = fc.oneof(
     }),
   },
   {
-    weight: 0,
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('user-fails' as const),
       at,

@@ -43,8 +43,16 @@ const update = (table: 'employees' | 'equipment' | 'resources', at: number): Ste
 const oddRecord = (
   method: Extract<Departure, { kind: 'odd-record' }>['method'],
   how: Extract<Departure, { kind: 'odd-record' }>['how'],
-): Step => ({ kind: 'odd-record', method, how, at: 1, skip: 0, times: 20 });
+): Extract<Departure, { kind: 'odd-record' }> => ({
+  kind: 'odd-record',
+  method,
+  how,
+  at: 1,
+  skip: 0,
+  times: 20,
+});
 const typeFails = (at: number, error: string): Step => ({ kind: 'type-fails', at, error, times: null });
+const userFails = (at: number, error: string): Step => ({ kind: 'user-fails', at, error });
 const serviceClock = (aheadMinutes: number): Step => ({ kind: 'service-clock', aheadMinutes });
 const lastUpdated = (aheadMinutes: number): Step => ({ kind: 'last-updated', aheadMinutes });
 const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading: change });
@@ -95,6 +103,18 @@ describe('a record that comes once in a form that cannot be stored', () => {
       ...HOW.flatMap((how) => [pass(16), oddRecord(method, how), run(stream, kind), PUT_RIGHT]),
     ]);
   });
+});
+
+test('a record that is too large to be held costs itself, not the run', async () => {
+  const tooLarge: Step = { ...oddRecord('resources.list', 'too-large'), times: 2 };
+  await holds([run('resources'), tooLarge, run('resources')]);
+});
+
+test('a field that nobody knows is an open issue for as long as it comes, also with dots in its name', async () => {
+  await holds([run('resources'), reading({ extraFields: false }), run('resources')], {
+    extraFields: 'dotted',
+  });
+  await holds([run('resources')], { extraFields: 'dotted' });
 });
 
 describe('equipment types', () => {
@@ -184,6 +204,13 @@ describe('clocks', () => {
       ]);
     },
   );
+});
+
+describe('users whose look-up always fails keep nobody else from a name', () => {
+  const training = run('training-employee-status');
+  test.each(['server_error', 'user_deleted'])('%s', async (error) => {
+    await holds([training, ...[0, 1, 2].map((at) => userFails(at, error)), run('users')]);
+  });
 });
 
 test('one id twice in one answer is one row, that stands still', async () => {

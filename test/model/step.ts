@@ -183,7 +183,7 @@ const step = ({ kills, isLong }: HistoryOptions): fc.Arbitrary<Step> =>
     { weight: 11, arbitrary: run },
     { weight: 5, arbitrary: trouble },
     { weight: 8, arbitrary: departure },
-    { weight: isLong === true ? 0 : 0, arbitrary: rareDeparture },
+    { weight: isLong === true ? 1 : 0, arbitrary: rareDeparture },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -228,6 +228,7 @@ const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
   unaskedPageSize: fc.constant(2),
   pagingFields: usually<Readings['pagingFields']>('both', 'last-page-only', 'none'),
   pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
+  pagesOverlap: usually<Readings['pagesOverlap']>('none', 'by-one'),
   dateHeader: usually<Readings['dateHeader']>('present', 'absent', 'asctime', 'iso'),
   equipmentOwnType: usually<Readings['equipmentOwnType']>('asked', 'sub-type'),
   leftOut: usually<readonly string[]>(

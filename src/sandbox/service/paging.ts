@@ -18,6 +18,12 @@ export function toPage(total: number, limit: number, number: number, readings: R
   return { paging: { total, last_page: last === 0 ? readings.lastPageWhenEmpty : last }, number };
 }
 
+/** Where the records of a page lie. */
+export function rangeOf(page: number, limit: number, readings: Readings): [from: number, to: number] {
+  const repeated = readings.pagesOverlap === 'by-one' && page > 1 ? 1 : 0;
+  return [(page - 1) * limit - repeated, page * limit];
+}
+
 export function unaskedPagingRules(paging: UnaskedPaging): Rules {
   return paging === 'pages' || paging === 'silent-pages' ? { page: aPage } : {};
 }
@@ -36,7 +42,7 @@ export function withUnaskedPaging<T extends object>(
     paging === 'unreadable' || paging === 'one-page' ? 1 : ((parameters['page'] as number | undefined) ?? 1);
   const page = toPage(records.length, size, number, readings);
   return {
-    records: records.slice((page.number - 1) * size, page.number * size),
+    records: records.slice(...rangeOf(page.number, size, readings)),
     fields: paging === 'silent-pages' ? {} : { paging: page.paging },
   };
 }

@@ -63,6 +63,8 @@ export interface Readings {
   pagingFields: 'both' | 'total-only' | 'last-page-only' | 'none';
   /** `counts-deleted`: the total counts records that no page has. */
   pagingTotal: 'exact' | 'counts-deleted';
+  /** `by-one`: every page but the first begins with the last record of the page before it, beyond its `limit`. */
+  pagesOverlap: 'none' | 'by-one';
   /** `sub-type`: about every third equipment names a type of its own (`22.1`), and is listed when 22 is asked for. */
   equipmentOwnType: 'asked' | 'sub-type';
   /**
@@ -110,6 +112,7 @@ export const defaultReadings: Readings = {
   lastUpdatedAheadMs: 0,
   pagingFields: 'both',
   pagingTotal: 'exact',
+  pagesOverlap: 'none',
   equipmentOwnType: 'asked',
   doubles: 'none',
 };

@@ -115,12 +115,11 @@ export class FollowupTable implements RecordTable<Followup> {
   page(
     query: FollowupQuery,
     style: FollowupQueryStyle,
-    limit: number,
-  ): { total: number; read: (page: number) => Followup[] } {
+  ): { total: number; read: (from: number, to: number) => Followup[] } {
     const selection = this.#index.select(query, style, this.#clock());
     return {
       total: selection.total,
-      read: (page) => selection.slice((page - 1) * limit, page * limit).map((slot) => this.#read(slot)),
+      read: (from, to) => selection.slice(from, to).map((slot) => this.#read(slot)),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { FollowupQuery } from '../../store/followup-index.ts';
 import type { Method } from '../answer.ts';
-import { toPage } from '../paging.ts';
+import { rangeOf, toPage } from '../paging.ts';
 import { aNumber, aPage, aText, oneOf, wholeNumber } from '../parameters.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -26,15 +26,18 @@ export const followupsList: Method = {
     const { limit = DEFAULT_LIMIT, page = 1, ...rest } = parameters as FollowupParameters;
     const pageSize = Math.min(limit, readings.largestPage ?? limit);
     const query = pickQuery(rest);
-    const found = store.followups.page(
-      query,
-      { bounds: readings.followupBounds, order: readings.followupOrder },
-      pageSize,
-    );
+    const found = store.followups.page(query, {
+      bounds: readings.followupBounds,
+      order: readings.followupOrder,
+    });
     const { paging, number } = toPage(found.total, pageSize, page, readings);
     return {
       fields: readings.followupsPaging === 'present' ? { paging } : {},
-      list: { name: 'followups', kind: 'followup', records: found.read(number) },
+      list: {
+        name: 'followups',
+        kind: 'followup',
+        records: found.read(...rangeOf(number, pageSize, readings)),
+      },
     };
   },
 };

@@ -1,7 +1,7 @@
 import type { Completion, Employee } from '../../records.ts';
 import { employeeAt, isListOfObjects } from '../../store/status-rules.ts';
 import type { Method } from '../answer.ts';
-import { toPage } from '../paging.ts';
+import { rangeOf, toPage } from '../paging.ts';
 import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
 
 const MAX_LIMIT = 1000;
@@ -38,7 +38,7 @@ export const trainingEmployeeStatusList: Method = {
       list: {
         name: 'employees',
         kind: 'employee',
-        records: selected.slice((number - 1) * asks, number * asks),
+        records: selected.slice(...rangeOf(number, asks, readings)),
         shape: asked.include_all_completions === true ? (record) => record : withRequiredCompletionsOnly,
       },
     };
