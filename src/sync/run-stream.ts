@@ -14,6 +14,7 @@ import {
   type NewRun,
   readRunningRun,
   recordSkippedRun,
+  removeRun,
   startRun,
   updateRunCounts,
 } from '../warehouse/runs.ts';
@@ -85,9 +86,11 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     durationMs: context.clock.monotonicMs() - startedMs,
   });
   const { accountId } = context.settings;
-  const skipTaken = async (db: Database, reason: string): Promise<RunResult> => {
+  /** `db` null: without a row. */
+  const skipTaken = async (db: Database | null, reason: string): Promise<RunResult> => {
     const run = newRun(context, request, { backendPid: null, watermarkMs: null });
-    const record = { ...NO_RECORD, runId: await recordSkippedRun(db, run, reason) };
+    const runId = db === null ? null : await recordSkippedRun(db, run, reason);
+    const record = { ...NO_RECORD, runId };
     return { ...figures(noCounts(), { record }), outcome: 'skipped', isTaken: true, reason };
   };
   let session: StreamSession | undefined;
@@ -105,7 +108,9 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       },
     });
     if (session === undefined) {
-      return await skipTaken(context.db, 'another run of this stream is under way');
+      // Workers that share the work would write most of all rows, each saying that another one does it.
+      const db = isScheduled(request) ? null : context.db;
+      return await skipTaken(db, 'another run of this stream is under way');
     }
     context.events.onSession?.(request.stream, session.backendPid);
     if (request.unlessBegunWithinMs !== undefined) {
@@ -124,6 +129,9 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     if (session !== undefined) context.events.onSessionEnd?.(request.stream, session.backendPid);
   }
 }
+
+/** Nobody waits for its answer: one that asked nothing is told in the log and counted, and leaves no row. */
+const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 
 function newRun(
   context: RunContext,
@@ -170,7 +178,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
     newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),
   );
   const key = { accountId, runId };
-  const record: RunRecord = {
+  let record: RunRecord = {
     runId,
     watermarkBefore: toInstant(state.watermark?.ms ?? null),
     watermarkAfter: toInstant(state.watermark?.ms ?? null),
@@ -244,6 +252,11 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
           // What was put through again says nothing of what the source has now.
           succeeded: ending.outcome === 'succeeded' && request.retryIssues !== true,
         });
+        if (ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0) {
+          record = NO_RECORD;
+          await removeRun(tx, key);
+          return;
+        }
         await finishRun(tx, {
           ...key,
           counts,

@@ -100,6 +100,11 @@ export async function recordSkippedRun(db: Queryable, run: NewRun, note: string)
   return row?.run_id ?? null;
 }
 
+/** Of a run that has nothing to tell; part of the transaction in which it ends. */
+export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
+  await db.delete(runs).where(isRun(run));
+}
+
 const isRun = ({ accountId, runId }: RunKey) => and(eq(runs.account_id, accountId), eq(runs.run_id, runId));
 
 function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {

@@ -60,6 +60,16 @@ describe('when the calculation is asked for', () => {
     await isEqual();
   });
 
+  test('a scheduled run that comes too early leaves no row, a manual one does', async () => {
+    await start();
+    await sync();
+    const scheduled = await worker.run(STREAM, { trigger: 'schedule' });
+    expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0, record: { runId: null } });
+    expect((await runsOf(worker, STREAM)).map(({ status }) => status)).toEqual(['succeeded']);
+    expect(await worker.run(STREAM)).toMatchObject({ outcome: 'skipped' });
+    expect((await runsOf(worker, STREAM)).map(({ status }) => status)).toEqual(['skipped', 'succeeded']);
+  });
+
   test('its age counts from last_updated, not from when it was read', async () => {
     await start();
     worker.sandbox.store.trainingCalculation();

@@ -314,6 +314,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'begins with others',
   },
   {
+    breaks: 'a scheduled run that asked nothing leaves a row',
+    invariant: 8,
+    file: 'src/sync/run-stream.ts',
+    search: "if (ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0) {",
+    replace: "if (ending.outcome === 'skipped' && isScheduled(request) && meter.requests < 0) {",
+    tests: [TRAINING],
+    names: 'leaves no row',
+  },
+  {
     breaks: 'dead runs are not closed',
     invariant: 1,
     file: 'src/sync/run-stream.ts',
