@@ -144,7 +144,8 @@ export const extractCalculation: Extract = async (context) => {
         const dueInMs = olderSinceMs + cacheMs - atMs;
         if (dueInMs > 0) {
           const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: nothing is taken from an older calculation until the service has told no newer one for ${cacheMs / MINUTE_MS} minutes (backfill ${stream.name} takes it now)`;
-          return { outcome: 'skipped', reason, state: { check, olderSinceMs }, dueInMs };
+          // The stored calculation is no fresher for it, so its own check stays.
+          return { outcome: 'skipped', reason, state: { olderSinceMs }, dueInMs };
         }
       }
     }
