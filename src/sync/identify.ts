@@ -132,5 +132,5 @@ export function identityOf(stream: StreamDefinition, record: WireRecord | null):
 
 /** The same, of the values of `identityFields`. */
 export function toIdentity(parts: readonly unknown[]): string | null {
-  return parts.some((part) => part !== null) ? toUuid(JSON.stringify(parts)) : null;
+  return parts.some((part) => part !== null) ? toUuid(toCanonicalJson(parts, toComparableText)) : null;
 }

@@ -5,6 +5,7 @@
  * explains no row that vanishes later: a record that never has a key does not keep others from being deleted for ever.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import { parseExactJson } from '../shared/exact-json.ts';
 import { formatNumber } from '../shared/format.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Transaction } from './connection.ts';
@@ -88,7 +89,7 @@ export async function keepWhatMayBeKeyless(
   const remembered = before.kept.filter((key) => missing.has(key));
   const mayBeUnidentified = new Set(isNew ? missing : fingerprints.length > 0 ? remembered : []);
   const kept = rows.filter(({ key, parts }) => {
-    const identity = identities.size === 0 ? null : request.identityOf(JSON.parse(parts) as unknown[]);
+    const identity = identities.size === 0 ? null : request.identityOf(parseExactJson(parts) as unknown[]);
     return mayBeUnidentified.has(key) || (identity !== null && identities.has(identity));
   });
   const isTooMuch = Math.max(fingerprints.length, mayBeUnidentified.size) > MOST_REMEMBERED;

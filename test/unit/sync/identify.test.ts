@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parseExactJson } from '../../../src/shared/exact-json.ts';
 import { equipmentsStream } from '../../../src/streams/equipments.ts';
 import { resourcesStream } from '../../../src/streams/resources.ts';
+import type { WireRecord } from '../../../src/streams/stream.ts';
 import { toCanonicalJson } from '../../../src/sync/canonical-json.ts';
-import { identify, identityOf, toStorable, toUuid } from '../../../src/sync/identify.ts';
+import { identify, identityOf, toIdentity, toStorable, toUuid } from '../../../src/sync/identify.ts';
 
 describe('canonical JSON', () => {
   test('the order of keys does not matter, the order of lists does', () => {
@@ -145,4 +146,12 @@ describe('what a row takes from the question', () => {
     const record = { equipmentType_id: '21', id: '1' };
     expect(hashOf(record, '21')).toBe(toUuid(`1:${JSON.stringify(record)}`));
   });
+});
+
+test('a record without a key is recognized by numbers that a double does not hold, as PostgreSQL writes them', () => {
+  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
+  const stored = toIdentity(parseExactJson('[9007199254740993, null]') as unknown[]);
+  expect(identity('{"created":9007199254740993}')).toBe(stored);
+  expect(identity('{"created":9.007199254740993e15}')).toBe(stored);
+  expect(identity('{"created":9007199254740995}')).not.toBe(stored);
 });
