@@ -11,8 +11,12 @@ test.each([-1, 1.5, 'many', null, '', {}, 1e300])('a total of %j is as good as n
   expect(readPaging({ paging: { total, last_page: 2 } })).toEqual({ total: undefined, lastPage: 2 });
 });
 
-test.each([undefined, null, [], 'x', 3])('paging that is %j is no paging', (paging) => {
+test.each([[undefined], [null]])('paging that is %j is no paging', (paging) => {
   expect(readPaging({ paging })).toBeUndefined();
+});
+
+test.each([[[]], [{}], ['x'], [3]])('paging that is %j tells nothing but that there are pages', (paging) => {
+  expect(readPaging({ paging })).toEqual({ total: undefined, lastPage: undefined });
 });
 
 test('a refusal keeps its identifier when its description is odd', () => {
