@@ -277,6 +277,8 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     waiting = [];
     await api.close();
     api = createApi(20_000, 8);
+    time.now += MINUTE_MS;
+    changeInPeace();
     // Only then can our own clock keep the training cache waiting for longer.
     const isOursRestless = history.steps.some(({ kind }) => kind === 'our-clock');
     time.now += CACHE_MS + (isOursRestless ? MOST_CLOCK_STEP_MS : 0);
@@ -294,6 +296,14 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     await unknownFieldsAreTold();
     const open = await query(`select run_id from safety_sync.runs where status = 'running'`);
     expect(open, 'runs left running').toEqual([]);
+  }
+
+  /** What changes right after everything was put right is what clocks that were wrong would pass by. */
+  function changeInPeace(): void {
+    makeChange(source, { kind: 'followup', action: 'reassign', at: 3 });
+    for (const table of ['resources', 'equipment', 'employees'] as const) {
+      makeChange(source, { kind: 'change', table, action: 'update', at: 1 });
+    }
   }
 
   /** What the service sends that nobody knows is an open issue of every stream, for as long as it sends it. */
