@@ -20,7 +20,8 @@ import type { FaultName, History, Step } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
 const SLICE_RECORDS = 12;
-const STEP_MS = 30_000;
+/** Longer than all attempts of a request that is never answered. */
+const STEP_MS = 60_000;
 const OWNER = 'model';
 /**
  * The training cache is over, also by a clock of ours that a history has put back by all that it may: time passes here
@@ -100,7 +101,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     });
   // An answer of 17 MiB takes its time on a busy machine.
   const isLarge = history.steps.some((step) => step.kind === 'odd-record' && step.how === 'too-large');
-  const impatientMs = isLarge ? 10_000 : 400;
+  const impatientMs = isLarge ? 4_000 : 400;
   let api = createApi(impatientMs, 3);
   const source: Source = {
     sandbox,
