@@ -57,6 +57,7 @@ const TABLES = {
     children: [
       { table: 'equipment_schedules', key: 'equipment_id' },
       { table: 'equipment_metavalues', key: 'equipment_id' },
+      { table: 'equipment_asked_types', key: 'equipment_id' },
     ],
   },
   'training-employee-status': {

@@ -40,8 +40,6 @@ export const equipment = safetySchema.table(
     ...equipmentColumns(),
     ...stateStart(),
     ...bookkeeping(),
-    /** The type that was asked for, where `equipment_type_id` is another one. */
-    _asked_type: text(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
 );
@@ -103,6 +101,20 @@ export const equipmentMetavalues = safetySchema.table(
     primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
     foreignKey({
       name: 'equipment_metavalues_equipment_fk',
+      columns: [t.account_id, t.equipment_id],
+      foreignColumns: [equipment.account_id, equipment.id],
+    }).onDelete('cascade'),
+  ],
+);
+
+/** One row at most for a piece of equipment: where its `equipment_type_id` is not the type that was asked for. */
+export const equipmentAskedTypes = safetySchema.table(
+  'equipment_asked_types',
+  { account_id: accountId(), equipment_id: text().notNull(), asked_type_id: text().notNull() },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.equipment_id] }),
+    foreignKey({
+      name: 'equipment_asked_types_equipment_fk',
       columns: [t.account_id, t.equipment_id],
       foreignColumns: [equipment.account_id, equipment.id],
     }).onDelete('cascade'),
@@ -203,7 +215,7 @@ export const equipmentsStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: equipment,
-  children: [equipmentSchedules, equipmentMetavalues],
+  children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
   versionColumn: null,
   contextColumns: [],
   histories: [
@@ -236,7 +248,6 @@ export const equipmentsStream: StreamDefinition = {
       is_in_service: fields.isInService,
       metavalues: fields.metavalues,
       status: fields.status,
-      _asked_type: asked === type ? null : asked,
     };
     const schedules = keyedItems({
       items: fields.schedules,
@@ -255,6 +266,9 @@ export const equipmentsStream: StreamDefinition = {
         last_completed_at: schedule.lastCompletedOn,
       };
     });
-    return { parent, children: [schedules, toMetavalueRows(id, fields.metavalues, report)] };
+    const metavalues = toMetavalueRows(id, fields.metavalues, report);
+    const askedTypes: RowOf<typeof equipmentAskedTypes>[] =
+      asked === null || asked === type ? [] : [{ equipment_id: id, asked_type_id: asked }];
+    return { parent, children: [schedules, metavalues, askedTypes] };
   },
 };

@@ -1,5 +1,6 @@
 /** Puts records that have open issues through again, from what is stored of them: after an upgrade they may come right. */
 import { sql } from 'drizzle-orm';
+import { equipmentAskedTypes } from '../streams/equipments.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import { target } from '../warehouse/sql-names.ts';
 import { readIssues } from '../warehouse/issues.ts';
@@ -33,7 +34,9 @@ export const extractRetry: Extract = async ({ stream, loader, session, settings 
   // The question that a row came from is known to the row: an issue may have gone over to it from another record.
   const context =
     reading.kind === 'snapshot' && reading.scope === 'equipment_type'
-      ? sql`jsonb_build_object('equipmentTypeId', coalesce(t._asked_type, t.equipment_type_id))`
+      ? sql`jsonb_build_object('equipmentTypeId', coalesce(
+          (select a.asked_type_id from ${equipmentAskedTypes} a where a.account_id = t.account_id and a.equipment_id = t.id),
+          t.equipment_type_id))`
       : sql`d.context`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
     select distinct on (t.${sql.identifier(keyColumn)}) t._raw, ${context} as context

@@ -2,6 +2,8 @@
 import type { ListAnswer } from '../api/client.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { SnapshotScope } from '../warehouse/merge-sql.ts';
+import { tableShape } from '../warehouse/table-shape.ts';
+import { equipmentAskedTypes } from '../streams/equipments.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import type { Extract, ExtractContext, Extraction } from './extract.ts';
 import { identify } from './identify.ts';
@@ -154,7 +156,11 @@ export const extractEquipmentTypes: Extract = async (context): Promise<Extractio
     context: { equipmentTypeId: type },
   }));
   const failures = await readScopes(context, scopes);
-  const covered: SnapshotScope = { column: 'equipment_type_id', askedColumn: '_asked_type', values: types };
+  const covered: SnapshotScope = {
+    column: 'equipment_type_id',
+    asked: tableShape(equipmentAskedTypes),
+    values: types,
+  };
   if (failures.length === 0 && types.length > 1) {
     // What changed its type between two answers was in neither. It is in one of them now; what is gone is in none.
     const vanished = await context.loader.findVanished(covered);

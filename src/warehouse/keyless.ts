@@ -79,7 +79,10 @@ export async function keepWhatMayBeKeyless(
     came.length === 0
       ? []
       : await tx.execute<{ key: string; parts: string }>(
-          readVanishedFields(shape.parent, shape.stream.identityFields, request),
+          readVanishedFields(shape.parent, shape.stream.identityFields, {
+            scope: request.covered,
+            accountId: request.accountId,
+          }),
         );
   const identities = new Set(came.flatMap(({ identity }) => identity ?? []));
   const fingerprints = came.flatMap((one) => (one.identity === null ? [one.fingerprint] : []));

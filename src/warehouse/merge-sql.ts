@@ -107,26 +107,32 @@ export function upsertChildren(parent: TableShape, child: TableShape, { accountI
 export interface SnapshotScope {
   /** null: the whole account; else the column and its values that were covered. */
   readonly column: string | null;
-  /** The column that says otherwise where `column` does not hold what was asked for. */
-  readonly askedColumn?: string;
+  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
+  readonly asked?: TableShape;
   readonly values: readonly string[];
 }
 
-function partOf({ column, askedColumn }: SnapshotScope): SQL {
-  if (column === null) return sql`''`;
-  return askedColumn === undefined
-    ? sql`t.${name(column)}`
-    : sql`coalesce(t.${name(askedColumn)}, t.${name(column)})`;
-}
-
-function inScope(scope: SnapshotScope, accountId: string): SQL {
+/** The live rows `t` of what was covered, and `part`: which of the covered values each belongs to. */
+function covered(parent: TableShape, { column, asked, values }: SnapshotScope, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
-  if (scope.column === null) return live;
-  const values = sql.join(
-    scope.values.map((value) => sql`${value}`),
+  if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
+  const told = sql`t.${name(column)}`;
+  const foreignKey = name(asked?.key[0] ?? '');
+  const part =
+    asked === undefined ? told : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${told})`;
+  const list = sql.join(
+    values.map((value) => sql`${value}`),
     sql`, `,
   );
-  return sql`${live} and ${partOf(scope)} in (${values})`;
+  return {
+    part,
+    from:
+      asked === undefined
+        ? sql`${target(parent)} t`
+        : sql`${target(parent)} t left join ${target(asked)} a
+            on a.account_id = t.account_id and a.${foreignKey} = t.${name(parent.key[0] ?? '')}`,
+    where: sql`${live} and ${part} in (${list})`,
+  };
 }
 
 function notSeen(parent: TableShape): SQL {
@@ -135,28 +141,30 @@ function notSeen(parent: TableShape): SQL {
 
 /** Per covered part: how many rows are live and how many of them the snapshot did not show. */
 export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
+  const { part, from, where } = covered(parent, scope, accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
-  return sql`select ${partOf(scope)} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
-    from ${target(parent)} t left join (select distinct key from pg_temp.stage_seen) s
+  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+    from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
-    where ${inScope(scope, accountId)} group by 1 order by 1`;
+    where ${where} group by 1 order by 1`;
 }
 
 /** The keys of the covered live rows that the snapshot did not show. */
 export function readVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
-  return sql`select t.${name(parent.key[0] ?? '')} as key from ${target(parent)} t
-    where ${inScope(scope, accountId)} and ${notSeen(parent)}`;
+  const { from, where } = covered(parent, scope, accountId);
+  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
 /** The same with the values of wire fields, as a JSON list. */
 export function readVanishedFields(
   parent: TableShape,
   fields: readonly string[],
-  { covered, accountId }: { readonly covered: SnapshotScope; readonly accountId: string },
+  { scope, accountId }: { readonly scope: SnapshotScope; readonly accountId: string },
 ): SQL {
+  const { from, where } = covered(parent, scope, accountId);
   const values = fields.map((field) => sql`t._raw->${field}::text`);
   return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as parts
-    from ${target(parent)} t where ${inScope(covered, accountId)} and ${notSeen(parent)}`;
+    from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
 /** Marks what a complete snapshot did not show. Returns the keys. */
@@ -165,8 +173,9 @@ export function markVanished(
   scope: SnapshotScope,
   { accountId, runId }: MergeScope,
 ): SQL {
-  return sql`update ${target(parent)} t set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
-    where ${inScope(scope, accountId)} and ${notSeen(parent)} returning t.${name(parent.key[0] ?? '')} as key`;
+  const key = name(parent.key[0] ?? '');
+  return sql`update ${target(parent)} g set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
+    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, scope, accountId)}) returning g.${key} as key`;
 }
 
 /** User ids in staged rows, as a query. */

@@ -102,10 +102,11 @@ describe('statements', () => {
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
     );
-    // Reads how long ago a check was; what it writes is statement_timestamp().
-    expect(writers.map(({ name }) => name)).toEqual(['stream-state.ts']);
-    const writing = sources.find(({ name }) => name === 'stream-state.ts')?.text.split('writeStreamState')[1];
-    expect(writing).not.toContain('clock_timestamp');
+    // They read it: how long ago a check was, and when a run began. What they write is given as a parameter or now().
+    expect(writers.map(({ name }) => name)).toEqual(['stream-state.ts', 'user-lookups.ts']);
+    for (const [index, writing] of ['writeStreamState', 'writeLookupResults'].entries()) {
+      expect(writers[index]?.text.split(writing)[1], writing).not.toContain('clock_timestamp');
+    }
   });
 
   test('over the runs of one account name the account', () => {

@@ -31,7 +31,7 @@ const isEqual = (stream: Snapshot) =>
     tables:
       stream === 'resources'
         ? ['resources', 'resource_versions']
-        : ['equipment', 'equipment_schedules', 'equipment_metavalues'],
+        : ['equipment', 'equipment_schedules', 'equipment_metavalues', 'equipment_asked_types'],
   });
 const records = (stream: Snapshot) => SPECIMENS[stream].records(worker);
 function removeFirst(stream: Snapshot, count: number, type?: string): void {

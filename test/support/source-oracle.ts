@@ -141,6 +141,10 @@ export const TABLES = {
     text_value: 'text',
     item_ids: 'list',
   }),
+  equipment_asked_types: child('equipment', ['equipment_id'], {
+    equipment_id: 'text',
+    asked_type_id: 'text',
+  }),
   users: entity('id', { id: 'text', name: 'text' }),
 } as const satisfies Record<string, TableSpec>;
 
@@ -151,7 +155,7 @@ export const TABLES_OF: Readonly<Record<string, readonly TableName[]>> = {
   resources: ['resources', 'resource_versions'],
   followups: ['followups', 'followup_messages', 'followup_attachments'],
   'training-employee-status': ['training_employee_status', 'training_completions'],
-  equipments: ['equipment', 'equipment_schedules', 'equipment_metavalues'],
+  equipments: ['equipment', 'equipment_schedules', 'equipment_metavalues', 'equipment_asked_types'],
   users: ['users'],
 };
 

@@ -150,6 +150,10 @@ export function addEquipment(tables: ExpectedTables, record: WireObject, askedTy
     metavalues: wire.json(metavalues),
     status: wire.text(record['status']),
   });
+  const ownType = wire.id(record['equipmentType_id']);
+  if (ownType !== null && ownType !== askedType) {
+    add(tables, 'equipment_asked_types', { equipment_id: id, asked_type_id: askedType });
+  }
   for (const schedule of distinct(wire.objectsOf(record['schedules']), (one) =>
     wire.id(one['schedule_id']),
   )) {

@@ -28,8 +28,6 @@ const equipment = {
     status: `Worst of its inspections: ${STATUS}`,
     _valid_from: 'Since when the present state holds; see equipment_history.',
     ...BOOKKEEPING,
-    _asked_type:
-      'The type that was asked for, where equipment_type_id is another one; else null. For the worker.',
   },
 };
 
@@ -71,6 +69,16 @@ export const EQUIPMENT: Descriptions = {
       text_value: 'Its value where that is a text; else null.',
       item_ids:
         'Its value where items are chosen; one row each in equipment_metavalue_items. Source: item_ids; else null.',
+    },
+  },
+  equipment_asked_types: {
+    comment:
+      'Equipment that names another type than the one it was listed under (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. For the worker: it tells which answer lacks what was deleted.',
+    columns: {
+      ...ACCOUNT,
+      ...equipment_id,
+      asked_type_id:
+        'The type that was asked for; equipment.equipment_type_id is the one that the record names.',
     },
   },
   equipment_states: history.states,
