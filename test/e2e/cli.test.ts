@@ -182,8 +182,11 @@ describe('an empty warehouse', () => {
     expect(streams.map(({ stream }) => stream)).toEqual(STREAM_NAMES);
     expect(streams[1]).toEqual({
       stream: 'followups',
+      is_scheduled: true,
+      off_reason: null,
       freshness: 'never',
       last_success_at: null,
+      current_until: null,
       watermark: null,
       calculated_at: null,
       live_rows: 0,

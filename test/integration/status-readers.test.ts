@@ -45,8 +45,8 @@ async function insertOpenRun(stream: string): Promise<void> {
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', 99999)`);
 }
 
-describe('a firing that found its stream taken', () => {
-  it('is in the list of runs, but not the last run of its stream: a failure stays in sight', async () => {
+describe('a run that found its stream taken', () => {
+  it('is not the last run of its stream: a failure stays in sight', async () => {
     worker.sandbox.access.set('inactive');
     expect((await worker.run('resources')).outcome).toBe('failed');
     const session = await openStreamSession({
@@ -56,11 +56,16 @@ describe('a firing that found its stream taken', () => {
       whenBusy: 'skip',
     });
     expect((await worker.run('resources', { trigger: 'schedule' })).outcome).toBe('skipped');
+    expect((await worker.run('resources', { whenBusy: 'skip' })).outcome).toBe('skipped');
     await session?.close();
     const failed = ['failed', 'token_inactive'];
     expect(await lastRuns('resources')).toEqual({ status: failed, operations: failed, accounts: failed });
     const all = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 10 });
-    expect(all.map(({ status }) => status)).toEqual(['skipped', 'failed']);
+    // What a schedule skips leaves no row.
+    expect(all.map(({ status, trigger }) => `${trigger} ${status}`)).toEqual([
+      'manual skipped',
+      'manual failed',
+    ]);
   });
 });
 
