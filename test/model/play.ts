@@ -118,6 +118,8 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   let isStill = true;
   /** What the comparison asks is answered, whatever waits for the worker. */
   let isComparing = false;
+  /** Clocks that stepped since follow-ups were read. */
+  const stepped = new Set<string>();
   const departures = createDepartures(sandbox, () => isComparing);
   sandbox.hooks.beforeAnswer = async () => {
     for (const one of waiting) {
@@ -163,13 +165,14 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
       if (result.error.code === 'internal_error') throw result.error;
     }
     const kind = request.kind ?? 'sync';
+    if (stream === 'followups' && result.outcome === 'succeeded' && kind === 'sync') stepped.clear();
     await checks.hold({ stream, kind, isRetry: request.retryIssues === true, isStill, before, result });
     return result;
   }
 
   async function kill(step: Extract<Step, { kind: 'kill' }>): Promise<void> {
     // The process goes by the machine's clock, months away from the service's: with no other clock to go by, it is lost.
-    if (cli === undefined || !isTimeTold(sandbox)) return;
+    if (cli === undefined || !isTimeTold(sandbox) || !mayStep('ours')) return;
     const running = cli.start([step.run, step.stream], {
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
@@ -197,13 +200,28 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     return share === null ? null : (usable[Math.floor((usable.length - 1) * share)] ?? null);
   }
 
+  /**
+   * Whether a clock was put right is told by the others: of ours, the service's and its Date header, only one may step
+   * between two reads of follow-ups. One that is off will step when it is put right.
+   */
+  function mayStep(clock: 'ours' | 'service' | 'header'): boolean {
+    const { serviceClock, readings } = sandbox;
+    const others = new Set(stepped);
+    if (serviceClock.aheadMs !== 0) others.add('service');
+    if (readings.dateHeaderAheadMs !== 0) others.add('header');
+    others.delete(clock);
+    if (others.size > 0) return false;
+    stepped.add(clock);
+    return true;
+  }
+
   async function take(step: Step): Promise<void> {
     switch (step.kind) {
       case 'pass':
         time.now += step.minutes * MINUTE_MS + 1;
         return;
       case 'our-clock':
-        ourOffMs = step.hours * HOUR_MS;
+        if (mayStep('ours')) ourOffMs = step.hours * HOUR_MS;
         return;
       case 'fault': {
         let skip = step.skip;
@@ -241,17 +259,27 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
       case 'retry':
         await run(step.stream, { retryIssues: true });
         return;
+      case 'put-right':
+        if (sandbox.serviceClock.aheadMs !== 0) stepped.add('service');
+        if (sandbox.readings.dateHeaderAheadMs !== 0) stepped.add('header');
+        departures.take(step);
+        return;
       case 'service-clock':
+        if (mayStep('service')) departures.take(step);
+        return;
       case 'last-updated':
       case 'date-header':
+        if (mayStep('header')) departures.take(step);
+        return;
       case 'reading':
+        if (!('dateHeader' in step.reading) || mayStep('header')) departures.take(step);
+        return;
       case 'type-fails':
       case 'user-fails':
       case 'access':
       case 'odd-record':
       case 'odd-answer':
       case 'odd-http':
-      case 'put-right':
         departures.take(step);
         return;
       case 'run': {
