@@ -2,7 +2,8 @@
  * How far the service's clock is from ours, and what follows when it goes back. Pure; times in ms since 1970.
  * A time that the service told is noted with the difference between the clocks then. Where that difference became smaller,
  * the service's clock went back, or ours jumped ahead: it cannot be told which, and what was noted counts as so much
- * earlier. So an error of our clock only makes us read more.
+ * earlier. So an error of our clock only makes us read more, unless it goes back between the same two runs as the service's:
+ * then each step hides as much of the other.
  */
 import { SECOND_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../warehouse/stream-state.ts';
