@@ -5,7 +5,7 @@ import type { StreamName } from '../../src/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
-import { isAnyRecordLost } from './departure.ts';
+import { isAnyRecordLost } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
 

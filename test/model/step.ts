@@ -1,7 +1,7 @@
 /** What can happen in a history, as plain data: it shrinks well, prints well and can be played again. */
 import fc from 'fast-check';
 import type { StreamName } from '../../src/streams/stream.ts';
-import type { Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
+import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
 import type { RunKind } from '../../src/warehouse/control-tables.ts';
 import { type Departure, departure, rareDeparture } from './departure.ts';
 
@@ -71,6 +71,18 @@ export const FAULTS = [
   'parameter_invalid',
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
+
+export function toFault(name: FaultName): Fault {
+  switch (name) {
+    case 'token_inactive':
+    case 'parameter_invalid':
+      return { kind: 'error', error: name };
+    case 'slow':
+      return { kind: 'slow', durationMs: 20, pieces: 3 };
+    default:
+      return { kind: name };
+  }
+}
 
 export interface History {
   readonly seed: number;

@@ -1,0 +1,35 @@
+/** Which clocks may step: two that go back between the same two reads hide each other, and nobody could tell. */
+import type { Sandbox } from '../../src/sandbox/index.ts';
+
+type SteppingClock = 'ours' | 'service' | 'header';
+
+export interface ClockSteps {
+  /** Whether this clock may step now; if so, it has. */
+  mayStep(clock: SteppingClock): boolean;
+  /** Clocks that are off will be right in a moment: that is a step of theirs. */
+  notePutRight(): void;
+  /** Follow-ups were read: what stepped before is known. */
+  noteRead(): void;
+}
+
+/** Of our clock, the service's and its Date header, only one steps between two reads of follow-ups. */
+export function createClockSteps({ serviceClock, readings }: Sandbox): ClockSteps {
+  const stepped = new Set<SteppingClock>();
+  const off = (): SteppingClock[] => [
+    ...(serviceClock.aheadMs === 0 ? [] : (['service'] as const)),
+    ...(readings.dateHeaderAheadMs === 0 ? [] : (['header'] as const)),
+  ];
+  return {
+    mayStep(clock) {
+      if ([...stepped, ...off()].some((other) => other !== clock)) return false;
+      stepped.add(clock);
+      return true;
+    },
+    notePutRight() {
+      for (const clock of off()) stepped.add(clock);
+    },
+    noteRead() {
+      stepped.clear();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/** Lets the sandbox depart from the usual, and puts it right again. */
+import {
+  defaultReadings,
+  type Fault,
+  type RecordOddity,
+  type RequestLogEntry,
+  type Sandbox,
+} from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { type Departure, METHODS } from './departure.ts';
+
+export interface Departures {
+  take(departure: Departure): void;
+  /** Users for whom every look-up fails. */
+  /** With their error identifiers. */
+  readonly failingUsers: ReadonlyMap<string, string>;
+  /** Faults end, clocks and totals are right, the token may read everything. */
+  putRight(options?: { readonly exceptUsers: boolean }): void;
+}
+
+/** `isQuiet`: what is asked now is asked by the comparison and is answered as it should be. */
+export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Departures {
+  const failingUsers = new Map<string, string>();
+  const next = (isMeant: (entry: RequestLogEntry) => boolean, fault: Fault, count: number): void => {
+    sandbox.faults.next((entry) => !isQuiet() && isMeant(entry), fault, count);
+  };
+  const behind = (skipped: number): (() => boolean) => {
+    let left = skipped;
+    return () => (left -= 1) < 0;
+  };
+  const { readings } = sandbox;
+
+  function oddRecord({ how, method, at, skip, times }: Extract<Departure, { kind: 'odd-record' }>): void {
+    const isDue = behind(skip);
+    // Where no total tells how many there are, a list that lacks one is a list without it.
+    const isTold = (): boolean =>
+      readings.pagingFields === 'both' &&
+      ((method === 'followups.list' && readings.followupsPaging === 'present') ||
+        (method === 'training-employee-status.list' && readings.trainingPaging === 'present'));
+    next(
+      (entry) => entry.method === method && (how !== 'left-out' || isTold()) && isDue(),
+      { kind: 'oddRecord', how, at },
+      times,
+    );
+  }
+
+  function oddAnswer({ how, skip, times }: Extract<Departure, { kind: 'odd-answer' }>): void {
+    const isDue = behind(skip);
+    // No paging is specified for the other lists: an answer without it is the whole list.
+    const isMeant = ({ method }: RequestLogEntry): boolean =>
+      how !== 'paging-null' || method === 'followups.list' || method === 'training-employee-status.list';
+    next((entry) => isMeant(entry) && isDue(), { kind: 'oddAnswer', how }, times);
+  }
+
+  function failUser(user: string, error: string): void {
+    failingUsers.set(user, error);
+    const isAsked = ({ method, params }: RequestLogEntry) =>
+      method === 'users.info' && String(params['user']) === user;
+    next(isAsked, { kind: 'error', error }, Infinity);
+  }
+
+  return {
+    failingUsers,
+    take(step) {
+      switch (step.kind) {
+        case 'service-clock':
+          sandbox.serviceClock.aheadMs = step.aheadMinutes * MINUTE_MS;
+          return;
+        case 'last-updated':
+          readings.lastUpdatedAheadMs = step.aheadMinutes * MINUTE_MS;
+          return;
+        case 'date-header':
+          readings.dateHeaderAheadMs = step.aheadMinutes * MINUTE_MS;
+          return;
+        case 'reading':
+          Object.assign(readings, step.reading);
+          return;
+        case 'type-fails': {
+          const type = sandbox.equipmentTypes[step.at % sandbox.equipmentTypes.length];
+          const isAsked = ({ params }: RequestLogEntry) => params['equipmentType_id'] === type;
+          next(isAsked, { kind: 'error', error: step.error }, step.times ?? Infinity);
+          return;
+        }
+        case 'user-fails': {
+          const users = [...sandbox.store.users.keys()];
+          const user = users[step.at % Math.max(1, users.length)];
+          if (user === undefined) return;
+          if (!failingUsers.has(user)) failUser(user, step.error);
+          return;
+        }
+        case 'access':
+          if (step.method === null) sandbox.access.set(step.state);
+          else sandbox.access.setMethod(step.method, step.state);
+          return;
+        case 'odd-record':
+          oddRecord(step);
+          return;
+        case 'odd-answer':
+          oddAnswer(step);
+          return;
+        case 'odd-http':
+          next(
+            () => true,
+            step.httpStatus === null
+              ? { kind: 'oddHttp', encoding: 'gzip' }
+              : { kind: 'oddHttp', httpStatus: step.httpStatus },
+            step.times,
+          );
+          return;
+        case 'put-right':
+          this.putRight();
+      }
+    },
+    putRight({ exceptUsers } = { exceptUsers: false }) {
+      sandbox.faults.clear();
+      if (exceptUsers) for (const [user, error] of failingUsers) failUser(user, error);
+      else failingUsers.clear();
+      sandbox.serviceClock.aheadMs = 0;
+      const { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal } = defaultReadings;
+      Object.assign(readings, { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal });
+      sandbox.access.set('active');
+      for (const method of METHODS) sandbox.access.setMethod(method, 'active');
+    },
+  };
+}
+
+/** Oddities under which everything can be stored all the same. */
+const LOSES_NOTHING: ReadonlySet<string | null> = new Set<RecordOddity>(['repeated', 'left-out']);
+
+/** Some record came in a form that cannot be stored: its row stays as it was. */
+export function isAnyRecordLost(requests: readonly RequestLogEntry[]): boolean {
+  return requests.some(({ fault, oddity }) => fault === 'oddRecord' && !LOSES_NOTHING.has(oddity));
+}

@@ -1,0 +1,135 @@
+/** What must hold in the end: everything was put right, and the next sync makes the warehouse equal to the source. */
+import { expect } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import type { RunRequest, RunResult } from '../../src/sync/run.ts';
+import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
+import type { Departures } from './create-departures.ts';
+import type { RunChecks } from './run-checks.ts';
+import { makeChange, type Source } from './source-change.ts';
+
+/**
+ * The training cache is over, also by a clock of ours that a history has put back by all that it may: time passes here
+ * without PostgreSQL's clock, which would tell in earnest.
+ */
+const CACHE_MS = 16 * MINUTE_MS;
+const MOST_CLOCK_STEP_MS = 10 * HOUR_MS;
+
+export interface PeaceOptions {
+  readonly sandbox: Sandbox;
+  readonly source: Source;
+  readonly departures: Departures;
+  readonly checks: RunChecks;
+  readonly isOurClockRestless: boolean;
+  readonly query: <Row>(text: string) => Promise<Row[]>;
+  readonly run: (stream: StreamName, request: Partial<RunRequest>) => Promise<RunResult>;
+  readonly compare: (options?: CompareOptions) => Promise<void>;
+  /** Nothing waits for the next run any more. */
+  disarm(): Promise<void>;
+  /** A new worker, which waits and tries for long. */
+  startPatiently(): Promise<void>;
+  pass(ms: number): void;
+}
+
+export interface Peace {
+  end(): Promise<void>;
+  nameTheOthers(): Promise<void>;
+}
+
+export function createPeace(options: PeaceOptions): Peace {
+  const { sandbox, source, departures, checks, query, run, compare, isOurClockRestless } = options;
+  /** Peace: what was armed is gone, a new worker with patience, and the training cache has run out. */
+  async function end(): Promise<void> {
+    departures.putRight();
+    await options.disarm();
+    await options.startPatiently();
+    options.pass(MINUTE_MS);
+    changeInPeace();
+    // Only then can our own clock keep the training cache waiting for longer.
+    options.pass(CACHE_MS + (isOurClockRestless ? MOST_CLOCK_STEP_MS : 0));
+    for (const stream of STREAM_NAMES.filter((name) => name !== 'users')) await succeed(stream, {});
+    const tables = Object.entries(TABLES_OF).flatMap(([stream, names]) => (stream === 'users' ? [] : names));
+    const isPassedBy = checks.mayLack.has('followups');
+    await compare({
+      tables: isPassedBy ? tables.filter((name) => !name.startsWith('followup')) : tables,
+      exceptDeletedFollowups: true,
+    });
+    await succeed('followups', { kind: 'reconcile' });
+    await succeed('users', { kind: 'reconcile' });
+    await compare();
+    await standStill();
+    await unknownFieldsAreTold();
+    const open = await query(`select run_id from safety_sync.runs where status = 'running'`);
+    expect(open, 'runs left running').toEqual([]);
+  }
+
+  /** What changes right after everything was put right is what clocks that were wrong would pass by. */
+  function changeInPeace(): void {
+    makeChange(source, { kind: 'followup', action: 'reassign', at: 3 });
+    for (const table of ['resources', 'equipment', 'employees'] as const) {
+      makeChange(source, { kind: 'change', table, action: 'update', at: 1 });
+    }
+  }
+
+  /** What the service sends that nobody knows is an open issue of every stream, for as long as it sends it. */
+  async function unknownFieldsAreTold(): Promise<void> {
+    const open = await query<{ stream: string }>(
+      `select distinct stream from safety_sync.data_issues
+       where kind = 'unknown_field' and field like 'x%extra%' and resolved_at is null and stream <> 'users' order by 1`,
+    );
+    const { followups, resources, employees, equipment } = sandbox.store;
+    const sizes = [
+      ['equipments', equipment.size],
+      ['followups', followups.size],
+      ['resources', resources.size],
+      ['training-employee-status', employees.size],
+    ] as const;
+    const isSent = sandbox.readings.extraFields !== false;
+    const expected = isSent ? sizes.filter(([, size]) => size > 0).map(([stream]) => stream) : [];
+    expect(
+      open.map(({ stream }) => stream),
+      'streams with open issues of unknown fields',
+    ).toEqual(expected);
+  }
+
+  /** Of a source that stands still nothing is written. */
+  async function standStill(): Promise<void> {
+    for (const stream of STREAM_NAMES.filter((name) => name !== 'users')) {
+      const { counts } = await run(stream, { force: true });
+      const { inserted, updated, deleted } = counts;
+      expect({ inserted, updated, deleted }, `${stream} once more`).toEqual({
+        inserted: 0,
+        updated: 0,
+        deleted: 0,
+      });
+    }
+  }
+
+  /** Users whose look-up always fails keep nobody else from a name. */
+  async function nameTheOthers(): Promise<void> {
+    if (departures.failingUsers.size === 0) return;
+    departures.putRight({ exceptUsers: true });
+    await options.disarm();
+    for (let times = 0; times < 3; times += 1) await run('users', {});
+    const met = await query<{ id: string }>(
+      `select l.user_id as id from safety_sync.user_lookups l
+       where not exists (select from safety.users u where u.account_id = l.account_id and u.id = l.user_id)`,
+    );
+    const nameless = met
+      .map(({ id }) => id)
+      .filter((id) => sandbox.store.users.has(id) && !checks.unluckyUsers.has(id) && !everDeletedUser(id));
+    expect(nameless, 'users without a name, kept from it by others that fail').toEqual([]);
+  }
+
+  /** The service did not know them for a while: they are asked for again after a month. */
+  const everDeletedUser = (id: string): boolean => source.everDeleted.has(`users/${id}`);
+
+  async function succeed(stream: StreamName, request: Partial<RunRequest>): Promise<void> {
+    const result = await run(stream, request);
+    if (result.outcome === 'failed') throw result.error;
+  }
+
+  return { end, nameTheOthers };
+}
