@@ -42,8 +42,6 @@ export interface RunChecks {
   noteOddCalculation(): void;
   /** Streams of which a record came in a form that cannot be stored, and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
-  /** Ids whose look-up went wrong at some time: they are asked for again later. */
-  readonly unluckyUsers: ReadonlySet<string>;
 }
 
 /** Whether answers have a Date header that can be read. */
@@ -60,7 +58,6 @@ export function createRunChecks(options: {
 }): RunChecks {
   const { sandbox, source, query, owner, compare } = options;
   const mayLack = new Set<StreamName>();
-  const unluckyUsers = new Set<string>();
   let isCalculationOdd = false;
   /** The latest time that the service has ever told for its own. */
   let latestToldMs = 0;
@@ -152,7 +149,6 @@ export function createRunChecks(options: {
 
   return {
     mayLack,
-    unluckyUsers,
     noteOddCalculation() {
       isCalculationOdd = true;
     },
@@ -174,9 +170,6 @@ export function createRunChecks(options: {
       const requests = sandbox.requests.slice(before.requests);
       const isLost = isAnyRecordLost(requests);
       if (isLost) mayLack.add(stream);
-      for (const { method, outcome, params } of requests) {
-        if (method === 'users.info' && outcome !== 'ok') unluckyUsers.add(String(params['user']));
-      }
       if (result.outcome === 'failed' && isStill && isHarmless(requests, result.error.code)) {
         throw result.error;
       }
