@@ -111,7 +111,14 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   };
 
   const compared = { sandbox, settings, query };
-  const checks = createRunChecks({ sandbox, source, query, owner: OWNER, compare });
+  const checks = createRunChecks({
+    sandbox,
+    source,
+    ourNow: () => clock.now(),
+    query,
+    owner: OWNER,
+    compare,
+  });
   async function compare(options?: CompareOptions): Promise<void> {
     isComparing = true;
     try {

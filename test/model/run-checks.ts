@@ -40,7 +40,7 @@ export interface RunChecks {
   hold(ended: Ended): Promise<void>;
   /** The service has calculated trainings again and may have told an older time for it, or the same one. */
   noteOddCalculation(): void;
-  /** Streams of which a record came in a form that cannot be stored, and was not sent again since. */
+  /** Streams of which a record may have been passed by, and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
 }
 
@@ -52,11 +52,13 @@ export function isTimeTold({ readings }: Sandbox): boolean {
 export function createRunChecks(options: {
   readonly sandbox: Sandbox;
   readonly source: Source;
+  /** By the worker's clock. */
+  readonly ourNow: () => number;
   readonly query: <Row>(text: string) => Promise<Row[]>;
   readonly owner: string;
   readonly compare: (options: CompareOptions) => Promise<void>;
 }): RunChecks {
-  const { sandbox, source, query, owner, compare } = options;
+  const { sandbox, source, ourNow, query, owner, compare } = options;
   const mayLack = new Set<StreamName>();
   let isCalculationOdd = false;
   /** The latest time that the service has ever told for its own. */
@@ -94,6 +96,15 @@ export function createRunChecks(options: {
       .map((name) => name.slice(table.length + 1));
     const restless = [...source.movesInRun].flatMap(([key, moves]) => (moves > 1 ? [key] : []));
     return new Set([...gone, ...restless]);
+  }
+
+  /** A follow-up from the future that nobody can tell from others: no time is told, and ours is later still. */
+  function isFutureHidden(): boolean {
+    if (isTimeTold(sandbox)) return false;
+    return [...sandbox.store.followups.values()].some(
+      ({ updated_on }) =>
+        typeof updated_on === 'number' && updated_on > source.now() && updated_on <= ourNow(),
+    );
   }
 
   /** Nothing happened but records that cannot be stored: each costs itself, not the run. */
@@ -169,7 +180,8 @@ export function createRunChecks(options: {
       await holdState(ended);
       const requests = sandbox.requests.slice(before.requests);
       const isLost = isAnyRecordLost(requests);
-      if (isLost) mayLack.add(stream);
+      const isPassedBy = isLost || (stream === 'followups' && isFutureHidden());
+      if (isPassedBy) mayLack.add(stream);
       if (result.outcome === 'failed' && isStill && isHarmless(requests, result.error.code)) {
         throw result.error;
       }
@@ -177,7 +189,7 @@ export function createRunChecks(options: {
       expect(counts.read, 'read').toBe(counts.inserted + counts.updated + counts.unchanged + counts.rejected);
       const isTraining = stream === 'training-employee-status';
       const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
-      if (isEverything && !isLost) mayLack.delete(stream);
+      if (isEverything && !isPassedBy) mayLack.delete(stream);
       if (isTraining && result.note === null) isCalculationOdd = false;
       // A run that says it succeeded has taken what there is, also when it says that nothing has changed.
       const isTaken = result.note === null || (isTraining && !isCalculationOdd);
