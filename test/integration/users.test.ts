@@ -10,12 +10,12 @@ let worker: TimedWorker;
 afterEach(() => worker.close());
 
 /** Everything but the users is stored. */
-async function start(readings: Partial<Readings> = {}): Promise<void> {
+async function start(
+  readings: Partial<Readings> = {},
+  people: { readonly employees: number; readonly users: number } = { employees: 20, users: 14 },
+): Promise<void> {
   worker = await createTimedWorker({
-    sandbox: {
-      size: { followups: 30, employees: 20, equipment: 12, resources: 6, users: 14 },
-      readings,
-    },
+    sandbox: { size: { followups: 30, equipment: 12, resources: 6, ...people }, readings },
   });
   for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const) {
     expectSucceeded(await worker.run(stream));
@@ -176,6 +176,20 @@ describe('ids for which the service always fails', () => {
     expect(await failures()).toMatchObject(
       [...failing].map((user_id) => ({ user_id, failures: 1, hours: 0 })),
     );
+  });
+
+  test('fifty of them, three of each four, keep nobody else from a name for more than a few runs', async () => {
+    await start({}, { employees: 90, users: 90 });
+    const ids = (await lookups()).map((row) => row.user_id);
+    const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
+    expect(failing.size).toBe(50);
+    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+      failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : answer;
+    // Until somebody was answered nobody can tell such ids from a service that is out of order.
+    for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
+    const others = ids.filter((id) => !failing.has(id) && worker.sandbox.store.users.has(id));
+    expect(await named()).toEqual(others.toSorted());
+    expect(await sync()).toMatchObject({ outcome: 'succeeded' });
   });
 
   test('they are tried again, further and further apart, and named as soon as they are answered', async () => {
