@@ -145,7 +145,7 @@ JOIN safety.calendar dates ON dates.date BETWEEN segment.from_day AND segment.to
 --> statement-breakpoint
 -- How fresh each stream is, for readers, who have no right on schema safety_sync: the view reads it as its owner.
 -- What was skipped, and issues that were put through again without asking the service (data-issues --retry), say nothing
--- of how the last attempt ended. users asks nothing when no look-up is due; then all of them are fresh.
+-- of how the last attempt ended. users asks nothing when no look-up is due; then it holds up to the newest success of the other streams.
 CREATE VIEW safety.freshness AS
 SELECT a.account_id, s.stream, t.last_success_at,
 	floor(extract(epoch FROM now() - t.last_success_at))::bigint AS age_seconds,

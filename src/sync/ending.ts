@@ -1,8 +1,9 @@
 /** How a run ended, from what the extract step answered and from what the storing told. */
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Merged } from '../warehouse/merge.ts';
+import type { Success } from '../warehouse/stream-state.ts';
 import type { Extraction } from './extract.ts';
-import type { RunResult } from './run.ts';
+import type { RunRequest, RunResult } from './run.ts';
 
 export type Ending = Pick<RunResult, 'outcome'> &
   (
@@ -28,4 +29,14 @@ export function toEnding(extraction: Extraction): Ending {
         ? { outcome: 'succeeded', note: extraction.note }
         : { outcome: 'failed', error: extraction.failure };
   }
+}
+
+/** What the ending says of how fresh the stream is. */
+export function successOf(
+  { outcome }: Ending,
+  { request, requests }: { readonly request: RunRequest; readonly requests: number },
+): Success {
+  // What was put through again says nothing of what the source has now.
+  if (outcome !== 'succeeded' || request.retryIssues === true) return 'none';
+  return requests > 0 ? 'asked' : 'unasked';
 }

@@ -23,7 +23,7 @@ import { openStreamSession, type StreamSession } from '../warehouse/stream-sessi
 import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
 import { closeFailedRun, requestsOf } from './close-failed-run.ts';
 import type { ExtractContext } from './extract.ts';
-import { type Ending, toEnding, withRemarks } from './ending.ts';
+import { type Ending, successOf, toEnding, withRemarks } from './ending.ts';
 import { extractRetry } from './extract-retry.ts';
 import { extractOf, tracksSeen } from './extract-of.ts';
 import {
@@ -249,8 +249,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
         }
         await writeStreamState(tx, accountId, stream.name, {
           change,
-          // What was put through again says nothing of what the source has now.
-          succeeded: ending.outcome === 'succeeded' && request.retryIssues !== true,
+          success: successOf(ending, { request, requests: meter.requests }),
         });
         if (ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0) {
           record = NO_RECORD;

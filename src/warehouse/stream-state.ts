@@ -110,12 +110,26 @@ function toCalculatedColumns(calculatedAt: ServiceTime | null) {
   return { calculated_at: at, clock_offset_ms };
 }
 
+/** What a success says of the stream. `unasked`: nobody had to be looked up, so the service was not heard. */
+export type Success = 'none' | 'asked' | 'unasked';
+
+/** A success that heard nothing from the service holds up to the newest of the account's that did. */
+async function successTime(db: Queryable, accountId: string, success: Success) {
+  if (success === 'none') return {};
+  if (success === 'asked') return { last_success_at: sql`statement_timestamp()` };
+  const [row] = await db
+    .select({ newest: sql<string | null>`max(${streamState.last_success_at})::text` })
+    .from(streamState)
+    .where(eq(streamState.account_id, accountId));
+  return row?.newest == null ? {} : { last_success_at: row.newest };
+}
+
 /** Writes what a run learned; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
   accountId: string,
   stream: StreamName,
-  { change, succeeded }: { readonly change: StateChange; readonly succeeded: boolean },
+  { change, success }: { readonly change: StateChange; readonly success: Success },
 ): Promise<void> {
   const values = {
     ...(change.watermark === undefined ? {} : toWatermarkColumns(change.watermark)),
@@ -128,7 +142,7 @@ export async function writeStreamState(
           checked_at_database: sql`statement_timestamp()`,
           fresh_for_ms: change.check.freshForMs,
         }),
-    ...(succeeded ? { last_success_at: sql`statement_timestamp()` } : {}),
+    ...(await successTime(db, accountId, success)),
   };
   if (Object.keys(values).length === 0) return;
   const { watermark } = change;

@@ -249,6 +249,19 @@ describe('ids for which the service always fails', () => {
   });
 });
 
+test('a run that has nobody to ask for makes names no fresher than the streams that name people', async () => {
+  await start();
+  await sync();
+  await worker.query(`update safety_sync.stream_state set last_success_at = case stream
+    when 'users' then timestamptz '2026-01-01' when 'followups' then timestamptz '2026-01-03' else timestamptz '2026-01-02' end`);
+  expect(await sync()).toMatchObject({ requests: 0 });
+  expect(
+    await worker.query(
+      `select (last_success_at at time zone 'UTC')::text as at from safety_sync.stream_state where stream = 'users'`,
+    ),
+  ).toEqual([{ at: '2026-01-03 00:00:00' }]);
+});
+
 test('someone whom no record mentions any longer keeps the name', async () => {
   await start();
   await sync();

@@ -253,9 +253,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
-    file: 'src/sync/run-stream.ts',
-    search: "succeeded: ending.outcome === 'succeeded' && request.retryIssues !== true,",
-    replace: "succeeded: ending.outcome === 'succeeded',",
+    file: 'src/sync/ending.ts',
+    search: "if (outcome !== 'succeeded' || request.retryIssues === true) return 'none';",
+    replace: "if (outcome !== 'succeeded') return 'none';",
     tests: ['test/integration/data-issues.test.ts'],
     names: 'look fresh',
   },
@@ -285,6 +285,15 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'if (isDoubtful && portion.queue.length > 1e6) {',
     tests: [USERS],
     names: 'nobody is answered',
+  },
+  {
+    breaks: 'names are fresh because nobody had to be asked for',
+    invariant: 1,
+    file: 'src/sync/ending.ts',
+    search: "return requests > 0 ? 'asked' : 'unasked';",
+    replace: "return requests >= 0 ? 'asked' : 'unasked';",
+    tests: ['test/integration/users.test.ts'],
+    names: 'nobody to ask for',
   },
   {
     breaks: 'an id that fails is asked for as often as any other request',
