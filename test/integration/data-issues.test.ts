@@ -285,12 +285,15 @@ describe('putting stored records through again', () => {
     await start();
     const { outcome } = await worker.run('followups', { retryIssues: true });
     await sync('resources');
-    await worker.query(`update safety_sync.stream_state set last_success_at = 'epoch'`);
+    await sync('equipments');
+    await worker.query(
+      `update safety_sync.stream_state set last_success_at = 'epoch' where stream <> 'equipments'`,
+    );
     await worker.run('resources', { retryIssues: true });
     expect(outcome).toBe('succeeded');
     expect(
       await worker.query('select stream from safety_sync.stream_state where last_success_at > $$epoch$$'),
-    ).toEqual([]);
+    ).toEqual([{ stream: 'equipments' }]);
   });
 
   test('a rejected record whose key can be read now becomes a row', async () => {
