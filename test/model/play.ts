@@ -163,6 +163,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   async function kill(step: Extract<Step, { kind: 'kill' }>): Promise<void> {
     // The process goes by the machine's clock, months away from the service's: with no other clock to go by, it is lost.
     if (cli === undefined || !isTimeTold(sandbox) || !clocks.mayStep('ours')) return;
+    const requestsBefore = sandbox.requests.length;
     const running = cli.start([step.run, step.stream], {
       SAFETY_BASE_URL: sandbox.url,
       SAFETY_TOKEN: sandbox.token,
@@ -181,6 +182,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     const { signal } = await running.finished;
     waiting = [];
     await saboteur.disarm();
+    checks.noteKilled(step.stream, requestsBefore);
     if (signal === 'SIGKILL') tally.kills += 1;
   }
 

@@ -38,6 +38,8 @@ interface Ended {
 export interface RunChecks {
   before(stream: StreamName): Promise<Before>;
   hold(ended: Ended): Promise<void>;
+  /** Of a worker that was killed only its requests are known. */
+  noteKilled(stream: StreamName, requestsBefore: number): void;
   /** The service has calculated trainings again and may have told an older time for it, or the same one. */
   noteOddCalculation(): void;
   /** Streams of which a record may have been passed by, and was not sent again since. */
@@ -172,6 +174,9 @@ export function createRunChecks(options: {
         requests: sandbox.requests.length,
         lastSuccessAt: await lastSuccessOf(stream),
       };
+    },
+    noteKilled(stream, requestsBefore) {
+      if (isAnyRecordLost(sandbox.requests.slice(requestsBefore))) mayLack.add(stream);
     },
     async hold(ended) {
       const { stream, kind, isRetry, isStill, before, result } = ended;
