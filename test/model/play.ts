@@ -241,7 +241,8 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
         departures.take(step);
         return;
       case 'service-clock':
-        if (clocks.mayStep('service')) departures.take(step);
+        // With no time told, what a clock that goes back passes by is found by the sweep only.
+        if (isTimeTold(sandbox) && clocks.mayStep('service')) departures.take(step);
         return;
       case 'date-header':
         if (clocks.mayStep('header')) departures.take(step);
