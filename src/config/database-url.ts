@@ -13,6 +13,10 @@ export function databaseUrlProblem(text: string): string | undefined {
   if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
     return `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`;
   }
+  // Locks and staging belong to one server; the driver would silently stay with the first.
+  if (/,/.test(authority.slice(authority.lastIndexOf('@') + 1))) {
+    return 'names several hosts (the value is not shown): name one, or an address that always leads to the server in charge';
+  }
   if (!URL.canParse(text)) return `is not a URL that can be read (the value is not shown): ${ENCODING}`;
   try {
     decodeURIComponent(authority);

@@ -287,6 +287,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'nobody is answered',
   },
   {
+    breaks: 'of several hosts of the database only the first is tried, without a word',
+    invariant: 8,
+    file: 'src/config/database-url.ts',
+    search: 'if (/,/.test(',
+    replace: 'if (/^$/.test(',
+    tests: ['test/unit/config/load-config.test.ts'],
+    names: 'several hosts',
+  },
+  {
     breaks: 'names are fresh because nobody had to be asked for',
     invariant: 1,
     file: 'src/sync/ending.ts',

@@ -124,6 +124,15 @@ describe('a database URL', () => {
     },
   );
 
+  test.each(['first.example,second.example', 'first.example:5432,second.example:5433'])(
+    'with several hosts (%s) is refused, because only one of them would ever be tried',
+    (hosts) => {
+      expect(problemsOf({ ...good, DATABASE_URL: `postgres://owner:hidden@${hosts}/warehouse` })).toBe(
+        'the configuration is not usable:\n  - DATABASE_URL: names several hosts (the value is not shown): name one, or an address that always leads to the server in charge',
+      );
+    },
+  );
+
   test('that is none for another reason says so, too', () => {
     const DATABASE_URL = 'postgres://owner:hidden@database.example:port/warehouse';
     expect(problemsOf({ ...good, DATABASE_URL })).toContain(`DATABASE_URL: ${UNREADABLE}`);
