@@ -5,9 +5,9 @@ export default defineConfig({
   dialect: 'postgresql',
   schema: [
     './src/streams/*.ts',
-    './src/warehouse/control-tables.ts',
-    './src/warehouse/reporting.ts',
-    './src/warehouse/calendar.ts',
+    './src/database/control-tables.ts',
+    './src/database/reporting.ts',
+    './src/database/calendar.ts',
   ],
   out: './migrations',
   schemaFilter: ['safety', 'safety_sync'],

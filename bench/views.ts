@@ -7,9 +7,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Connection, openConnection } from '../src/warehouse/connection.ts';
-import { acquireEmbeddedServer } from '../src/warehouse/embedded-server.ts';
-import { migrateDatabase } from '../src/warehouse/migrate.ts';
+import { type Connection, openConnection } from '../src/database/connection.ts';
+import { acquireEmbeddedServer } from '../src/embedded/server.ts';
+import { migrateDatabase } from '../src/database/migrate.ts';
 
 const PROMISED_MS = 1000;
 const RUNS = 3;

@@ -8,7 +8,7 @@ import { createTerminal } from '../src/cli/terminal.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { ERROR_KINDS, type Recovery } from '../src/shared/errors.ts';
 import { STREAMS } from '../src/streams/index.ts';
-import * as control from '../src/warehouse/control-tables.ts';
+import * as control from '../src/database/control-tables.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 const readme = read('README.md');

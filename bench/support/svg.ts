@@ -1,6 +1,6 @@
 /** Plots as files of their own; the report puts its charts into a page instead. */
 import type * as ObservablePlot from '@observablehq/plot';
-import { createPen, type Plot } from '../../src/report/page/draw.ts';
+import { createPen, type Plot } from '../../src/pages/report/draw.ts';
 
 export async function drawSvg(options: (plot: Plot) => ObservablePlot.PlotOptions): Promise<string> {
   const { plot } = await createPen();

@@ -3,10 +3,10 @@ import type { App } from '../app.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { BackfillRange } from '../sync/extract.ts';
+import type { BackfillRange } from '../reading/extract.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
-import { type BackfillForecast, forecastBackfill } from '../sync/forecast-backfill.ts';
-import { readMigrationStatus } from '../warehouse/migrate.ts';
+import { type BackfillForecast, forecastBackfill } from '../backfill/forecast.ts';
+import { readMigrationStatus } from '../database/migrate.ts';
 import {
   accountFields,
   type AccountOption,
@@ -18,7 +18,7 @@ import { type CommandContext, isAtTerminal, parseStreams, withApp } from './comm
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { createProgress } from './progress.ts';
 import { EXIT, exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
 
 interface BackfillOptions extends AccountOption {
   readonly from?: string;

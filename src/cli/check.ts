@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../app.ts';
-import { type Check, checkDatabase } from '../ops/check-database.ts';
-import { checkService } from '../ops/check-service.ts';
+import { type Check, checkDatabase } from './check-database.ts';
+import { checkService } from './check-service.ts';
 import type { AccountConfig } from '../config/account-config.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import { SafetySyncError } from '../shared/errors.ts';

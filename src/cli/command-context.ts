@@ -2,7 +2,7 @@
 import { type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
-import { openTracing } from '../ops/open-telemetry.ts';
+import { openTracing } from '../worker/open-telemetry.ts';
 import { VERSION } from '../version.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';

@@ -3,15 +3,15 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
 import { runStream } from '../sync/run-stream.ts';
-import type { IssueRow } from '../warehouse/issues.ts';
-import { readIssues } from '../warehouse/issues.ts';
+import type { IssueRow } from '../database/issues.ts';
+import { readIssues } from '../database/issues.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { stringifyExactJson } from '../shared/exact-json.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { withIsoTimes } from './json-times.ts';
 import { EXIT, exitCodeOf } from './run-results.ts';
-import { buildRunEvents, logResult } from '../ops/run-report.ts';
+import { buildRunEvents, logResult } from '../worker/run-report.ts';
 import { renderTable } from './terminal.ts';
 
 interface IssuesOptions extends AccountOption {

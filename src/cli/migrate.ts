@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createApp } from '../app.ts';
-import { adviseOnReader } from '../warehouse/reader-role.ts';
+import { adviseOnReader } from '../database/reader-role.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import type { CommandContext } from './command-context.ts';

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
-import { toKnownError } from '../warehouse/database-error.ts';
+import { toKnownError } from '../database/database-error.ts';
 import { addBackfill } from './backfill.ts';
 import { addCheck } from './check.ts';
 import type { CommandContext } from './command-context.ts';

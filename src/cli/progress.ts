@@ -3,7 +3,7 @@ import cliProgress from 'cli-progress';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../sync/extract.ts';
+import type { HistoryProgress } from '../reading/extract.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 
 export interface Progress {

@@ -5,7 +5,7 @@ import { type AccountOption, addAccountOption, forEachAccount, streamLabel } fro
 import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
 import { formatCount } from '../shared/format.ts';
 import { exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
 
 interface ReconcileOptions extends AccountOption {
   readonly json?: true;

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { readReport } from '../report/read-report.ts';
-import { renderReport } from '../report/page/render-report.ts';
-import { writeWholeFile } from '../report/write-file.ts';
+import { readReport } from '../pages/report/read-report.ts';
+import { renderReport } from '../pages/report/render-report.ts';
+import { writeWholeFile } from '../pages/report/write-file.ts';
 import type { App } from '../app.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';

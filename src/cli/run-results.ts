@@ -3,9 +3,9 @@ import type { ErrorCode } from '../shared/errors.ts';
 import type { RunResult } from '../sync/run.ts';
 import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
-import { logResult, toJsonResult } from '../ops/run-report.ts';
+import { logResult, toJsonResult } from '../worker/run-report.ts';
 import type { Logger } from '../shared/logger.ts';
-import type { RunKind } from '../warehouse/control-tables.ts';
+import type { RunKind } from '../database/control-tables.ts';
 import { accountFields, type AccountResults, streamLabel } from './accounts.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
 

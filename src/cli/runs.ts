@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { tellDeadRuns } from '../warehouse/dead-runs.ts';
-import { readRuns, type RunRow } from '../warehouse/runs.ts';
+import { tellDeadRuns } from '../database/dead-runs.ts';
+import { readRuns, type RunRow } from '../database/runs.ts';
 import { type AccountOption, addAccountOption } from './accounts.ts';
 import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { type Freshness, freshnessOf, lastSuccessOf } from '../ops/freshness.ts';
+import { type Freshness, freshnessOf, lastSuccessOf } from '../status/freshness.ts';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
-import { readStatus, type StreamStatus } from '../warehouse/read-status.ts';
+import { readStatus, type StreamStatus } from '../status/read-status.ts';
 import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
 import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';

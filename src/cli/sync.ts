@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount } from './accounts.ts';
 import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
 import { exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
 
 interface SyncOptions extends AccountOption {

@@ -3,8 +3,8 @@ import pRetry from 'p-retry';
 import type { RequestMeter } from '../api/request-meter.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import type { Queryable } from '../warehouse/connection.ts';
-import { failRun, type RunKey, type RunRequests } from '../warehouse/runs.ts';
+import type { Queryable } from '../database/connection.ts';
+import { failRun, type RunKey, type RunRequests } from '../database/runs.ts';
 
 /** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
 const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };

@@ -1,8 +1,8 @@
 /** How a run ended, from what the extract step answered and from what the storing told. */
 import type { SafetySyncError } from '../shared/errors.ts';
-import type { Merged } from '../warehouse/merge.ts';
-import type { Success } from '../warehouse/stream-state.ts';
-import type { Extraction } from './extract.ts';
+import type { Merged } from '../loading/merge.ts';
+import type { Success } from '../database/stream-state.ts';
+import type { Extraction } from '../reading/extract.ts';
 import type { RunRequest, RunResult } from './run.ts';
 
 export type Ending = Pick<RunResult, 'outcome'> &

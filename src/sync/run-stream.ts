@@ -3,10 +3,10 @@ import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { noTracing } from '../shared/tracing.ts';
 import { streamNamed } from '../streams/index.ts';
-import type { Database } from '../warehouse/connection.ts';
-import { isCancelled, toDatabaseError } from '../warehouse/database-error.ts';
-import { readOpenRejections } from '../warehouse/issues.ts';
-import { noCounts, type RecordCounts } from '../warehouse/record-counts.ts';
+import type { Database } from '../database/connection.ts';
+import { isCancelled, toDatabaseError } from '../database/database-error.ts';
+import { readOpenRejections } from '../database/issues.ts';
+import { noCounts, type RecordCounts } from '../database/record-counts.ts';
 import {
   closeDeadRuns,
   finishRun,
@@ -17,15 +17,16 @@ import {
   removeRun,
   startRun,
   updateRunCounts,
-} from '../warehouse/runs.ts';
-import { createStaging, streamShape } from '../warehouse/staging.ts';
-import { openStreamSession, type StreamSession } from '../warehouse/stream-session.ts';
-import { readStreamState, type StateChange, writeStreamState } from '../warehouse/stream-state.ts';
+} from '../database/runs.ts';
+import { createStaging, streamShape } from '../loading/staging.ts';
+import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
+import { readStreamState, writeStreamState } from '../database/stream-state.ts';
+import type { StateChange } from '../streams/state.ts';
 import { closeFailedRun, requestsOf } from './close-failed-run.ts';
-import type { ExtractContext } from './extract.ts';
+import type { ExtractContext } from '../reading/extract.ts';
 import { type Ending, successOf, toEnding, withRemarks } from './ending.ts';
-import { extractRetry } from './extract-retry.ts';
-import { extractOf, tracksSeen } from './extract-of.ts';
+import { extractRetry } from './stored-issues.ts';
+import { extractOf, tracksSeen } from '../reading/extract-of.ts';
 import {
   NO_RECORD,
   type RunContext,
@@ -34,7 +35,7 @@ import {
   type RunRequest,
   type RunResult,
 } from './run.ts';
-import { countAttributes, createLoader, type Loader } from './load.ts';
+import { countAttributes, createLoader, type Loader } from '../loading/load.ts';
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {

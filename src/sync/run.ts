@@ -4,11 +4,11 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Tracing } from '../shared/tracing.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { Database } from '../warehouse/connection.ts';
-import type { RunKind, RunTrigger } from '../warehouse/control-tables.ts';
-import type { RecordCounts } from '../warehouse/record-counts.ts';
-import type { RunRow } from '../warehouse/runs.ts';
-import type { BackfillRange, HistoryProgress, SyncSettings } from './extract.ts';
+import type { Database } from '../database/connection.ts';
+import type { RunKind, RunTrigger } from '../database/control-tables.ts';
+import type { RecordCounts } from '../database/record-counts.ts';
+import type { RunRow } from '../database/runs.ts';
+import type { BackfillRange, HistoryProgress, SyncSettings } from '../reading/extract.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;

@@ -1,7 +1,7 @@
 /** Runs several streams: side by side, and `users` after the others, whose ids it looks up. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { noCounts } from '../warehouse/record-counts.ts';
+import { noCounts } from '../database/record-counts.ts';
 import { NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 

@@ -1,15 +1,15 @@
 /** One account in a worker: its gate, its progress, its jobs. What it does touches no other account. */
 import type { Account } from '../app.ts';
 import { type OffReasons, offReasonsOf } from '../config/account-config.ts';
-import type { Metrics } from '../ops/metrics.ts';
-import { createRefusalGate, type Refusal, type RefusalDelays } from '../ops/refusal-gate.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
-import type { PressureReport } from '../ops/status.ts';
-import type { Job, Scheduler } from '../scheduler/scheduler.ts';
+import type { Metrics } from '../status/metrics.ts';
+import { createRefusalGate, type Refusal, type RefusalDelays } from '../health/refusal-gate.ts';
+import { buildRunEvents } from './run-report.ts';
+import type { PressureReport } from '../status/status.ts';
+import type { Job, Scheduler } from './scheduler.ts';
 import type { Clock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../sync/extract.ts';
+import type { HistoryProgress } from '../reading/extract.ts';
 import type { RunEvents } from '../sync/run.ts';
 import { createJobs } from './run-jobs.ts';
 

@@ -1,8 +1,8 @@
 /** Looks at the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
-import { dependencyOf, type OutageLog, WATCH } from '../ops/outage-log.ts';
+import { dependencyOf, type OutageLog, WATCH } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
-import { toDatabaseError } from '../warehouse/database-error.ts';
+import { toDatabaseError } from '../database/database-error.ts';
 import { within } from './within.ts';
 
 /** What was seen last. */

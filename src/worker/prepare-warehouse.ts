@@ -1,11 +1,11 @@
 /** Migrates as soon as the database is there, however long that takes, and closes what dead workers left open. */
 import type { App } from '../app.ts';
-import { dependencyOf, WATCH } from '../ops/outage-log.ts';
-import { buildRunEvents } from '../ops/run-report.ts';
+import { dependencyOf, WATCH } from '../health/outage-log.ts';
+import { buildRunEvents } from './run-report.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import { toDatabaseError } from '../warehouse/database-error.ts';
-import { closeAllDeadRuns } from '../warehouse/dead-runs.ts';
+import { toDatabaseError } from '../database/database-error.ts';
+import { closeAllDeadRuns } from '../database/dead-runs.ts';
 import { pause, untilAborted } from './pause.ts';
 
 const FIRST_DELAY_MS = SECOND_MS;

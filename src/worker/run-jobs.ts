@@ -1,11 +1,11 @@
 /** What a firing leads to, and what its result means for the next ones. */
 import type { Account } from '../app.ts';
 import type { Clock } from '../shared/time.ts';
-import type { Metrics } from '../ops/metrics.ts';
-import { dependencyOf } from '../ops/outage-log.ts';
-import type { GateChange, RefusalGate, Ticket } from '../ops/refusal-gate.ts';
-import { logResult } from '../ops/run-report.ts';
-import type { Job } from '../scheduler/scheduler.ts';
+import type { Metrics } from '../status/metrics.ts';
+import { dependencyOf } from '../health/outage-log.ts';
+import type { GateChange, RefusalGate, Ticket } from '../health/refusal-gate.ts';
+import { logResult } from './run-report.ts';
+import type { Job } from './scheduler.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { formatDuration } from '../shared/format.ts';
 import { MINUTE_MS } from '../shared/time.ts';

@@ -1,9 +1,9 @@
 /** The long-lived worker: puts scheduler, runs, status and HTTP together, from start to stop. */
 import type { App } from '../app.ts';
-import { startHttpServer } from '../ops/http-server.ts';
-import { createMetrics } from '../ops/metrics.ts';
-import type { RefusalDelays } from '../ops/refusal-gate.ts';
-import { type Scheduler, startScheduler } from '../scheduler/scheduler.ts';
+import { startHttpServer } from './http-server.ts';
+import { createMetrics } from '../status/metrics.ts';
+import type { RefusalDelays } from '../health/refusal-gate.ts';
+import { type Scheduler, startScheduler } from './scheduler.ts';
 import { formatDuration } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';

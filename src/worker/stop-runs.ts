@@ -1,8 +1,8 @@
 /** Ends what is running, so that a stop takes seconds and leaves no run open. */
-import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { Scheduler } from './scheduler.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import type { Connection } from '../warehouse/connection.ts';
+import type { Connection } from '../database/connection.ts';
 import { within } from './within.ts';
 
 export interface StopRunsOptions {

@@ -1,12 +1,12 @@
 /** The status of a worker of one account, and of one of many: rows that were read, and what only this process knows. */
 import type { App } from '../app.ts';
-import { buildStatus } from '../ops/build-status.ts';
-import type { QueueReport, Status, WorkerState } from '../ops/status.ts';
-import type { Scheduler } from '../scheduler/scheduler.ts';
+import { buildStatus } from '../status/build-status.ts';
+import type { QueueReport, Status, WorkerState } from '../status/status.ts';
+import type { Scheduler } from './scheduler.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
-import type { Operations } from '../warehouse/read-operations.ts';
-import type { Volumes } from '../warehouse/read-volumes.ts';
+import type { Operations } from '../status/read-operations.ts';
+import type { Volumes } from '../status/read-volumes.ts';
 import type { AccountRunner } from './account-runner.ts';
 import type { Sighting } from './monitor.ts';
 

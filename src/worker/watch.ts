@@ -1,16 +1,16 @@
 /** What a worker tells of itself: routes over what a monitor saw, for one account or for many. */
-import type { Metrics } from '../ops/metrics.ts';
-import { buildOverview, type Overview } from '../ops/overview.ts';
-import type { Routes } from '../ops/http-server.ts';
-import { buildAccountsRoutes, buildRoutes } from '../ops/routes.ts';
-import { blotStatus, type Status } from '../ops/status.ts';
+import type { Metrics } from '../status/metrics.ts';
+import { buildOverview, type Overview } from '../status/overview.ts';
+import type { Routes } from './http-server.ts';
+import { buildAccountsRoutes, buildRoutes } from './routes.ts';
+import { blotStatus, type Status } from '../status/status.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { VERSION } from '../version.ts';
-import { toDatabaseError } from '../warehouse/database-error.ts';
-import { readAccounts } from '../warehouse/read-accounts.ts';
-import { readOperations } from '../warehouse/read-operations.ts';
-import { readVolumes } from '../warehouse/read-volumes.ts';
+import { toDatabaseError } from '../database/database-error.ts';
+import { readAccounts } from '../status/read-accounts.ts';
+import { readOperations } from '../status/read-operations.ts';
+import { readVolumes } from '../status/read-volumes.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions, type Sighting } from './monitor.ts';
 import { type ProcessFacts, queueOf, statusOfAccount } from './watch-one.ts';

@@ -3,8 +3,8 @@ import { sql } from 'drizzle-orm';
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
-import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { openStreamSession } from '../../src/database/stream-session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const ANSWER_MS = 5_000;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openConnection } from '../../src/warehouse/connection.ts';
-import type { RunRow } from '../../src/warehouse/runs.ts';
+import { openConnection } from '../../src/database/connection.ts';
+import type { RunRow } from '../../src/database/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';

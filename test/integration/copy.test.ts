@@ -1,7 +1,7 @@
 /** COPY: what PostgreSQL refuses is told whenever it is noticed, and the connection goes on. */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const MANY = 200_000;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 /** Not per account: the days, and which migrations were applied. */
@@ -92,10 +92,13 @@ describe('views', () => {
 });
 
 describe('statements', () => {
-  const folder = fileURLToPath(new URL('../../src/warehouse', import.meta.url));
-  const sources = readdirSync(folder)
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => ({ name, text: readFileSync(`${folder}/${name}`, 'utf8') }));
+  const folder = fileURLToPath(new URL('../../src', import.meta.url));
+  const sources = ['backfill', 'database', 'loading']
+    .flatMap((room) =>
+      readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
+    )
+    .filter(({ name }) => name.endsWith('.ts'))
+    .map(({ name, path }) => ({ name, text: readFileSync(path, 'utf8') }));
 
   test('write no time that each node would take from its own clock anew: volatile functions cannot be routed', () => {
     const writers = sources.filter(

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { findPostmaster, stopPostmaster } from '../../src/warehouse/embedded-postmaster.ts';
-import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts';
+import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
 
 let parent: string;

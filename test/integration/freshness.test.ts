@@ -1,6 +1,6 @@
 /** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
+import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openConnection } from '../../src/warehouse/connection.ts';
+import { openConnection } from '../../src/database/connection.ts';
 import { renderDocs } from '../support/render-docs.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 

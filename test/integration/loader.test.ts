@@ -3,10 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { noTracing } from '../../src/shared/tracing.ts';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
-import { createLoader, type Loader } from '../../src/sync/load.ts';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
-import { createStaging, streamShape } from '../../src/warehouse/staging.ts';
-import { openStreamSession, type StreamSession } from '../../src/warehouse/stream-session.ts';
+import { createLoader, type Loader } from '../../src/loading/load.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { createStaging, streamShape } from '../../src/loading/staging.ts';
+import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;

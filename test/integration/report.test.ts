@@ -1,9 +1,9 @@
 /** The report's page against the warehouse that it tells of. */
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { renderReport } from '../../src/report/page/render-report.ts';
-import { QUESTIONS, readReport } from '../../src/report/read-report.ts';
-import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
+import { renderReport } from '../../src/pages/report/render-report.ts';
+import { QUESTIONS, readReport } from '../../src/pages/report/read-report.ts';
+import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';

@@ -2,12 +2,12 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkDatabase } from '../../src/ops/check-database.ts';
+import { checkDatabase } from '../../src/cli/check-database.ts';
 import { STREAMS } from '../../src/streams/index.ts';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
-import { DICTIONARY } from '../../src/warehouse/dictionary/index.ts';
-import { migrateDatabase } from '../../src/warehouse/migrate.ts';
-import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { DICTIONARY } from '../../src/dictionary/index.ts';
+import { migrateDatabase } from '../../src/database/migrate.ts';
+import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;

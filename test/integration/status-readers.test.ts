@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeAllDeadRuns } from '../../src/warehouse/dead-runs.ts';
-import { readAccounts } from '../../src/warehouse/read-accounts.ts';
-import { readOperations } from '../../src/warehouse/read-operations.ts';
-import { readStatus } from '../../src/warehouse/read-status.ts';
-import { readRuns } from '../../src/warehouse/runs.ts';
-import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { closeAllDeadRuns } from '../../src/database/dead-runs.ts';
+import { readAccounts } from '../../src/status/read-accounts.ts';
+import { readOperations } from '../../src/status/read-operations.ts';
+import { readStatus } from '../../src/status/read-status.ts';
+import { readRuns } from '../../src/database/runs.ts';
+import { openStreamSession } from '../../src/database/stream-session.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

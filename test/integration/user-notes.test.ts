@@ -1,9 +1,9 @@
 /** Streams that store side by side and meet the same people. */
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openStreamSession, type StreamSession } from '../../src/warehouse/stream-session.ts';
-import { noteUsers } from '../../src/warehouse/user-lookups.ts';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
+import { noteUsers } from '../../src/database/user-lookups.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { createGate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

@@ -1,6 +1,6 @@
 /** The views against an independent computation from the service's answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { writeReportingTimezones } from '../../src/warehouse/reporting.ts';
+import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
 import { readHistory } from '../support/state-replay.ts';

@@ -2,15 +2,15 @@
 import { afterEach, expect, it } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createMetrics } from '../../src/ops/metrics.ts';
-import { createOutageLog } from '../../src/ops/outage-log.ts';
-import { createRefusalGate } from '../../src/ops/refusal-gate.ts';
+import { createMetrics } from '../../src/status/metrics.ts';
+import { createOutageLog } from '../../src/health/outage-log.ts';
+import { createRefusalGate } from '../../src/health/refusal-gate.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { createJobs } from '../../src/worker/run-jobs.ts';
-import { openStreamSession } from '../../src/warehouse/stream-session.ts';
+import { openStreamSession } from '../../src/database/stream-session.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 

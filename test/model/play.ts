@@ -6,7 +6,7 @@ import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
-import { openConnection } from '../../src/warehouse/connection.ts';
+import { openConnection } from '../../src/database/connection.ts';
 import type { Cli } from '../support/cli.ts';
 import { createSaboteur, terminateSession } from '../support/saboteur.ts';
 import { type CompareOptions, expectWarehouseEqualsSource } from '../support/source-oracle.ts';

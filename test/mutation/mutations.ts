@@ -29,15 +29,15 @@ const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
 const LIMITER = 'test/unit/api/limiter.test.ts';
-const REFUSALS = 'test/unit/ops/refusal-gate.test.ts';
-const SCHEDULES = 'test/unit/scheduler/cron-groups.test.ts';
+const REFUSALS = 'test/unit/health/refusal-gate.test.ts';
+const SCHEDULES = 'test/unit/worker/cron-groups.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a paging object that says nothing usable counts as no paging',
     invariant: 4,
-    file: 'src/sync/extract-snapshot.ts',
+    file: 'src/reading/snapshot.ts',
     search: 'if (total === undefined && lastPage === undefined) return false;',
     replace: '',
     tests: [DEPARTURES],
@@ -46,7 +46,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a total that is reached ends a list of which more pages are announced',
     invariant: 4,
-    file: 'src/sync/extract-snapshot.ts',
+    file: 'src/reading/snapshot.ts',
     search: 'return (lastPage ?? 1) <= 1 && count >= (total ?? 0);',
     replace: 'return total === undefined ? (lastPage ?? 1) <= 1 : count >= total;',
     tests: [DEPARTURES],
@@ -64,7 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a slice is noted as read before its records are stored',
     invariant: 1,
-    file: 'src/sync/serial-store.ts',
+    file: 'src/loading/serial-store.ts',
     search:
       'for (const { preparation } of deliveries) await loader.take(preparation);\n    await checkpoint(',
     replace: 'await checkpoint(',
@@ -73,7 +73,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was prepared before another version was stored is taken as it is',
     invariant: 1,
-    file: 'src/sync/load.ts',
+    file: 'src/loading/load.ts',
     search: 'prepared !== undefined && !isStale(preparation)',
     replace: 'prepared !== undefined',
     tests: ['test/integration/loader.test.ts'],
@@ -81,7 +81,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failed run is closed inside of a transaction that is rolled back',
     invariant: 1,
-    file: 'src/sync/history.ts',
+    file: 'src/backfill/backfill.ts',
     search: 'await history.store.idle();',
     replace: '',
     tests: [HISTORY],
@@ -97,7 +97,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a crowded millisecond is cut into the slice that it already is',
     invariant: 7,
-    file: 'src/sync/slice-worker.ts',
+    file: 'src/backfill/slice-worker.ts',
     search: 'const isNewestPartEmpty = remainingTo === state.toMs;',
     replace: 'const isNewestPartEmpty = false as boolean;',
     tests: [HISTORY],
@@ -105,7 +105,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a history that was cut off begins anew',
     invariant: 1,
-    file: 'src/sync/resumable-backfill.ts',
+    file: 'src/backfill/resume.ts',
     search: 'if (restart) return undefined;',
     replace: 'if (!restart) return undefined;',
     tests: [HISTORY],
@@ -113,7 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a history that was read but not closed is read again',
     invariant: 1,
-    file: 'src/sync/resumable-backfill.ts',
+    file: 'src/backfill/resume.ts',
     search: 'isUnclosed(plan, watermarkMs) || ',
     replace: '',
     tests: [HISTORY],
@@ -122,7 +122,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of another range goes on with the old plan',
     invariant: 1,
-    file: 'src/sync/resumable-backfill.ts',
+    file: 'src/backfill/resume.ts',
     search: 'plan.fromMs === range.fromMs && plan.toMs === range.toMs',
     replace: 'plan !== null && range !== null',
     tests: [HISTORY],
@@ -148,7 +148,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a failed query is told with its statement and parameters',
     invariant: 6,
-    file: 'src/warehouse/database-error.ts',
+    file: 'src/database/database-error.ts',
     search: 'if (isOfDatabase(error)) return toDatabaseError(error);',
     replace: '',
     tests: ['test/integration/cli-errors.test.ts'],
@@ -180,7 +180,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a database that does not exist is answered with the advice of one that is down',
     invariant: 6,
-    file: 'src/warehouse/database-error.ts',
+    file: 'src/database/database-error.ts',
     search: "if (code === '3D000') {\n    const",
     replace: "if (code === 'none') {\n    const",
     tests: ['test/integration/cli-errors.test.ts'],
@@ -196,7 +196,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'check does not print the grants that a user lacks',
     invariant: 6,
-    file: 'src/ops/check-database.ts',
+    file: 'src/cli/check-database.ts',
     search: "${grantsFor(user, database).join('\\n       ')}",
     replace: '',
     tests: ['test/integration/cli-errors.test.ts'],
@@ -236,7 +236,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'children of a changed record are not replaced',
     invariant: 1,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'if (counts.updated > 0 && child.history === null)',
     replace: 'if (counts.updated < 0 && child.history === null)',
     tests: ['test/integration/merge.test.ts', BATTERY, 'test/model/model.test.ts'],
@@ -244,7 +244,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'hashes are not compared: what changed counts as unchanged',
     invariant: 1,
-    file: 'src/warehouse/staging.ts',
+    file: 'src/loading/staging.ts',
     search: 'then 0 else 1 end',
     replace: 'then 0 else 0 end',
     tests: [BATTERY],
@@ -262,7 +262,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one id that fails ends the look-ups',
     invariant: 1,
-    file: 'src/sync/extract-lookup.ts',
+    file: 'src/reading/lookup.ts',
     search: '    if (isOfOneId(error)) {',
     replace: '    if (isOfOneId(error) && portion.failure === error) {',
     tests: [USERS],
@@ -271,7 +271,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'several ids that fail in a row are taken for an outage, although others are answered',
     invariant: 1,
-    file: 'src/sync/extract-lookup.ts',
+    file: 'src/reading/lookup.ts',
     search: 'if (isDoubtful && !(await isAnybodyAnswered(context, portion))) {',
     replace: 'if (isDoubtful) {',
     tests: [USERS],
@@ -280,7 +280,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an outage is taken for the failure of each id',
     invariant: 1,
-    file: 'src/sync/extract-lookup.ts',
+    file: 'src/reading/lookup.ts',
     search: 'if (isDoubtful && !(await isAnybodyAnswered(context, portion))) {',
     replace: 'if (isDoubtful && portion.queue.length > 1e6) {',
     tests: [USERS],
@@ -316,7 +316,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'ids that fail are asked for in every run',
     invariant: 1,
-    file: 'src/sync/extract-lookup.ts',
+    file: 'src/reading/lookup.ts',
     search: 'return failures <= 1 ? 0 : Math.min(',
     replace: 'return failures > 0 ? 0 : Math.min(',
     tests: [USERS],
@@ -325,7 +325,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'after an outage the same ids are asked for first again',
     invariant: 1,
-    file: 'src/warehouse/user-lookups.ts',
+    file: 'src/database/user-lookups.ts',
     search: '.orderBy(sql`${asked_at} nulls first`, asc(user_id))',
     replace: '.orderBy(asc(user_id))',
     tests: [USERS],
@@ -352,7 +352,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the last millisecond',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - overlapMs',
     tests: [WATERMARK],
@@ -360,7 +360,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the overlap',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - Math.min(overlapMs, 0) - 1',
     tests: [WATERMARK],
@@ -368,7 +368,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark comes from our clock',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: '        first = readFirstAnswer(page, clock.now());',
     replace: '        first = { ...readFirstAnswer(page, clock.now()), seenMs: clock.now() };',
     tests: [WATERMARK],
@@ -376,7 +376,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a service clock that went back is noticed only while it lies before the watermark',
     invariant: 2,
-    file: 'src/sync/service-clock.ts',
+    file: 'src/reading/service-clock.ts',
     search: 'return backMs > NOISE_MS ? backMs : 0;',
     replace: 'return 0;',
     tests: [WATERMARK],
@@ -385,7 +385,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the read is not started again when the first answer tells that the clock went back',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'earlierMs = Math.min(fromMs, readFrom(watermark, first.clock));',
     replace: 'earlierMs = fromMs;',
     tests: [WATERMARK],
@@ -394,7 +394,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark stays beyond the service’s time',
     invariant: 2,
-    file: 'src/sync/service-clock.ts',
+    file: 'src/reading/service-clock.ts',
     search: 'Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.answerMs ?? stored.ms)',
     replace: 'stored.ms',
     tests: [WATERMARK],
@@ -403,7 +403,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was done counts as not closed when the watermark comes down',
     invariant: 2,
-    file: 'src/warehouse/stream-state.ts',
+    file: 'src/database/stream-state.ts',
     search: '...(watermark === undefined ? {} : { backfill_watermark',
     replace: '...(watermark !== null ? {} : { backfill_watermark',
     tests: [WATERMARK],
@@ -412,7 +412,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark moves although the read was incomplete',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'covered: null, state: failure === null ? { watermark } : {}, note, failure };',
     replace: 'covered: null, state: { watermark }, note, failure };',
     tests: [HISTORY, READINGS],
@@ -420,7 +420,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark goes back',
     invariant: 2,
-    file: 'src/sync/service-clock.ts',
+    file: 'src/reading/service-clock.ts',
     search: 'Math.max(keptMs, seenMs ?? keptMs)',
     replace: 'seenMs ?? keptMs',
     tests: [BACK],
@@ -428,7 +428,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record from the future sets the watermark',
     invariant: 2,
-    file: 'src/sync/creation-slice.ts',
+    file: 'src/reading/creation-slice.ts',
     search: 'if (updated > clockMs) isAnyBeyond = true;',
     replace: 'if (updated > Infinity) isAnyBeyond = true;',
     tests: [WATERMARK],
@@ -436,7 +436,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of a part sets the watermark',
     invariant: 2,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'const isEverything = range.fromMs === null && range.toMs === null;',
     replace: 'const isEverything = range !== null;',
     tests: [HISTORY],
@@ -445,7 +445,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the next question leaves out the border between two answers',
     invariant: 2,
-    file: 'src/sync/creation-walk.ts',
+    file: 'src/reading/creation-walk.ts',
     search: '  const to = oldestMs + 1;\n',
     replace: '  const to = oldestMs;\n',
     tests: [MOVING, READINGS],
@@ -453,7 +453,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older version overwrites a newer one of the same run',
     invariant: 2,
-    file: 'src/sync/prepare-batch.ts',
+    file: 'src/loading/prepare-batch.ts',
     search: 'versionOf(stream, record) >= versionOf(stream, before);',
     replace: 'true;',
     tests: [BACK],
@@ -461,10 +461,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the training cache is held against our clock alone',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'const passed = [nowMs - check.atMs, check.agoByDatabaseMs];',
     replace: 'const passed = [nowMs - check.atMs];',
-    tests: [TRAINING, 'test/unit/sync/training-freshness.test.ts'],
+    tests: [TRAINING, 'test/unit/reading/training-freshness.test.ts'],
   },
   {
     breaks: 'a look at the database that takes long is told as an outage',
@@ -485,34 +485,34 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the page says twice that the database is away, and why',
     invariant: 8,
-    file: 'src/ops/verdict.ts',
+    file: 'src/status/verdict.ts',
     search: `return dependency === 'database' && isAway`,
     replace: `return dependency !== 'database' && isAway`,
-    tests: ['test/unit/ops/status.test.ts'],
+    tests: ['test/unit/status/status.test.ts'],
   },
   {
     breaks: 'users are called fresh because nobody had to be asked for, while the service is away',
     invariant: 8,
-    file: 'src/ops/freshness.ts',
+    file: 'src/status/freshness.ts',
     search: 'Math.min(own, Math.max(...others))',
     replace: 'own',
-    tests: ['test/unit/ops/status.test.ts'],
+    tests: ['test/unit/status/status.test.ts'],
   },
   {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/ops/database-report.ts',
+    file: 'src/status/database-report.ts',
     search: 'judgedMs: isUp && readAtMs !== null ? Math.min(nowMs, readAtMs) : nowMs,',
     replace: 'judgedMs: nowMs,',
-    tests: ['test/unit/ops/status.test.ts'],
+    tests: ['test/unit/status/status.test.ts'],
   },
   {
     breaks: 'the status page tells what was read long ago as if it were of now',
     invariant: 8,
-    file: 'src/ops/database-report.ts',
+    file: 'src/status/database-report.ts',
     search: 'isOld: ageMs > OLD_MS,',
     replace: 'isOld: false,',
-    tests: ['test/unit/ops/page.test.ts'],
+    tests: ['test/unit/pages/status-page.test.ts'],
   },
   {
     breaks: 'equipment is waited for though there are no equipment types',
@@ -526,7 +526,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a firing that found its stream taken hides how the last run ended',
     invariant: 8,
-    file: 'src/warehouse/runs.ts',
+    file: 'src/database/runs.ts',
     search: `sql.raw(\`not (r.status = 'skipped' and r.backend_pid is null)\`)`,
     replace: `sql.raw('true')`,
     tests: ['test/integration/status-readers.test.ts'],
@@ -535,7 +535,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run of a dead worker is called running until its stream is run again',
     invariant: 8,
-    file: 'src/warehouse/dead-runs.ts',
+    file: 'src/database/dead-runs.ts',
     search: 'where not pg_is_in_recovery()',
     replace: 'where pg_is_in_recovery()',
     tests: ['test/integration/status-readers.test.ts'],
@@ -544,7 +544,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run whose worker lives is closed as dead when another worker starts',
     invariant: 8,
-    file: 'src/warehouse/dead-runs.ts',
+    file: 'src/database/dead-runs.ts',
     search: 'return lock?.locked === true ? await closeDeadRuns(tx, accountId, stream) : 0;',
     replace: 'return lock === undefined ? 0 : await closeDeadRuns(tx, accountId, stream);',
     tests: ['test/integration/status-readers.test.ts'],
@@ -562,10 +562,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'training is called stale though the cache of the service explains that nothing was asked',
     invariant: 8,
-    file: 'src/ops/freshness.ts',
+    file: 'src/status/freshness.ts',
     search: 'Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs)',
     replace: 'lastSuccessMs',
-    tests: ['test/unit/ops/status.test.ts'],
+    tests: ['test/unit/status/status.test.ts'],
   },
   {
     breaks: 'an error of an account of the accounts file advises to set a variable that does not exist there',
@@ -579,7 +579,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a calculation older than the stored one is taken',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'if (isOlder(calculatedAtMs, state.calculatedAt, answerClock)) {',
     replace: 'if (isOlder(calculatedAtMs, null, answerClock)) {',
     tests: [BACK],
@@ -587,7 +587,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a last_updated from the future is believed',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search:
       'const ms = isInFuture(calculatedAtMs, clock) ? (clock.answerMs ?? calculatedAtMs) : calculatedAtMs;',
     replace: 'const ms = calculatedAtMs;',
@@ -597,7 +597,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'training is not taken after the service’s clock was put right',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'return calculatedAtMs < stored.ms - wentBackBy(stored.clockOffsetMs, clock);',
     replace: 'return calculatedAtMs < stored.ms;',
     tests: [TRAINING],
@@ -606,7 +606,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a last_updated that stays lower is never taken',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'const dueInMs = olderSinceMs + cacheMs - atMs;',
     replace: 'const dueInMs = cacheMs;',
     tests: [TRAINING],
@@ -615,7 +615,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older calculation is taken although a newer one was told in between',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'state: { check, olderSinceMs: null }, note, failure: null };',
     replace: 'state: { check }, note, failure: null };',
     tests: [TRAINING],
@@ -624,7 +624,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an empty page of another calculation ends the list unasked',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'if (isEnd && (await isStillWhole(context, { ...options, sinceMs: calculatedAtMs }))) break;',
     replace: 'if (isEnd) break;',
     tests: [TRAINING],
@@ -633,7 +633,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a page that is shorter than what was asked for ends a list that announces nothing',
     invariant: 7,
-    file: 'src/sync/page-reader.ts',
+    file: 'src/reading/pages.ts',
     search: 'return total === undefined || seen.size < total;',
     replace: 'return total === undefined ? seen.size >= 1000 : seen.size < total;',
     tests: [TRAINING],
@@ -642,7 +642,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'unasked paging that tells only a total ends after its first page',
     invariant: 7,
-    file: 'src/sync/page-reader.ts',
+    file: 'src/reading/pages.ts',
     search: 'return number < lastPage;\n      const total',
     replace: 'return number < lastPage;\n      if (totals.length > 0) return false;\n      const total',
     tests: [SNAPSHOTS],
@@ -651,7 +651,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'pages of two calculations are mixed',
     invariant: 3,
-    file: 'src/sync/extract-calculation.ts',
+    file: 'src/reading/cached-report.ts',
     search: 'if (calculatedAtMs !== options.calculatedAtMs) {',
     replace: 'if (calculatedAtMs === undefined && options.calculatedAtMs !== undefined) {',
     tests: [TRAINING],
@@ -659,7 +659,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn from an incomplete snapshot',
     invariant: 4,
-    file: 'src/sync/extract-snapshot.ts',
+    file: 'src/reading/snapshot.ts',
     search: 'covered: missing === null ? { column: null, values: [] } : null,',
     replace: 'covered: { column: null, values: [] },',
     tests: [SNAPSHOTS],
@@ -667,7 +667,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn from a sweep that did not settle',
     invariant: 4,
-    file: 'src/sync/extract-incremental.ts',
+    file: 'src/reading/incremental.ts',
     search: 'covered: failure === null ? { column: null, values: [] } : null,',
     replace: 'covered: { column: null, values: [] },',
     tests: [READINGS],
@@ -675,7 +675,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the delete guard is off',
     invariant: 4,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'vanished / live > guard.maxRatio',
     replace: 'vanished / live > guard.maxRatio + 1',
     tests: [SNAPSHOTS],
@@ -683,7 +683,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what comes back is not undeleted',
     invariant: 4,
-    file: 'src/warehouse/staging.ts',
+    file: 'src/loading/staging.ts',
     search: 'case when t._deleted_at is null and t._hash = k.hash',
     replace: 'case when t._hash = k.hash',
     tests: [BATTERY],
@@ -711,16 +711,16 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of another spelling make another record',
     invariant: 5,
-    file: 'src/sync/identify.ts',
+    file: 'src/loading/identify.ts',
     search: 'exactNumbersMet === metBefore ? hashed :',
     replace: 'exactNumbersMet >= metBefore ? hashed :',
-    tests: ['test/unit/sync/identify.test.ts'],
+    tests: ['test/unit/loading/identify.test.ts'],
     names: 'one hash',
   },
   {
     breaks: 'numbers that were stored rounded count as unchanged',
     invariant: 5,
-    file: 'src/sync/identify.ts',
+    file: 'src/loading/identify.ts',
     search: '`${String(number)}e0`',
     replace: 'String(number)',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -729,7 +729,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of a jsonb column are written as text',
     invariant: 5,
-    file: 'src/warehouse/copy-text.ts',
+    file: 'src/database/copy-text.ts',
     search: 'value instanceof RawJson ? value.text : stringifyExactJson(value)',
     replace: 'value instanceof RawJson ? value.text : JSON.stringify(value)',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -738,7 +738,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of stored records are rounded when they are put through again',
     invariant: 5,
-    file: 'src/warehouse/connection.ts',
+    file: 'src/database/connection.ts',
     search: 'parse: parseExactJson',
     replace: 'parse: (text: string) => JSON.parse(text) as unknown',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -747,7 +747,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers beyond 2^53 are asked for in a form that a service may round',
     invariant: 5,
-    file: 'src/sync/ask-user.ts',
+    file: 'src/reading/ask-user.ts',
     search: '[userId, new ExactNumber(userId)]',
     replace: '[number, userId]',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -756,16 +756,16 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'NUL is not made storable',
     invariant: 5,
-    file: 'src/sync/identify.ts',
+    file: 'src/loading/identify.ts',
     search: "value.toWellFormed().replaceAll('\\0', '\\ufffd')",
     replace: 'value.toWellFormed()',
-    tests: [BATTERY, 'test/unit/sync/identify.test.ts'],
+    tests: [BATTERY, 'test/unit/loading/identify.test.ts'],
     names: 'PostgreSQL cannot hold|storable|NUL',
   },
   {
     breaks: 'issues stay open when the record comes right',
     invariant: 5,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'if (request.changed) await tx.execute(issues.resolveStored',
     replace: 'if (!request.changed) await tx.execute(issues.resolveStored',
     tests: [BATTERY, 'test/integration/data-issues.test.ts'],
@@ -782,7 +782,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an answer shorter than its own total counts as complete',
     invariant: 7,
-    file: 'src/sync/slice-reader.ts',
+    file: 'src/reading/slice-reader.ts',
     search: 'if (!isShort(page, pageSize)) return page;',
     replace: 'if (page.records.length >= 0) return page;',
     tests: [HISTORY, READINGS],
@@ -790,7 +790,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a remainder that shrank is not asked again',
     invariant: 7,
-    file: 'src/sync/creation-walk.ts',
+    file: 'src/reading/creation-walk.ts',
     search: 'total !== undefined && total < task.after.remaining',
     replace: 'total !== undefined && total < 0',
     tests: [BACK],
@@ -798,15 +798,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what builds on an answer that could not be stored is stored',
     invariant: 1,
-    file: 'src/sync/serial-store.ts',
+    file: 'src/loading/serial-store.ts',
     search: 'if (broken !== undefined) throw broken.error;',
     replace: '',
-    tests: ['test/unit/sync/serial-store.test.ts'],
+    tests: ['test/unit/loading/serial-store.test.ts'],
   },
   {
     breaks: 'rows are copied without anybody looking whether what they refer to is there',
     invariant: 1,
-    file: 'src/warehouse/direct-load.ts',
+    file: 'src/loading/direct-load.ts',
     search: ' && isSelfContained(record)',
     replace: '',
     tests: ['test/integration/loader.test.ts'],
@@ -814,7 +814,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'foreign keys are not looked up in a merge either',
     invariant: 1,
-    file: 'src/warehouse/load-settings.ts',
+    file: 'src/loading/copy-settings.ts',
     search: 'setLocally(connection, usual).catch(() => undefined);',
     replace: '',
     tests: ['test/integration/load-settings.test.ts'],
@@ -822,7 +822,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a missing permission told to the try of all streams leaves all of them held',
     invariant: 6,
-    file: 'src/ops/refusal-gate.ts',
+    file: 'src/health/refusal-gate.ts',
     search: "if (isTaken) open('all');",
     replace: '',
     tests: [REFUSALS],
@@ -830,7 +830,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the try of one stream that learns that the whole token is refused goes on holding its stream',
     invariant: 6,
-    file: 'src/ops/refusal-gate.ts',
+    file: 'src/health/refusal-gate.ts',
     search: '        endTry(0);\n',
     replace: '',
     tests: [REFUSALS],
@@ -838,7 +838,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a try that hangs is waited for for ever',
     invariant: 6,
-    file: 'src/ops/refusal-gate.ts',
+    file: 'src/health/refusal-gate.ts',
     search: 'nextTryAtMs = nowMs + delays.mostMs',
     replace: 'nextTryAtMs = Infinity',
     tests: [REFUSALS],
@@ -846,7 +846,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an answer of a run that began before the refusal opens what is held',
     invariant: 6,
-    file: 'src/ops/refusal-gate.ts',
+    file: 'src/health/refusal-gate.ts',
     search: 'number > (holds.get(scope)?.refusedAt ?? Infinity)',
     replace: 'number > 0 && holds.has(scope)',
     tests: [REFUSALS],
@@ -886,15 +886,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream that has nothing to ask ends an outage in which nobody was answered',
     invariant: 1,
-    file: 'src/ops/outage-log.ts',
+    file: 'src/health/outage-log.ts',
     search: 'outage?.isAnswered === true',
     replace: 'outage !== undefined',
-    tests: ['test/unit/ops/outages.test.ts'],
+    tests: ['test/unit/health/outages.test.ts'],
   },
   {
     breaks: 'a clock that goes back stops the schedules',
     invariant: 1,
-    file: 'src/scheduler/cron-groups.ts',
+    file: 'src/worker/cron-groups.ts',
     search: 'if (nowMs < lookedAtMs - STEP_BACK_MS) for (const group of groups) plan(group);',
     replace: '',
     tests: [SCHEDULES],
@@ -902,7 +902,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a clock that goes back by seconds fires a second time',
     invariant: 1,
-    file: 'src/scheduler/cron-groups.ts',
+    file: 'src/worker/cron-groups.ts',
     search: 'const STEP_BACK_MS = MINUTE_MS',
     replace: 'const STEP_BACK_MS = 0 * MINUTE_MS',
     tests: [SCHEDULES],
@@ -910,7 +910,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a firing that the machine slept through passes for one that is on time',
     invariant: 1,
-    file: 'src/scheduler/cron-groups.ts',
+    file: 'src/worker/cron-groups.ts',
     search: 'lateMs > LATE_MS ? fireMissed : fire',
     replace: 'fire',
     tests: [SCHEDULES],
@@ -918,7 +918,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a jump of the clock is noticed only when the next firing would have been due',
     invariant: 1,
-    file: 'src/scheduler/cron-groups.ts',
+    file: 'src/worker/cron-groups.ts',
     search: 'Math.min(LOOK_EVERY_MS, Math.max(1, soonestMs - clock.now()))',
     replace: 'Math.max(1, soonestMs - clock.now())',
     tests: [SCHEDULES],
@@ -926,10 +926,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a stream that is fired while it runs is forgotten',
     invariant: 1,
-    file: 'src/scheduler/scheduler.ts',
+    file: 'src/worker/scheduler.ts',
     search: 'else void busy.done.then(() => fire(target));',
     replace: '',
-    tests: ['test/unit/scheduler/scheduler.test.ts'],
+    tests: ['test/unit/worker/scheduler.test.ts'],
   },
   {
     breaks: 'a quota that was used up for a day is taken for a rate',
@@ -975,7 +975,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the lock is not taken',
     invariant: 8,
-    file: 'src/warehouse/stream-session.ts',
+    file: 'src/database/stream-session.ts',
     search: "pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked",
     replace: "${streamLockKey('$1', '$2')} is not null as locked",
     tests: [BATTERY],
@@ -984,7 +984,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session that lost its lock connects again and goes on',
     invariant: 8,
-    file: 'src/warehouse/stream-session.ts',
+    file: 'src/database/stream-session.ts',
     search: '    isSession: true,\n',
     replace: '',
     tests: [CONNECTION, STATEMENTS],
@@ -992,7 +992,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a broken session connects again',
     invariant: 8,
-    file: 'src/warehouse/connection.ts',
+    file: 'src/database/connection.ts',
     search: '    if (!isUsed) {',
     replace: '    if (!isUsed || options.host.length > 0) {',
     tests: [CONNECTION],
@@ -1018,7 +1018,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the calendar is filled once and never extended',
     invariant: 1,
-    file: 'src/warehouse/migrate.ts',
+    file: 'src/database/migrate.ts',
     search: 'await extendCalendar(connection);',
     replace: 'if (before.pending > 0) await extendCalendar(connection);',
     tests: ['test/integration/schema.test.ts'],
@@ -1027,7 +1027,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a loader that may not write the calendar cannot start',
     invariant: 1,
-    file: 'src/warehouse/calendar.ts',
+    file: 'src/database/calendar.ts',
     search: 'exception when insufficient_privilege then null;\n',
     replace: '',
     tests: ['test/integration/schema.test.ts'],
@@ -1070,7 +1070,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is nested too deeply does not count as seen',
     invariant: 4,
-    file: 'src/sync/prepare-batch.ts',
+    file: 'src/loading/prepare-batch.ts',
     search: '[...distinct, ...onlySeen(batch, distinct)].map(',
     replace: 'distinct.map(',
     tests: [KEYLESS],
@@ -1078,7 +1078,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that could not be a row and comes as it is stored leaves its issue open',
     invariant: 5,
-    file: 'src/sync/prepare-batch.ts',
+    file: 'src/loading/prepare-batch.ts',
     search: 'if (openRejections.keys.has(read.identified.key)) repaired.keys.push(read.identified.key);',
     replace: '',
     tests: [KEYLESS],
@@ -1086,7 +1086,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record without a key is taken for a deleted one',
     invariant: 4,
-    file: 'src/warehouse/keyless.ts',
+    file: 'src/loading/keyless.ts',
     search: 'await tx.execute(noteSeen(kept.map(({ key }) => key)));',
     replace: '',
     tests: [KEYLESS],
@@ -1094,7 +1094,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that was refused and is gone leaves its issue open',
     invariant: 5,
-    file: 'src/warehouse/issue-sql.ts',
+    file: 'src/loading/issue-sql.ts',
     search: 'and (d.record_id is null or (d.field is null',
     replace: 'and (d.record_id is null or (false',
     tests: [KEYLESS],
@@ -1103,7 +1103,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'settled issues about records without a key pile up',
     invariant: 5,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'if (settled > 0) await tx.execute(issues.forgetSettledKeyless(scope));',
     replace: '',
     tests: ['test/integration/data-issues.test.ts'],
@@ -1112,7 +1112,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'time-outs of the role end a load',
     invariant: 1,
-    file: 'src/warehouse/no-timeouts.ts',
+    file: 'src/database/no-timeouts.ts',
     search: "set_config(name, '0', false)",
     replace: 'name',
     tests: ['test/integration/role-timeouts.test.ts'],
@@ -1120,7 +1120,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is too large to be held is taken as whole',
     invariant: 5,
-    file: 'src/sync/identify.ts',
+    file: 'src/loading/identify.ts',
     search: 'hashed === null || isOversized(received)',
     replace: 'hashed === null',
     tests: [KEYLESS],
@@ -1138,7 +1138,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that never has a key keeps all others from being deleted',
     invariant: 4,
-    file: 'src/warehouse/keyless.ts',
+    file: 'src/loading/keyless.ts',
     search: 'new Set(isNew ? missing :',
     replace: 'new Set(fingerprints.length > 0 ? missing :',
     tests: [KEYLESS],
@@ -1147,7 +1147,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks:
       'a record that loses its key while another of the same content gets its own back is taken for deleted',
     invariant: 4,
-    file: 'src/warehouse/keyless.ts',
+    file: 'src/loading/keyless.ts',
     search: 'before.fingerprints.length - returned',
     replace: 'before.fingerprints.length',
     tests: [KEYLESS],
@@ -1155,7 +1155,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what is stored of a record that was too deep to hold is put through as a whole',
     invariant: 5,
-    file: 'src/sync/extract-retry.ts',
+    file: 'src/sync/stored-issues.ts',
     search: '!isShortened(issue.context) && ',
     replace: '',
     tests: [KEYLESS],
@@ -1163,7 +1163,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'deletions are drawn although one equipment type could not be read',
     invariant: 4,
-    file: 'src/sync/extract-snapshot.ts',
+    file: 'src/reading/snapshot.ts',
     search: 'covered: failures.length === 0 ? covered : null,',
     replace: 'covered,',
     tests: [SNAPSHOTS],
@@ -1190,7 +1190,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one id twice in one answer alternates from run to run',
     invariant: 1,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'if (stream.versionColumn === null) dropped += await rowCount(tx, merge.dropSeenLater(parent));',
     replace: 'if (stream.versionColumn === null) dropped += 0;',
     tests: [SNAPSHOTS],
@@ -1199,7 +1199,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one equipment type that lacks too much refuses all of them',
     invariant: 4,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: '(covered.column === null || others.length === 0)',
     replace: 'others.length >= 0',
     tests: [SNAPSHOTS],
@@ -1208,7 +1208,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a guarded equipment type loses its rows all the same',
     invariant: 4,
-    file: 'src/warehouse/merge.ts',
+    file: 'src/loading/merge.ts',
     search: 'covered.values.filter((value) => !refused.some(({ part }) => part === value))',
     replace: 'covered.values',
     tests: [SNAPSHOTS],
@@ -1217,7 +1217,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an unknown field with a dot in its name is closed where it is opened',
     invariant: 5,
-    file: 'src/sync/normalize.ts',
+    file: 'src/loading/normalize.ts',
     search: 'path: toJsonPath(issue)',
     replace: "path: toJsonPath({ ...issue, name: issue.field.split('.').at(-1) ?? '' })",
     tests: ['test/integration/data-issues.test.ts'],

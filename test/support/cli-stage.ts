@@ -1,5 +1,5 @@
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { ensureBuilt } from './built-cli.ts';
 import { type Cli, type CliEnvironment, createCli } from './cli.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';

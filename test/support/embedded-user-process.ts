@@ -3,7 +3,7 @@
  * has it, releases it when its standard input ends, prints `released`.
  */
 import { once } from 'node:events';
-import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 
 const server = await acquireEmbeddedServer({ dataDir: process.argv[2] ?? '', database: 'warehouse' });
 process.stdout.write(`${JSON.stringify({ url: server.url, joined: server.joined })}\n`);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
-import { migrateDatabase } from '../../src/warehouse/migrate.ts';
+import { migrateDatabase } from '../../src/database/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
 
 declare module 'vitest' {

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isProcessAlive } from '../../src/warehouse/embedded-process.ts';
-import { acquireEmbeddedServer } from '../../src/warehouse/embedded-server.ts';
+import { isProcessAlive } from '../../src/embedded/process.ts';
+import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 
 /** A PostgreSQL on which the tests may create databases. */
 export interface PostgresServer {

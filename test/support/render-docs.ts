@@ -1,6 +1,6 @@
 /** The documents about the warehouse's schema, written from the database's own catalogue. */
 import prettier from 'prettier';
-import type { Connection } from '../../src/warehouse/connection.ts';
+import type { Connection } from '../../src/database/connection.ts';
 
 interface Column {
   readonly relation: string;

@@ -1,9 +1,9 @@
-import type { StatusFacts } from '../../src/ops/build-status.ts';
+import type { StatusFacts } from '../../src/status/build-status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
-import type { Operations } from '../../src/warehouse/read-operations.ts';
-import type { RunRow } from '../../src/warehouse/runs.ts';
+import type { Operations } from '../../src/status/read-operations.ts';
+import type { RunRow } from '../../src/database/runs.ts';
 import { NOON } from './test-clock.ts';
 
 export const iso = (ms: number): string => new Date(ms).toISOString();

@@ -2,10 +2,10 @@ import { createApiClient } from '../../src/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
-import type { SyncSettings } from '../../src/sync/extract.ts';
+import type { SyncSettings } from '../../src/reading/extract.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
-import { type Connection, openConnection } from '../../src/warehouse/connection.ts';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 

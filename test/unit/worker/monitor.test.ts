@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createOutageLog, type OutageLog } from '../../../src/ops/outage-log.ts';
+import { createOutageLog, type OutageLog } from '../../../src/health/outage-log.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import type { Clock } from '../../../src/shared/time.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/worker/monitor.ts';

@@ -1,0 +1,87 @@
+/** What a backfill would ask for: reads one number from the service and the ledger, writes nothing. */
+import { createRequestMeter } from '../api/request-meter.ts';
+import { collectRecords } from '../api/record-sink.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { readStreamState } from '../database/stream-state.ts';
+import { sliceRecordsFor } from './cut-slices.ts';
+import { toCreationFilters } from '../reading/creation-slice.ts';
+import type { BackfillRange } from '../reading/extract.ts';
+import { findResumable, isOpen } from './resume.ts';
+import type { RunContext } from '../sync/run.ts';
+
+export interface BackfillForecast {
+  readonly stream: StreamName;
+  /** null: the service does not tell before it is asked for everything. */
+  readonly records: number | null;
+  /** 0 where the stream is read as a whole. */
+  readonly slices: number;
+  /** null: this would begin anew. */
+  readonly slicesDone: number | null;
+  readonly requests: number | null;
+}
+
+export interface ForecastRequest {
+  readonly stream: StreamName;
+  readonly range: BackfillRange;
+  readonly restart: boolean;
+  /** The warehouse lacks tables: there is no ledger to look at. */
+  readonly isMigrated: boolean;
+}
+
+export async function forecastBackfill(
+  context: RunContext,
+  { stream: name, range, restart, isMigrated }: ForecastRequest,
+): Promise<BackfillForecast> {
+  const { name: stream, reading, method, answerKey } = streamNamed(name);
+  const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
+  if (reading.kind === 'snapshot') {
+    return { ...whole, requests: reading.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
+  }
+  if (reading.kind !== 'incremental') return whole;
+  const answer = await context.api().fetchList({
+    method,
+    listKey: answerKey,
+    params: { limit: 1, ...toCreationFilters({ from: range.fromMs, to: range.toMs }) },
+    sink: collectRecords(),
+    meter: createRequestMeter(),
+    signal: context.signal,
+  });
+  const total = answer.paging?.total ?? null;
+  const { accountId, readers } = context.settings;
+  const resumable = isMigrated
+    ? await findResumable(
+        context.db,
+        { accountId, stream },
+        {
+          range,
+          restart,
+          watermarkMs: (await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null,
+        },
+      )
+    : undefined;
+  if (resumable !== undefined) {
+    const { slices } = resumable;
+    const open = slices.filter(isOpen).length;
+    const stored = slices.reduce((sum, slice) => sum + slice.records, 0);
+    const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - stored);
+    return {
+      stream,
+      records: left,
+      slices: slices.length,
+      slicesDone: slices.length - open,
+      // A page for every 500, one that is not full for every slice, and one to see how much there is.
+      requests: left === null ? null : Math.ceil(left / reading.pageSize) + open + 1,
+    };
+  }
+  const { sliceRecords = sliceRecordsFor({ readers, pageSize: reading.pageSize }) } = context.settings;
+  const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
+  return {
+    stream,
+    records: total,
+    slices,
+    slicesDone: null,
+    // As above, and one more to see how far back it reaches.
+    requests: total === null ? null : Math.ceil(total / reading.pageSize) + slices + 2,
+  };
+}

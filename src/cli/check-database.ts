@@ -1,0 +1,139 @@
+/** What can be said of a database before anything is read or written. */
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Connection } from '../database/connection.ts';
+import { type MigrationStatus, readMigrationStatus } from '../database/migrate.ts';
+import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
+
+export interface Check {
+  readonly what: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly finding: string;
+  /** What to do; null when there is nothing to do. */
+  readonly advice: string | null;
+  readonly code?: string;
+  /** The service refused the credentials. */
+  readonly isRefusal?: boolean;
+}
+
+const OLDEST_MAJOR = 14;
+
+async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
+  try {
+    return await readMigrationStatus(connection);
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'database_permission') return undefined;
+    throw error;
+  }
+}
+
+/** `whose`: for whom the tables are written, in words. */
+export async function checkDatabase(connection: Connection, whose: string): Promise<Check[]> {
+  const [server] = await connection.query<{
+    version: string;
+    number: string;
+    database: string;
+    owner: string;
+  }>(
+    `select current_setting('server_version') as version, current_setting('server_version_num') as number,
+      current_database() as database, current_user as owner`,
+  );
+  const major = Math.floor(Number(server?.number ?? 0) / 10_000);
+  const reachable: Check = {
+    what: 'database',
+    result: major >= OLDEST_MAJOR ? 'ok' : 'failed',
+    finding: `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`,
+    advice: major >= OLDEST_MAJOR ? null : `PostgreSQL ${OLDEST_MAJOR} or later is needed.`,
+  };
+  if (reachable.result === 'failed') return [reachable];
+  const status = await readStatusIfAllowed(connection);
+  // Who may not even see which migrations were applied is told what he lacks.
+  if (status === undefined) return [reachable, await checkRights(connection, whose)];
+  const { known, pending } = status;
+  if (pending > 0) {
+    const [may] = await connection.query<{ create: boolean }>(
+      `select has_database_privilege(current_database(), 'create') as create`,
+    );
+    return [
+      reachable,
+      {
+        what: 'migrations',
+        result: may?.create === true ? 'ok' : 'failed',
+        finding: `${pending} of ${known} are missing${may?.create === true ? '; sync and start apply them' : ''}`,
+        advice:
+          may?.create === true
+            ? null
+            : 'This user may not create schemas here: run safety-sync migrate as the owner of the database.',
+      },
+    ];
+  }
+  return [
+    reachable,
+    { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
+    await checkRights(connection, whose),
+    await checkReader(connection),
+  ];
+}
+
+/** Without the role everything else works: BI then needs grants of its own. */
+async function checkReader(connection: Connection): Promise<Check> {
+  const reader = await readReaderRole(connection);
+  const advice = adviseOnReader(reader);
+  const lacks = `${READER_ROLE} lacks ${reader.lacking.join(', ')}`;
+  const finding = reader.exists ? lacks : `${READER_ROLE} does not exist; nothing but BI tools needs it`;
+  return {
+    what: 'reader role',
+    result: advice === null ? 'ok' : 'skipped',
+    finding: advice === null ? `${READER_ROLE} may read schema safety` : finding,
+    advice,
+  };
+}
+
+/** Tables that a finding names. */
+const LISTED_TABLES = 5;
+
+/** To paste: what the user of sync and start needs, where it is not the owner. */
+function grantsFor(user: string, database: string): string[] {
+  return [
+    `grant usage on schema safety, safety_sync to ${user};`,
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${user};`,
+    `grant temporary on database ${database} to ${user};`,
+  ];
+}
+
+/** Every table that a sync writes, in the two schemas. */
+async function checkRights(connection: Connection, whose: string): Promise<Check> {
+  const schemas = await connection.query<{ name: string }>(
+    `select nspname as name from pg_namespace
+     where nspname in ('safety', 'safety_sync') and not has_schema_privilege(oid, 'usage') order by 1`,
+  );
+  const rows = await connection.query<{ name: string }>(
+    `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and c.relname <> 'migrations'
+       and not (has_table_privilege(c.oid, 'select') and has_table_privilege(c.oid, 'insert')
+         and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'))
+     order by 1`,
+  );
+  const [server] = await connection.query<{ may: boolean; database: string; user: string }>(
+    `select has_database_privilege(current_database(), 'temporary') as may,
+      quote_ident(current_database()) as database, quote_ident(current_user) as user`,
+  );
+  const { may = false, database = '', user = '' } = server ?? {};
+  const shown = rows.slice(0, LISTED_TABLES).map(({ name }) => name);
+  const more = rows.length > shown.length ? [`${rows.length - shown.length} more tables`] : [];
+  const lacking = [
+    ...schemas.map(({ name }) => `schema ${name}`),
+    ...shown,
+    ...more,
+    ...(may ? [] : ['temporary tables']),
+  ];
+  return {
+    what: 'rights',
+    result: lacking.length === 0 ? 'ok' : 'failed',
+    finding:
+      lacking.length === 0 ? `may read and write every table (${whose})` : `not on ${lacking.join(', ')}`,
+    advice:
+      lacking.length === 0
+        ? null
+        : `As the owner of the schemas, in psql:\n       ${grantsFor(user, database).join('\n       ')}`,
+  };
+}

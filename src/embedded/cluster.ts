@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { EmbeddedAccount } from './account.ts';
+import { isErrorWithCode, isProcessAlive } from './process.ts';
+
+export const EMBEDDED_SUPERUSER = 'safety_sync';
+
+/**
+ * What lies in the data directory: `cluster/data` (PostgreSQL's own), `cluster/password`, `server.log`, `lib`
+ * (links to libraries, where the package lacks them).
+ */
+export interface ClusterLayout {
+  readonly clusterDir: string;
+  readonly pgData: string;
+  readonly passwordFile: string;
+  readonly logFile: string;
+  readonly libraryDir: string;
+}
+
+export function clusterLayout(dataDir: string): ClusterLayout {
+  const clusterDir = join(dataDir, 'cluster');
+  return {
+    clusterDir,
+    pgData: join(clusterDir, 'data'),
+    passwordFile: join(clusterDir, 'password'),
+    logFile: join(dataDir, 'server.log'),
+    libraryDir: join(dataDir, 'lib'),
+  };
+}
+
+export interface CreateClusterOptions {
+  readonly dataDir: string;
+  readonly initdb: string;
+  readonly account: EmbeddedAccount;
+  readonly durable: boolean;
+}
+
+/**
+ * Creates the cluster unless it is there. It is built under a name of this process's own and renamed when
+ * complete, so a process that dies half-way, or two that start at once, never leave half a cluster.
+ */
+export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
+  const { dataDir, account } = options;
+  const { pgData, clusterDir } = clusterLayout(dataDir);
+  await removeAbandonedBuilds(dataDir);
+  const major = await readClusterMajor(pgData);
+  if (major !== undefined) {
+    if (major === account.postgresMajor) return;
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      `${dataDir} was written by PostgreSQL ${major}, the embedded one is ${account.postgresMajor}: ` +
+        `move ${dataDir} away and sync anew, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
+    );
+  }
+  const buildDir = join(dataDir, `cluster-build-${process.pid}-${randomBytes(4).toString('hex')}`);
+  try {
+    await buildCluster(buildDir, options);
+    await rename(buildDir, clusterDir).catch((error: unknown) => {
+      // Another process was faster; its cluster is as good.
+      if (!isErrorWithCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+    });
+  } finally {
+    await rm(buildDir, { recursive: true, force: true });
+  }
+}
+
+async function buildCluster(buildDir: string, options: CreateClusterOptions): Promise<void> {
+  const { owner } = options.account;
+  const passwordFile = join(buildDir, 'password');
+  const pgData = join(buildDir, 'data');
+  await mkdir(pgData, { recursive: true, mode: 0o700 });
+  await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600 });
+  for (const path of [buildDir, pgData, passwordFile]) {
+    if (owner !== undefined) await chown(path, owner.uid, owner.gid);
+  }
+  await chmod(buildDir, 0o700);
+  await options.account.run(options.initdb, [
+    `--pgdata=${pgData}`,
+    `--username=${EMBEDDED_SUPERUSER}`,
+    // Every local user reaches a loopback port: so a password, also there.
+    '--auth=scram-sha-256',
+    `--pwfile=${passwordFile}`,
+    '--encoding=UTF8',
+    // Sorts by code point on every machine alike, needs neither ICU nor locales of the machine.
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    ...(options.durable ? [] : ['--no-sync']),
+  ]);
+}
+
+export async function readClusterPassword(dataDir: string): Promise<string> {
+  const { passwordFile } = clusterLayout(dataDir);
+  try {
+    return (await readFile(passwordFile, 'utf8')).trim();
+  } catch (cause) {
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      `${passwordFile} cannot be read: the embedded PostgreSQL belongs to the user who created it`,
+      { cause },
+    );
+  }
+}
+
+async function readClusterMajor(pgData: string): Promise<number | undefined> {
+  try {
+    return Number.parseInt(await readFile(join(pgData, 'PG_VERSION'), 'utf8'), 10);
+  } catch (error) {
+    if (isErrorWithCode(error, 'ENOENT')) return undefined;
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      `${pgData} cannot be read: the embedded PostgreSQL belongs to the user who created it`,
+      { cause: error },
+    );
+  }
+}
+
+async function removeAbandonedBuilds(dataDir: string): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const pid = /^cluster-build-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !isProcessAlive(Number(pid))) {
+      // Its initdb may still be writing; then it goes the next time.
+      await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => undefined);
+    }
+  }
+}

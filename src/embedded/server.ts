@@ -1,0 +1,189 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, readFile, realpath } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SafetySyncError } from '../shared/errors.ts';
+import { MINUTE_MS } from '../shared/time.ts';
+import { openConnection } from '../database/connection.ts';
+import { databaseCode } from '../database/database-error.ts';
+import { chooseEmbeddedAccount } from './account.ts';
+import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
+import {
+  clusterLayout,
+  EMBEDDED_SUPERUSER,
+  ensureCluster,
+  readClusterPassword,
+  type ClusterLayout,
+} from './cluster.ts';
+import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
+import { childExit, isRunning } from './process.ts';
+import { register, type Registration } from './registration.ts';
+
+/** The warehouse when no DATABASE_URL is set: a real PostgreSQL that belongs to a directory, not to a process. */
+export interface EmbeddedServer {
+  /** `postgres://user:password@127.0.0.1:port/database` */
+  readonly url: string;
+  /** It ran already when this process came. */
+  readonly joined: boolean;
+  readonly dataDir: string;
+  urlOf(database: string): string;
+  /** Stops the server when no other process uses it. Close connections of your own before. */
+  release(): Promise<void>;
+}
+
+export interface EmbeddedServerOptions {
+  readonly dataDir: string;
+  /** Created when missing. */
+  readonly database: string;
+  /** Settings of postgresql.conf; only for the process that starts it. */
+  readonly postgresOptions?: Readonly<Record<string, string>>;
+}
+
+/** Recovery after a crash is included. */
+const START_PATIENCE_MS = 2 * MINUTE_MS;
+const START_ATTEMPTS = 5;
+const POLL_MS = 20;
+
+const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EEXIST']);
+const UNWRITABLE_ADVICE =
+  'Its data lies below the working directory: start in one that this user may write to, or (not for the demo) set DATABASE_URL.';
+
+/** Errors: `embedded_unavailable`, `database_unreachable`, `database_error`. */
+export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  try {
+    return await acquire(options);
+  } catch (cause) {
+    if (cause instanceof SafetySyncError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const isUnwritable = UNWRITABLE.has((cause as NodeJS.ErrnoException).code ?? '');
+    throw new SafetySyncError(
+      'embedded_unavailable',
+      isUnwritable
+        ? `The embedded PostgreSQL cannot keep its data in ${options.dataDir}: ${reason}`
+        : `The embedded PostgreSQL in ${options.dataDir} failed: ${reason}`,
+      { cause, advice: isUnwritable ? UNWRITABLE_ADVICE : undefined },
+    );
+  }
+}
+
+async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  await mkdir(options.dataDir, { recursive: true });
+  // PostgreSQL's own lock and our checks compare paths.
+  const dataDir = await realpath(options.dataDir);
+  const layout = clusterLayout(dataDir);
+  const access = await joinOrStart(dataDir, layout, options.postgresOptions ?? {});
+  const joined = access.child === undefined;
+  let released: Promise<void> | undefined;
+  const release = (): Promise<void> => (released ??= leave(layout, access));
+  try {
+    const urlOf = await urlBuilder(dataDir, access.postmaster);
+    await ensureDatabase(urlOf('postgres'), options.database);
+    return { url: urlOf(options.database), joined, dataDir, urlOf, release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+interface Access {
+  readonly registration: Registration;
+  readonly postmaster: Postmaster;
+  /** The server's process when this process started it. */
+  readonly child: ChildProcess | undefined;
+}
+
+/**
+ * No lock of our own: `postmaster.pid` lets only one server run, so of several that start one the others see theirs
+ * fail and join.
+ */
+async function joinOrStart(
+  dataDir: string,
+  layout: ClusterLayout,
+  settings: Readonly<Record<string, string>>,
+): Promise<Access> {
+  const deadline = performance.now() + START_PATIENCE_MS;
+  let child: ChildProcess | undefined;
+  let attempts = 0;
+  try {
+    while (performance.now() < deadline) {
+      const found = await findPostmaster(layout.pgData);
+      if (typeof found === 'object') {
+        const registration = await register((await urlBuilder(dataDir, found))('postgres'));
+        if (registration !== undefined) {
+          const own = child?.pid === found.pid ? child : undefined;
+          if (own !== undefined) child = undefined;
+          return { registration, postmaster: found, child: own };
+        }
+      } else if (found === undefined && !isRunning(child)) {
+        if (attempts === START_ATTEMPTS) break;
+        attempts += 1;
+        child = await start(dataDir, layout, settings);
+      }
+      await delay(POLL_MS);
+    }
+    throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
+  } finally {
+    // One that is still about to find out that another was faster must not start after that other has stopped.
+    if (child !== undefined) await endChild(child);
+  }
+}
+
+async function start(
+  dataDir: string,
+  layout: ClusterLayout,
+  settings: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
+  const binaries = locateEmbeddedBinaries();
+  const libraryPath = await linkMissingLibraries(binaries, layout.libraryDir);
+  const { postgres: postgresBinary, initdb } = binaries;
+  const account = await chooseEmbeddedAccount({
+    postgres: postgresBinary,
+    dataDir,
+    clusterDir: layout.clusterDir,
+    libraryPath,
+  });
+  await ensureCluster({ dataDir, initdb, account, durable: settings['fsync'] !== 'off' });
+  return spawnPostmaster({ layout, postgres: postgresBinary, account, settings });
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  child.kill('SIGINT');
+  await childExit(child);
+}
+
+async function leave(layout: ClusterLayout, { registration, child }: Access): Promise<void> {
+  try {
+    if (!(await registration.leave())) return;
+    const found = await findPostmaster(layout.pgData);
+    if (typeof found !== 'object') return;
+    await stopPostmaster(layout.pgData, found.pid);
+    if (child?.pid === found.pid) await childExit(child);
+  } finally {
+    await registration.close();
+  }
+}
+
+async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(database: string) => string> {
+  const password = await readClusterPassword(dataDir);
+  return (database) =>
+    `postgres://${EMBEDDED_SUPERUSER}:${password}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+}
+
+async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
+  const connection = openConnection({ url: adminUrl, applicationName: 'safety-sync', max: 1 });
+  try {
+    const known = await connection.query('select 1 from pg_database where datname = $1', [database]);
+    if (known.length === 0) await connection.query(`create database "${database.replaceAll('"', '""')}"`);
+  } catch (error) {
+    // duplicate_database, or the unique index behind it: another process created it in this moment.
+    const code = databaseCode(error instanceof Error ? error.cause : error);
+    if (code !== '42P04' && code !== '23505') throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function explainFailedStart(layout: ClusterLayout): Promise<string> {
+  const log = await readFile(layout.logFile, 'utf8').catch(() => '');
+  const tail = log.trimEnd().split('\n').slice(-5).join('\n');
+  return `The embedded PostgreSQL did not start; the end of ${layout.logFile}:\n${tail}`;
+}

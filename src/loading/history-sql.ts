@@ -1,0 +1,92 @@
+/**
+ * The history's part of the merge. Present rows know since when their state holds (`_valid_from`); a state goes to the
+ * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
+ * Deletion writes nothing here either: a deleted row shows its last state, ended at `_deleted_at`.
+ *
+ * A live row without a hash was changed by somebody here (damage-sql.ts took its hash): what it holds was never a state
+ * of the source. It is put right in place, and its state goes on.
+ *
+ * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
+import type { HistoryShape, TableShape } from '../database/table-shape.ts';
+
+const TICK = sql`interval '1 microsecond'`;
+const NOTHING = sql``;
+
+/** Parts of the statement that writes new and changed rows; empty where a table has no history. */
+export interface HistoryParts {
+  readonly column: SQL;
+  readonly value: SQL;
+}
+
+function states(shape: TableShape, history: HistoryShape): SQL {
+  return sql`${name(shape.schema)}.${name(history.states)}`;
+}
+
+function differ(left: string, right: string, { compared }: HistoryShape): SQL {
+  return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
+}
+
+/** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
+export function parentHistory(
+  parent: TableShape,
+  accountId: string,
+): HistoryParts & { readonly before: SQL; readonly change: SQL } {
+  const { history } = parent;
+  if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
+  const since = history.since === null ? sql`now()` : sql`coalesce(s.${name(history.since)}, now())`;
+  return {
+    before: sql`superseded as (
+      insert into ${states(parent, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
+      select t.account_id, ${of('t', history.columns)}, t._valid_from,
+        greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, t._valid_from + ${TICK})
+      from ${stage(parent)} s join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+      where not s.is_new and (t._deleted_at is not null
+        or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
+    column: sql`_valid_from,`,
+    value: sql`${since},`,
+    // Nothing of what comes back tells since when it is back, unless it was changed after its deletion.
+    change: sql`_valid_from = case
+      when t._deleted_at is not null then greatest(t._deleted_at, t._valid_from + ${TICK},
+        case when excluded._valid_from > t._deleted_at then excluded._valid_from else now() end)
+      when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, t._valid_from + ${TICK})
+      else t._valid_from end,`,
+  };
+}
+
+/**
+ * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
+ * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning.
+ */
+export function endChildStates(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+  const { history } = child;
+  if (history === null) throw new TypeError(`${child.name} has no history`);
+  const parentKey = name(parent.key[0] ?? '');
+  return sql`with ended as (
+      delete from ${target(child)} c using ${stage(parent)} p, ${target(parent)} t
+      where not p.is_new and t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
+        and (t._hash is distinct from p._hash or t._deleted_at is not null)
+        and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
+        and (t._deleted_at is not null or not exists (select from ${stage(child)} s
+          where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
+      returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at,
+        t._hash is null and t._deleted_at is null as is_damage)
+    insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
+    select account_id, ${list(history.columns)}, _valid_from,
+      greatest(coalesce(parent_deleted_at, now()), _valid_from + ${TICK})
+    from ended where not is_damage`;
+}
+
+/** A first load has no earlier states, and does not look for any. */
+export function childHistory(parent: TableShape, child: TableShape, accountId: string): HistoryParts {
+  const { history } = child;
+  if (history === null) return { column: NOTHING, value: NOTHING };
+  return {
+    column: sql`, _valid_from`,
+    value: sql`, greatest(now(), case when (select exists (select from ${stage(parent)} p where not p.is_new))
+      then (select max(h.valid_to) from ${states(child, history)} h
+        where h.account_id = ${accountId} and ${same('h', 's', child.key)}) end)`,
+  };
+}

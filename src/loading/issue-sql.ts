@@ -1,0 +1,167 @@
+/** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { IssueScope } from '../database/issues.ts';
+import type { IssueKind } from '../streams/stream.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import { stage, target } from '../database/sql-names.ts';
+import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+
+export interface StagedIssue {
+  /** Number of the record in this run. */
+  readonly ord: number;
+  /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
+  readonly of_row: boolean;
+  readonly fingerprint: string;
+  readonly record_id: string | null;
+  readonly field: string | null;
+  readonly kind: IssueKind;
+  readonly problem: string;
+  readonly value: unknown;
+  readonly identity: string | null;
+  readonly context: unknown;
+}
+
+export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
+  { name: 'ord', type: 'bigint' },
+  { name: 'of_row', type: 'boolean' },
+  { name: 'fingerprint', type: 'text' },
+  { name: 'record_id', type: 'text' },
+  { name: 'field', type: 'text' },
+  { name: 'kind', type: 'text' },
+  { name: 'problem', type: 'text' },
+  { name: 'value', type: 'jsonb' },
+  { name: 'identity', type: 'text' },
+  { name: 'context', type: 'jsonb' },
+];
+
+const openIssues = ({ accountId, stream }: IssueScope): SQL =>
+  sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
+
+const notStaged = sql`not exists (select from pg_temp.stage_issues s where s.fingerprint = d.fingerprint)`;
+
+export function createIssueStage(): SQL {
+  const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
+  return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
+}
+
+/** Issues of versions that were superseded before the merge. */
+export function dropOrphanIssues(parent: TableShape): SQL {
+  return sql`delete from pg_temp.stage_issues i
+    where i.of_row and not exists (select from ${stage(parent)} p where p.ord = i.ord)`;
+}
+
+/** Opens what is new, counts what is seen again, opens again what comes back. */
+export function recordIssues({ accountId, stream }: IssueScope): SQL {
+  return sql`insert into safety_sync.data_issues as d
+      (account_id, stream, fingerprint, record_id, field, kind, problem, value, identity, context, occurrences)
+    select distinct on (fingerprint) ${accountId}::text, ${stream}::text, fingerprint, record_id, field, kind, problem,
+      value, identity, context, count(*) over (partition by fingerprint)
+    from pg_temp.stage_issues order by fingerprint, ord desc
+    on conflict (account_id, stream, fingerprint) do update set
+      record_id = excluded.record_id, problem = excluded.problem, value = excluded.value, context = excluded.context,
+      identity = excluded.identity, last_seen_at = now(), occurrences = d.occurrences + excluded.occurrences,
+      resolved_at = null`;
+}
+
+/** Records that were stored and no longer show the problem. */
+export function resolveStored(parent: TableShape, scope: IssueScope): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind <> 'unknown_field'
+      and d.record_id in (select p.${key} from ${stage(parent)} p) and ${notStaged}`;
+}
+
+/** Records that were stored and show no problem at all. `keys`: an array literal. */
+export function resolveKeys(keys: string, scope: IssueScope): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${keys}::text[])`;
+}
+
+/** Records that could not be rows and now came as they are stored. */
+export function resolveTaken(keys: readonly string[], scope: IssueScope): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
+      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged}`;
+}
+
+/** Records that the source no longer has. */
+export function resolveDeleted(keys: readonly string[], scope: IssueScope): SQL {
+  const values = sql.join(
+    keys.map((key) => sql`${key}`),
+    sql`, `,
+  );
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id in (${values})`;
+}
+
+/** Records without a key that came back with one, recognized by what stays the same. */
+export function resolveRepaired(identities: readonly string[], scope: IssueScope): SQL {
+  const values = sql.join(
+    identities.map((identity) => sql`${identity}`),
+    sql`, `,
+  );
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.record_id is null and d.identity in (${values}) and ${notStaged}`;
+}
+
+/** Records that could not be rows and that a complete read no longer shows. `part`: the equipment types that were covered. */
+export function resolveVanishedRejections(part: readonly string[] | null, scope: IssueScope): SQL {
+  const covered =
+    part === null
+      ? sql``
+      : sql` and d.context->>'equipmentTypeId' in (${sql.join(
+          part.map((value) => sql`${value}`),
+          sql`, `,
+        )})`;
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged}
+      and (d.record_id is null or (d.field is null
+        and not exists (select from pg_temp.stage_seen s where s.key = d.record_id)))`;
+}
+
+/** Settled issues about records without a key that are kept of each stream. */
+const MOST_SETTLED_KEYLESS = 100;
+
+/**
+ * Of records without a key only the last settled issues are kept: their content is what identifies them, so that a record
+ * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
+ */
+export function forgetSettledKeyless({ accountId, stream }: IssueScope): SQL {
+  const settled = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
+    and kind = 'record_rejected' and resolved_at is not null`;
+  return sql`delete from safety_sync.data_issues where ${settled} and fingerprint in (
+    select fingerprint from safety_sync.data_issues where ${settled}
+    order by resolved_at desc, fingerprint offset ${MOST_SETTLED_KEYLESS}::int)`;
+}
+
+/** Look-ups that were answered with something unusable before and are answered properly now. */
+export function resolveAnswered(askedFor: readonly string[], scope: IssueScope): SQL {
+  const values = sql.join(
+    askedFor.map((id) => sql`${id}`),
+    sql`, `,
+  );
+  return sql`update safety_sync.data_issues d set resolved_at = now()
+    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' in (${values})`;
+}
+
+/** Open unknown fields whose example record does not show them any longer: candidates for closing. */
+export function readStaleUnknownFields(parent: TableShape, scope: IssueScope): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
+    where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null
+      and not exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
+        and t._deleted_at is null and jsonb_path_exists(t._raw, (d.context->>'path')::jsonpath))`;
+}
+
+/** Closes an unknown field when no live record has it; else points at one that has. */
+export function settleUnknownField(parent: TableShape, fingerprint: string, scope: IssueScope): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
+  return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),
+      resolved_at = case when x.key is null then now() end
+    from (select (select t.${key} from ${target(parent)} t
+      where t.account_id = ${scope.accountId} and t._deleted_at is null
+        and jsonb_path_exists(t._raw, (i.context->>'path')::jsonpath) limit 1) as key
+      from safety_sync.data_issues i
+      where i.account_id = ${scope.accountId} and i.stream = ${scope.stream} and i.fingerprint = ${fingerprint}) x
+    where ${openIssues(scope)} and d.fingerprint = ${fingerprint}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * Rows that a complete read did not show may be gone, or their records came without a usable key. What may still be there
+ * is not deleted. Of a record without a key its identity tells which row it may be: the row of the same identity. One without
+ * an identity may be any row that it was first missed together with, so those rows stay as long as such a record comes. It
+ * explains no row that vanishes later: a record that never has a key does not keep others from being deleted for ever.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { parseExactJson } from '../shared/exact-json.ts';
+import { formatNumber } from '../shared/format.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Transaction } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import { readVanishedFields, type SnapshotScope } from './merge-sql.ts';
+import type { StreamShape } from './staging.ts';
+
+/** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
+const MOST_REMEMBERED = 10_000;
+
+export interface KeylessRead {
+  readonly before: KeylessMemory;
+  /** One for each record without key and identity that came now. */
+  readonly fingerprints: readonly string[];
+  /** Keys of all live rows that the read did not show. */
+  readonly missing: ReadonlySet<string>;
+  /** Records that were not there before: each may be one whose key was repaired. */
+  readonly appeared: number;
+}
+
+/** How many are in both, each as often as in the one that has fewer. */
+function countCommon(one: readonly string[], other: readonly string[]): number {
+  const left = new Map<string, number>();
+  for (const text of one) left.set(text, (left.get(text) ?? 0) + 1);
+  let common = 0;
+  for (const text of other) {
+    const times = left.get(text) ?? 0;
+    if (times > 0) common += 1;
+    left.set(text, times - 1);
+  }
+  return common;
+}
+
+/** Among them is one that may have had a key at the last complete read. */
+export function hasNewKeyless({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
+  const returned = before.kept.filter((key) => !missing.has(key)).length;
+  // As many as were there before and did not come with a key since.
+  const remaining = Math.max(0, before.fingerprints.length - returned);
+  const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), remaining);
+  return fingerprints.length > Math.max(unchanged, remaining - appeared);
+}
+
+export interface KeylessRequest {
+  readonly accountId: string;
+  readonly covered: SnapshotScope;
+  readonly keyless: KeylessMemory | null;
+  readonly rejected: number;
+  readonly appeared: number;
+  readonly identityOf: (parts: readonly unknown[]) => string | null;
+}
+
+const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
+
+/** Counts rows that may be records without a key as seen, and says how many. Part of the transaction, before rows are marked as deleted. */
+export async function keepWhatMayBeKeyless(
+  tx: Transaction,
+  shape: StreamShape,
+  request: KeylessRequest,
+): Promise<string | null> {
+  if (request.rejected === 0 && request.keyless === null) return null;
+  const came = await tx.execute<{ fingerprint: string; identity: string | null }>(readKeyless());
+  const rows =
+    came.length === 0
+      ? []
+      : await tx.execute<{ key: string; parts: string }>(
+          readVanishedFields(shape.parent, shape.stream.identityFields, {
+            scope: request.covered,
+            accountId: request.accountId,
+          }),
+        );
+  const identities = new Set(came.flatMap(({ identity }) => identity ?? []));
+  const fingerprints = came.flatMap((one) => (one.identity === null ? [one.fingerprint] : []));
+  const missing = new Set(rows.map(({ key }) => key));
+  const before = request.keyless ?? NOTHING;
+  const isNew = hasNewKeyless({ before, fingerprints, missing, appeared: request.appeared });
+  const remembered = before.kept.filter((key) => missing.has(key));
+  const mayBeUnidentified = new Set(isNew ? missing : fingerprints.length > 0 ? remembered : []);
+  const kept = rows.filter(({ key, parts }) => {
+    const identity = identities.size === 0 ? null : request.identityOf(parseExactJson(parts) as unknown[]);
+    return mayBeUnidentified.has(key) || (identity !== null && identities.has(identity));
+  });
+  const isTooMuch = Math.max(fingerprints.length, mayBeUnidentified.size) > MOST_REMEMBERED;
+  const after = isTooMuch ? before : { fingerprints, kept: [...mayBeUnidentified] };
+  if (JSON.stringify(after) !== JSON.stringify(before)) {
+    await tx.execute(remember(after, { accountId: request.accountId, stream: shape.stream.name }));
+  }
+  if (kept.length === 0) return null;
+  await tx.execute(noteSeen(kept.map(({ key }) => key)));
+  const [gone, without] = [formatNumber(kept.length, 'row'), formatNumber(came.length, 'record')];
+  return `${gone} that the source did not show: not marked deleted, because ${without} without a usable key may be what they were (safety-sync data-issues)`;
+}
+
+function readKeyless(): SQL {
+  return sql`select fingerprint, identity from pg_temp.stage_issues
+    where record_id is null and kind = 'record_rejected' order by fingerprint`;
+}
+
+function noteSeen(keys: readonly string[]): SQL {
+  return sql`insert into pg_temp.stage_seen (ord, key) select 0, unnest(${toArrayLiteral(keys)}::text[])`;
+}
+
+function remember(
+  { fingerprints, kept }: KeylessMemory,
+  { accountId, stream }: { readonly accountId: string; readonly stream: StreamName },
+): SQL {
+  const memory = fingerprints.length === 0 ? null : JSON.stringify({ fingerprints, kept });
+  return sql`insert into safety_sync.stream_state as s (account_id, stream, keyless)
+    values (${accountId}, ${stream}, ${memory}::jsonb)
+    on conflict (account_id, stream) do update set keyless = excluded.keyless`;
+}

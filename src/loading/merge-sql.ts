@@ -1,0 +1,190 @@
+/**
+ * The one merge of all streams, as SQL text over the staging tables. Every function returns one statement and does
+ * nothing. `ord` numbers the records of a run in the order in which they were read.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import * as history from './history-sql.ts';
+import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
+import type { TableShape } from '../database/table-shape.ts';
+
+/** The columns that a staging table has before those of its target. */
+export const PARENT_STAGE_COLUMNS = [
+  { name: 'ord', type: 'bigint' },
+  { name: 'is_new', type: 'boolean' },
+] as const;
+export const CHILD_STAGE_COLUMNS = [{ name: 'ord', type: 'bigint' }] as const;
+
+export function createStage(
+  shape: TableShape,
+  leading: readonly { readonly name: string; readonly type: string }[],
+): SQL {
+  const columns = [...leading, ...shape.columns].map(
+    (column) => sql`${name(column.name)} ${sql.raw(column.type)}`,
+  );
+  return sql`create temporary table if not exists ${name(shape.stage)} (${sql.join(columns, sql`, `)})`;
+}
+
+/**
+ * Of several versions of one record the newest stays: by the source's own time where it tells one, by the order of
+ * reading otherwise. Two rows with one key in one statement would be an error (SQLSTATE 21000).
+ */
+export function dropSuperseded(parent: TableShape, versionColumn: string | null): SQL {
+  const version = (alias: string) =>
+    versionColumn === null ? sql`0` : sql`coalesce(${name(alias)}.${name(versionColumn)}, '-infinity')`;
+  return sql`delete from ${stage(parent)} a using ${stage(parent)} b
+    where ${same('a', 'b', parent.key)} and (${version('b')}, b.ord) > (${version('a')}, a.ord)`;
+}
+
+/**
+ * The same where the later version is the stored one, which is not staged because it is unchanged. Every batch notes its
+ * keys as seen with numbers no greater than its last record's, so a greater number than a row's own is of a later batch.
+ */
+export function dropSeenLater(parent: TableShape): SQL {
+  return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
+    where not p.is_new and s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
+}
+
+/** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
+export function dropOlderThanStored(
+  parent: TableShape,
+  versionColumn: string,
+  { accountId, runId }: MergeScope,
+): SQL {
+  return sql`delete from ${stage(parent)} s using ${target(parent)} t
+    where not s.is_new and t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
+      and t.${name(versionColumn)} > s.${name(versionColumn)}`;
+}
+
+/** Rows of children whose parent's version was dropped go with it. */
+export function dropOrphans(parent: TableShape, child: TableShape): SQL {
+  return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
+}
+
+/** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
+export function upsertParents(parent: TableShape, { accountId, runId }: MergeScope): SQL {
+  const columns = parent.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !parent.key.includes(column));
+  const kept = history.parentHistory(parent, accountId);
+  return sql`with ${kept.before} merged as (
+    insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} now(), null, ${runId}::bigint from ${stage(parent)} s
+    on conflict (account_id, ${list(parent.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}, ${kept.change} _synced_at = excluded._synced_at, _deleted_at = null, _run_id = excluded._run_id
+    where t._hash is distinct from excluded._hash or t._deleted_at is not null
+    returning (xmax = 0) as is_insert)
+  select (select count(*) from ${stage(parent)})::int as staged, count(*) filter (where is_insert)::int as inserted, count(*) filter (where not is_insert)::int as updated
+  from merged`;
+}
+
+/** Children that a changed record no longer has. The parent's key is the beginning of the child's. */
+export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+  const parentKey = parent.key[0] ?? '';
+  const foreignKey = child.key[0] ?? '';
+  return sql`delete from ${target(child)} c using ${stage(parent)} p
+    where not p.is_new and c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
+      and not exists (select from ${stage(child)} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
+}
+
+/** New and changed children; equal ones are not written. */
+export function upsertChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+  const columns = child.columns.map((column) => column.name);
+  const changes = columns.filter((column) => !child.key.includes(column));
+  const kept = history.childHistory(parent, child, accountId);
+  return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
+    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${stage(child)} s
+    on conflict (account_id, ${list(child.key)}) do update set
+      ${sql.join(
+        changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
+        sql`, `,
+      )}
+    where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
+}
+
+/** Of which part of a table a complete snapshot was read. */
+export interface SnapshotScope {
+  /** null: the whole account; else the column and its values that were covered. */
+  readonly column: string | null;
+  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
+  readonly asked?: TableShape;
+  readonly values: readonly string[];
+}
+
+/** The live rows `t` of what was covered, and `part`: which of the covered values each belongs to. */
+function covered(parent: TableShape, { column, asked, values }: SnapshotScope, accountId: string) {
+  const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
+  if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
+  const told = sql`t.${name(column)}`;
+  const foreignKey = name(asked?.key[0] ?? '');
+  const part =
+    asked === undefined ? told : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${told})`;
+  const list = sql.join(
+    values.map((value) => sql`${value}`),
+    sql`, `,
+  );
+  return {
+    part,
+    from:
+      asked === undefined
+        ? sql`${target(parent)} t`
+        : sql`${target(parent)} t left join ${target(asked)} a
+            on a.account_id = t.account_id and a.${foreignKey} = t.${name(parent.key[0] ?? '')}`,
+    where: sql`${live} and ${part} in (${list})`,
+  };
+}
+
+function notSeen(parent: TableShape): SQL {
+  return sql`not exists (select from pg_temp.stage_seen s where s.key = t.${name(parent.key[0] ?? '')})`;
+}
+
+/** Per covered part: how many rows are live and how many of them the snapshot did not show. */
+export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
+  const { part, from, where } = covered(parent, scope, accountId);
+  // A join, since a subselect inside an aggregate would be run row by row.
+  return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
+    from ${from} left join (select distinct key from pg_temp.stage_seen) s
+      on s.key = t.${name(parent.key[0] ?? '')}
+    where ${where} group by 1 order by 1`;
+}
+
+/** The keys of the covered live rows that the snapshot did not show. */
+export function readVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
+  const { from, where } = covered(parent, scope, accountId);
+  return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
+}
+
+/** The same with the values of wire fields, as a JSON list. */
+export function readVanishedFields(
+  parent: TableShape,
+  fields: readonly string[],
+  { scope, accountId }: { readonly scope: SnapshotScope; readonly accountId: string },
+): SQL {
+  const { from, where } = covered(parent, scope, accountId);
+  const values = fields.map((field) => sql`t._raw->${field}::text`);
+  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as parts
+    from ${from} where ${where} and ${notSeen(parent)}`;
+}
+
+/** Marks what a complete snapshot did not show. Returns the keys. */
+export function markVanished(
+  parent: TableShape,
+  scope: SnapshotScope,
+  { accountId, runId }: MergeScope,
+): SQL {
+  const key = name(parent.key[0] ?? '');
+  return sql`update ${target(parent)} g set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
+    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, scope, accountId)}) returning g.${key} as key`;
+}
+
+/** User ids in staged rows, as a query. */
+export function stagedUserIds(shape: TableShape, columns: readonly string[]): SQL {
+  const ids = columns.map((column) => {
+    const isArray = shape.columns.some((one) => one.name === column && one.type.endsWith('[]'));
+    return isArray
+      ? sql`select unnest(${name(column)}) as user_id from ${stage(shape)}`
+      : sql`select ${name(column)} as user_id from ${stage(shape)}`;
+  });
+  return sql.join(ids, sql` union all `);
+}

@@ -1,0 +1,223 @@
+/** Runs the merge of one stream inside a transaction: the only place that changes schema `safety`. */
+import { type SQL, sql } from 'drizzle-orm';
+import { SafetySyncError } from '../shared/errors.ts';
+import type { Transaction } from '../database/connection.ts';
+import * as damage from './drift-sql.ts';
+import * as history from './history-sql.ts';
+import * as issues from './issue-sql.ts';
+import * as merge from './merge-sql.ts';
+import { keepWhatMayBeKeyless } from './keyless.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import { noCounts, type RecordCounts } from '../database/record-counts.ts';
+import type { StreamShape } from './staging.ts';
+import { noteUsers } from '../database/user-lookups.ts';
+
+export interface DeleteGuard {
+  /** More than this share of the live rows of a snapshot is suspicious. */
+  readonly maxRatio: number;
+  readonly allowMassDelete: boolean;
+}
+
+/** Below this many live rows a share says nothing. */
+const GUARD_FROM_ROWS = 20;
+
+export interface MergeRequest {
+  readonly accountId: string;
+  readonly runId: number;
+  /** What a complete snapshot covered; null when nothing may be deleted. */
+  readonly covered: merge.SnapshotScope | null;
+  readonly guard: DeleteGuard;
+  /** Stored rows may have been changed behind our back: everything is staged, and compared column by column. */
+  readonly distrustsHashes: boolean;
+  /** The run has committed before: what it stored then may be newer. */
+  readonly hasCommitted: boolean;
+  /** Identities of records that came with a key and had none before. */
+  readonly repairedIdentities: readonly string[];
+  /** Keys of records that could not be stored before and came as they are stored. */
+  readonly repairedKeys: readonly string[];
+  /** Records of the run that could not be rows. */
+  readonly rejected: number;
+  /** New records that the same transaction stores without staging them. */
+  readonly direct: number;
+  readonly keyless: KeylessMemory | null;
+  /** Of the values of a record's identity fields. */
+  readonly identityOf: (parts: readonly unknown[]) => string | null;
+}
+
+export interface Merged {
+  readonly counts: RecordCounts;
+  /** What the reader of the run should know. */
+  readonly note: string | null;
+  /** Parts of the snapshot of which nothing was deleted, since it would have been too much; the rest is stored. */
+  readonly failure: SafetySyncError | null;
+}
+
+async function rowCount(tx: Transaction, statement: SQL): Promise<number> {
+  return (await tx.execute(statement)).count;
+}
+
+interface Deletions {
+  /** null: there is nothing to delete. */
+  readonly scope: merge.SnapshotScope | null;
+  readonly failure: SafetySyncError | null;
+}
+
+type Part = Readonly<{ part: string; live: number; vanished: number }>;
+
+/**
+ * What may be deleted. A part of the snapshot that lacks too much is left as it is, for the other parts are not to blame;
+ * where it is all of it, or all parts together lack too much, the snapshot is refused.
+ */
+async function guardDeletions(
+  tx: Transaction,
+  shape: StreamShape,
+  { covered, guard, accountId }: MergeRequest,
+): Promise<Deletions> {
+  if (covered === null) return { scope: null, failure: null };
+  const parts: readonly Part[] = await tx.execute<Part>(
+    merge.countVanished(shape.parent, covered, accountId),
+  );
+  const isTooMuch = ({ live, vanished }: Part) =>
+    !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
+  const refused = parts.filter(isTooMuch);
+  const others = parts.filter((part) => !isTooMuch(part));
+  const all = others.reduce(
+    (sum, { live, vanished }): Part => ({
+      part: '',
+      live: sum.live + live,
+      vanished: sum.vanished + vanished,
+    }),
+    { part: '', live: 0, vanished: 0 },
+  );
+  const failure = refused.length === 0 ? null : toGuardError(refused, guard);
+  if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
+  if (isTooMuch(all)) throw toGuardError([all], guard);
+  if (all.vanished === 0) return { scope: null, failure };
+  const values = covered.values.filter((value) => !refused.some(({ part }) => part === value));
+  return { scope: { ...covered, values }, failure };
+}
+
+function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
+  const lacks = parts.map(
+    ({ part, live, vanished }) =>
+      `the answer${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
+  );
+  return new SafetySyncError(
+    'delete_guard',
+    `${lacks.join('; ')}, more than MAX_DELETE_RATIO (${maxRatio}) allows`,
+  );
+}
+
+async function forgetDamaged(tx: Transaction, shape: StreamShape, accountId: string): Promise<void> {
+  const { parent, children, stream } = shape;
+  for (const child of children) {
+    await tx.execute(damage.indexStage(child));
+    await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
+  }
+  await tx.execute(damage.forgetDamagedParents(parent, stream.contextColumns, accountId));
+  for (const child of children) await tx.execute(damage.forgetDamagedChildren(parent, child, accountId));
+}
+
+async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+  const { parent, children, stream } = shape;
+  const counts = noCounts();
+  let dropped = await rowCount(tx, merge.dropSuperseded(parent, stream.versionColumn));
+  if (stream.versionColumn === null) dropped += await rowCount(tx, merge.dropSeenLater(parent));
+  else if (request.hasCommitted) {
+    dropped += await rowCount(tx, merge.dropOlderThanStored(parent, stream.versionColumn, request));
+  }
+  if (request.distrustsHashes) {
+    await forgetDamaged(tx, shape, request.accountId);
+    dropped += await rowCount(tx, damage.dropUndamaged(parent, request.accountId));
+  }
+  if (dropped > 0) {
+    for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
+    await tx.execute(issues.dropOrphanIssues(parent));
+  }
+  for (const child of children) {
+    if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
+  }
+  const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
+    merge.upsertParents(parent, request),
+  );
+  counts.inserted = written?.inserted ?? 0;
+  counts.updated = written?.updated ?? 0;
+  counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
+  for (const child of children) {
+    // Of a child with a history, what ended has already gone.
+    if (counts.updated > 0 && child.history === null) {
+      await tx.execute(merge.deleteStaleChildren(parent, child, request));
+    }
+    await tx.execute(merge.upsertChildren(parent, child, request));
+  }
+  for (const shapeOfTable of [parent, ...children]) {
+    const columns = stream.userIdColumns
+      .filter(({ table }) => table === shapeOfTable.table)
+      .map(({ column }) => column);
+    if (columns.length === 0) continue;
+    const ids = merge.stagedUserIds(shapeOfTable, columns);
+    await noteUsers(tx, ids, request.accountId);
+  }
+  return counts;
+}
+
+async function mergeIssues(
+  tx: Transaction,
+  shape: StreamShape,
+  request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
+): Promise<void> {
+  const scope = { accountId: request.accountId, stream: shape.stream.name };
+  await tx.execute(issues.recordIssues(scope));
+  if (request.changed) await tx.execute(issues.resolveStored(shape.parent, scope));
+  for (let at = 0; at < request.deletedKeys.length; at += 1000) {
+    await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
+  }
+  const { repairedIdentities, repairedKeys } = request;
+  if (repairedKeys.length > 0) await tx.execute(issues.resolveTaken(repairedKeys, scope));
+  let settled = 0;
+  if (repairedIdentities.length > 0) {
+    settled += await rowCount(tx, issues.resolveRepaired(repairedIdentities, scope));
+  }
+  if (request.covered !== null) {
+    const part = request.covered.column === null ? null : request.covered.values;
+    settled += await rowCount(tx, issues.resolveVanishedRejections(part, scope));
+  }
+  if (settled > 0) await tx.execute(issues.forgetSettledKeyless(scope));
+  if (request.changed || request.deletedKeys.length > 0) {
+    const stale = await tx.execute<{ fingerprint: string }>(
+      issues.readStaleUnknownFields(shape.parent, scope),
+    );
+    for (const { fingerprint } of stale) {
+      await tx.execute(issues.settleUnknownField(shape.parent, fingerprint, scope));
+    }
+  }
+}
+
+/** Merges what is staged. Counts inserted, updated and deleted rows; `unchanged` are staged versions that were not needed. */
+export async function mergeStaged(
+  tx: Transaction,
+  shape: StreamShape,
+  request: MergeRequest,
+): Promise<Merged> {
+  await tx.execute(sql.raw(`analyze pg_temp.${shape.parent.stage}, pg_temp.stage_seen`));
+  const { scope, failure } = await guardDeletions(tx, shape, request);
+  const counts = await mergeRows(tx, shape, request);
+  const { covered, direct } = request;
+  const note =
+    covered === null
+      ? null
+      : await keepWhatMayBeKeyless(tx, shape, {
+          ...request,
+          covered,
+          appeared: counts.inserted + direct,
+        });
+  const deletedKeys: string[] = [];
+  if (scope !== null) {
+    const rows = await tx.execute<{ key: string }>(merge.markVanished(shape.parent, scope, request));
+    for (const { key } of rows) deletedKeys.push(key);
+  }
+  counts.deleted = deletedKeys.length;
+  const changed = counts.inserted + counts.updated > 0;
+  await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  return { counts, note, failure };
+}

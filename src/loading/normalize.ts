@@ -1,0 +1,81 @@
+/** The normalize step: a record as received becomes rows and issues. Pure. */
+import { parseExactJson } from '../shared/exact-json.ts';
+import type { NormalizedRecord, ReadContext, RecordIssue, StreamDefinition } from '../streams/stream.ts';
+import type { StagedIssue } from './issue-sql.ts';
+import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
+
+export interface NormalizeRequest {
+  readonly stream: StreamDefinition;
+  readonly identified: IdentifiedRecord;
+  readonly context: ReadContext;
+  readonly ord: number;
+}
+
+/** `messages[].colour` → the jsonpath that finds it in `_raw`. The places are ours, the name at the end is the service's. */
+function toJsonPath({ field, name = field }: RecordIssue): string {
+  const places = field
+    .slice(0, field.length - name.length)
+    .split('.')
+    .slice(0, -1);
+  const steps = places.map((place) =>
+    place.endsWith('[]') ? `.${JSON.stringify(place.slice(0, -2))}[*]` : `.${JSON.stringify(place)}`,
+  );
+  return `$${steps.join('')}.${JSON.stringify(name)}`;
+}
+
+/**
+ * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
+ * records have it, since a new field at the service shows up in all of them at once.
+ */
+function toStagedIssue(issue: RecordIssue, { identified, context, ord }: NormalizeRequest): StagedIssue {
+  const isUnknownField = issue.kind === 'unknown_field';
+  return {
+    ord,
+    of_row: true,
+    fingerprint: toUuid(JSON.stringify([issue.kind, isUnknownField ? null : identified.key, issue.field])),
+    record_id: identified.key,
+    field: issue.field,
+    kind: issue.kind,
+    problem: issue.problem,
+    value: issue.value,
+    identity: null,
+    context: isUnknownField ? { ...context, path: toJsonPath(issue) } : context,
+  };
+}
+
+const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): RecordIssue => ({
+  kind: 'unknown_value',
+  field: stream.keyField,
+  problem:
+    'the identifier holds characters that PostgreSQL cannot store and that were replaced; another record may come by the same one',
+  value: key,
+});
+
+export function normalize(request: NormalizeRequest): NormalizedRecord & { readonly issues: StagedIssue[] } {
+  const { stream, identified, context } = request;
+  const issues: StagedIssue[] = [];
+  const rows = stream.toRows(identified.record ?? {}, context, (issue) => {
+    issues.push(toStagedIssue(issue, request));
+  });
+  if (identified.isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, identified), request));
+  return { parent: rows.parent, children: rows.children, issues };
+}
+
+/** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
+export function buildRejection(request: NormalizeRequest): StagedIssue {
+  const { stream, identified, context, ord } = request;
+  return {
+    ord,
+    of_row: false,
+    fingerprint: toUuid(JSON.stringify(['record_rejected', identified.key ?? identified.text, null])),
+    record_id: identified.key,
+    field: identified.key === null && identified.record !== null ? stream.keyField : null,
+    kind: 'record_rejected',
+    problem: identified.problem ?? 'the record cannot be stored',
+    value: identified.record ?? parseExactJson(identified.text),
+    // Of a record that is not whole it may lack a part, and be another one.
+    identity:
+      identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
+    context: identified.isShortened ? { ...context, isShortened: true } : context,
+  };
+}

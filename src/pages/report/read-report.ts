@@ -1,0 +1,75 @@
+/** Asks everything that the report shows, at one moment. */
+import { sql } from 'drizzle-orm';
+import type { z } from 'zod';
+import { STREAM_NAMES } from '../../streams/index.ts';
+import type { StreamName } from '../../streams/stream.ts';
+import type { Connection } from '../../database/connection.ts';
+import { type IssueGroup, readOperations } from '../../status/read-operations.ts';
+import { ask, type Question } from './question.ts';
+import * as documents from './questions/documents.ts';
+import * as equipment from './questions/equipment.ts';
+import * as followups from './questions/followups.ts';
+import * as training from './questions/training.ts';
+
+export const QUESTIONS = { ...followups, ...training, ...equipment, ...documents };
+
+type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
+/** The rows that answer each question. */
+export type Answers = {
+  readonly [Name in keyof typeof QUESTIONS]: readonly RowOf<(typeof QUESTIONS)[Name]>[];
+};
+
+export interface StreamFreshness {
+  readonly stream: StreamName;
+  /** Never: null. */
+  readonly lastSuccessMs: number | null;
+  /** The code with which the newest run failed. */
+  readonly failedWith: string | null;
+}
+
+export interface Report {
+  readonly accountId: string;
+  /** In which its days begin. */
+  readonly timezone: string;
+  /** By the database's clock. */
+  readonly asOfMs: number;
+  readonly today: string;
+  readonly answers: Answers;
+  readonly streams: readonly StreamFreshness[];
+  readonly issues: readonly IssueGroup[];
+}
+
+/** Needs a migrated warehouse. */
+export async function readReport(connection: Connection, accountId: string): Promise<Report> {
+  // Before the answers: a sync that ends between makes the data newer than the page says, never older.
+  const { databaseNowMs, states, runs, issues } = await readOperations(connection, accountId);
+  return await connection.db.transaction(
+    async (tx) => {
+      const [clock] = await tx.execute<{ timezone: string; today: string }>(
+        sql`select safety.reporting_timezone(${accountId}) as timezone, safety.reporting_today(${accountId})::text as today`,
+      );
+      const answers: Record<string, unknown> = {};
+      for (const [name, one] of Object.entries(QUESTIONS)) {
+        answers[name] = await ask(tx, one as Question<unknown>, accountId);
+      }
+      return {
+        accountId,
+        timezone: clock?.timezone ?? 'UTC',
+        today: clock?.today ?? '',
+        asOfMs: databaseNowMs,
+        answers: answers as unknown as Answers,
+        streams: STREAM_NAMES.map((stream) => {
+          const last = runs.find((run) => run.stream === stream && run.status !== 'running');
+          const success = states.find((state) => state.stream === stream)?.lastSuccessAt ?? null;
+          return {
+            stream,
+            lastSuccessMs: success === null ? null : Date.parse(success),
+            failedWith: last?.status === 'failed' ? last.error_code : null,
+          };
+        }),
+        issues,
+      };
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  );
+}

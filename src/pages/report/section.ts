@@ -1,0 +1,46 @@
+/** A section of the report, or what to do where it has nothing to tell. */
+import { html, type Html, type HtmlValue } from '../html.ts';
+import type { StreamName } from '../../streams/stream.ts';
+import type { Report } from './read-report.ts';
+
+export function empty(sentence: string): Html {
+  return html`<p class="empty">${sentence}</p>`;
+}
+
+export interface SectionOptions {
+  readonly id: string;
+  readonly title: string;
+  /** Where its data comes from. */
+  readonly stream: StreamName;
+  readonly hasRows: boolean;
+  /** The finding, in a sentence. */
+  readonly lead: string;
+  readonly body: () => HtmlValue;
+}
+
+/** Says why there is nothing: never read, or nothing there. */
+function missing({ streams }: Report, { stream, title }: SectionOptions): Html {
+  const state = streams.find((one) => one.stream === stream);
+  if (state?.lastSuccessMs != null) {
+    return empty(`The service answered, and has none. There is nothing to show for ${title.toLowerCase()}.`);
+  }
+  const why =
+    state?.failedWith == null
+      ? 'This part of the service was not read yet.'
+      : `The last attempt to read this part of the service failed (${state.failedWith}).`;
+  const types =
+    stream === 'equipments' &&
+    html` Equipment is read for the types named in <code>SAFETY_EQUIPMENT_TYPES</code>.`;
+  return html`<p class="empty">
+    ${why}${types} Next step: <code>safety-sync sync ${stream}</code>, then write this report again. If that
+    fails, <code>safety-sync check</code> says why.
+  </p>`;
+}
+
+export function section(report: Report, options: SectionOptions): Html {
+  const { id, title, hasRows, lead, body } = options;
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+    <h2 id="${id}-title">${title}</h2>
+    ${hasRows ? html`<p class="lead">${lead}</p>` : missing(report, options)} ${hasRows && body()}
+  </section>`;
+}

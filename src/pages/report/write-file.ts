@@ -1,0 +1,43 @@
+/** A file is there as a whole or not at all: whoever has it open keeps what he reads. */
+import { lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { SafetySyncError } from '../../shared/errors.ts';
+
+/** What a person does about it; by the system's code. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'its directory does not exist; make it first, or name another one',
+  ENOTDIR: 'a part of the path is no directory; name another one',
+  EACCES: 'this user may not write there; name another path',
+  EPERM: 'this user may not write there; name another path',
+  EROFS: 'the file system is read-only; name another path',
+  EISDIR: 'it is a directory; name a file in it',
+  ENOSPC: 'the disk is full',
+};
+
+/** Throws `usage_invalid` where it cannot be written. */
+export async function writeWholeFile(path: string, content: string): Promise<void> {
+  const target = await realpath(path).catch(() => resolve(path));
+  const draft = `${target}.${process.pid}.tmp`;
+  try {
+    const found = await lstat(target).catch(() => undefined);
+    if (found?.isDirectory()) throw Object.assign(new Error('a directory'), { code: 'EISDIR' });
+    // A device or a pipe is written to, not replaced.
+    if (found !== undefined && !found.isFile()) {
+      await writeFile(target, content);
+      return;
+    }
+    await writeFile(draft, content, { flag: 'wx' });
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    const hasDirectory = await stat(dirname(target)).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    const refused = `${dirname(target)} refuses it (${code}); name another path`;
+    // Some directories, such as those of /proc, are there and take no files.
+    const advice = code === 'ENOENT' && hasDirectory ? refused : (ADVICE[code] ?? refused);
+    throw new SafetySyncError('usage_invalid', `cannot write ${path}: ${advice}`, { cause: error });
+  }
+}

@@ -1,0 +1,165 @@
+/** Training status: all pages of one cached calculation (specification: training-employee-status.list). */
+import { SafetySyncError } from '../shared/errors.ts';
+import { MINUTE_MS } from '../shared/time.ts';
+import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
+import type { Extract, ExtractContext } from './extract.ts';
+import { createPageTally, fetchPage, isRefusedPage, type Page } from './pages.ts';
+import { type AnswerClock, offsetOf, wentBackBy } from './service-clock.ts';
+
+const ATTEMPTS = 5;
+const MOST_PAGES = 100_000;
+/** A `last_updated` that is further beyond the answer's own Date header lies in the future. */
+const MOST_AHEAD_MS = MINUTE_MS;
+
+/**
+ * How long a calculation that was asked for at `askedAtMs` stays the newest one. Its age when it was read is told by
+ * the service's own time; a `last_updated` that seems to lie in the future has age 0.
+ */
+export function freshFor(cacheMs: number, serviceTimeMs: number, calculatedAtMs: number | undefined): number {
+  if (calculatedAtMs === undefined) return 0;
+  const ageMs = Math.max(0, serviceTimeMs - calculatedAtMs);
+  return Math.max(0, cacheMs - ageMs);
+}
+
+/** ms until it is worth asking again; 0 as soon as one of the clocks says so, or says what cannot be. */
+export function remainingFreshness(check: CalculationCheck | null, nowMs: number): number {
+  if (check === null) return 0;
+  const passed = [nowMs - check.atMs, check.agoByDatabaseMs];
+  if (passed.some((ms) => ms < 0 || ms >= check.freshForMs)) return 0;
+  return check.freshForMs - Math.max(...passed);
+}
+
+function readLastUpdated({ answer }: Page): number | undefined {
+  const value = answer.envelope['last_updated'];
+  const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
+  // Whole ms, as it is stored: a fraction would make the stored time look older than the same one read again.
+  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
+}
+
+/**
+ * Whether an answer is older than what is stored: one of several caches, say. Not so when the stored time lies in the
+ * service's future, or came to lie there because the service's clock went back: then the answer is the newer one.
+ */
+export function isOlder(calculatedAtMs: number, stored: ServiceTime | null, clock: AnswerClock): boolean {
+  if (stored === null || isInFuture(stored.ms, clock)) return false;
+  return calculatedAtMs < stored.ms - wentBackBy(stored.clockOffsetMs, clock);
+}
+
+function isInFuture(ms: number, { answerMs }: AnswerClock): boolean {
+  return answerMs !== undefined && ms > answerMs + MOST_AHEAD_MS;
+}
+
+/** A `last_updated` from the future is an error of the data: the calculation was there when it was answered. */
+function toCalculatedAt(calculatedAtMs: number | undefined, clock: AnswerClock): ServiceTime | null {
+  if (calculatedAtMs === undefined) return null;
+  const ms = isInFuture(calculatedAtMs, clock) ? (clock.answerMs ?? calculatedAtMs) : calculatedAtMs;
+  return { ms, clockOffsetMs: offsetOf(clock) };
+}
+
+type Attempt = { readonly settled: true } | { readonly settled: false; readonly why: SafetySyncError };
+
+/**
+ * Whether the first page holds everybody although the empty one behind it belongs to another calculation, because the
+ * service keeps one for each different request: asked with another limit, it calculates once more, and finds the same people.
+ */
+async function isStillWhole(
+  context: ExtractContext,
+  { first, pageSize, sinceMs }: { first: Page; pageSize: number; sinceMs: number | undefined },
+): Promise<boolean> {
+  if (first.records.length >= pageSize - 1) return false;
+  const again = await fetchPage(context, requestParams(pageSize - 1));
+  const calculatedAtMs = readLastUpdated(again);
+  if (sinceMs === undefined || calculatedAtMs === undefined || calculatedAtMs < sinceMs) return false;
+  const tally = createPageTally();
+  tally.note(first, context.stream.keyField);
+  tally.note(again, context.stream.keyField);
+  return again.records.length === first.records.length && !tally.lastPageWasNews;
+}
+
+/** The pages after the first. They belong to its calculation or the attempt is void. */
+async function readOtherPages(
+  context: ExtractContext,
+  options: { first: Page; calculatedAtMs: number | undefined; pageSize: number },
+): Promise<Attempt> {
+  const { loader, stream } = context;
+  const loadContext = options.calculatedAtMs === undefined ? {} : { calculatedAtMs: options.calculatedAtMs };
+  const tally = createPageTally();
+  let page = options.first;
+  for (let number = 1; number <= MOST_PAGES; number += 1) {
+    if (number > 1) {
+      try {
+        page = await fetchPage(context, { ...requestParams(options.pageSize), page: number });
+      } catch (error) {
+        if (!isRefusedPage(error)) throw error;
+        break;
+      }
+      const calculatedAtMs = readLastUpdated(page);
+      if (calculatedAtMs !== options.calculatedAtMs) {
+        const isEnd = number === 2 && page.records.length === 0;
+        if (isEnd && (await isStillWhole(context, { ...options, sinceMs: calculatedAtMs }))) break;
+        const message = `page ${number} belongs to another calculation than page 1`;
+        return { settled: false, why: new SafetySyncError('calculation_unsettled', message) };
+      }
+    }
+    tally.note(page, stream.keyField);
+    await loader.add(page.records, loadContext);
+    if (!tally.hasFurther(number)) break;
+  }
+  const complaint = tally.complaint();
+  return complaint === null
+    ? { settled: true }
+    : { settled: false, why: new SafetySyncError('read_incomplete', `${stream.method}: ${complaint}`) };
+}
+
+function requestParams(pageSize: number) {
+  return { include_all_completions: true, limit: pageSize };
+}
+
+export const extractCalculation: Extract = async (context) => {
+  const { stream, state, clock, loader } = context;
+  if (stream.reading.kind !== 'calculation') throw new TypeError(`${stream.name} is not a calculation`);
+  const { cacheMs, pageSize } = stream.reading;
+  const remainingMs = remainingFreshness(state.check, clock.now());
+  if (context.kind === 'sync' && !context.force && remainingMs > 0) {
+    const minutes = Math.ceil(remainingMs / MINUTE_MS);
+    const reason = `the service recalculates at most every ${cacheMs / MINUTE_MS} minutes; the stored calculation is current for another ${minutes} min`;
+    return { outcome: 'skipped', reason, dueInMs: remainingMs };
+  }
+  const mark = await loader.mark();
+  let why: SafetySyncError | undefined;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    await loader.rewind(mark);
+    const atMs = clock.now();
+    const first = await fetchPage(context, requestParams(pageSize));
+    const answerClock = { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() };
+    const calculatedAtMs = readLastUpdated(first);
+    const check = { atMs, freshForMs: freshFor(cacheMs, answerClock.answerMs ?? atMs, calculatedAtMs) };
+    if (context.kind === 'sync' && calculatedAtMs !== undefined) {
+      if (calculatedAtMs === state.calculatedAt?.ms) {
+        const note = 'the calculation has not changed';
+        return { outcome: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
+      }
+      if (isOlder(calculatedAtMs, state.calculatedAt, answerClock)) {
+        const olderSinceMs = Math.min(state.olderSinceMs ?? atMs, atMs);
+        const dueInMs = olderSinceMs + cacheMs - atMs;
+        if (dueInMs > 0) {
+          const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: nothing is taken from an older calculation until the service has told no newer one for ${cacheMs / MINUTE_MS} minutes (backfill ${stream.name} takes it now)`;
+          // The stored calculation is no fresher for it, so its own check stays.
+          return { outcome: 'skipped', reason, state: { olderSinceMs }, dueInMs };
+        }
+      }
+    }
+    const result = await readOtherPages(context, { first, calculatedAtMs, pageSize });
+    if (result.settled) {
+      return {
+        outcome: 'read',
+        covered: { column: null, values: [] },
+        state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, answerClock) },
+        note: null,
+        failure: null,
+      };
+    }
+    why = result.why;
+  }
+  throw why ?? new SafetySyncError('internal_error', 'no attempt was made');
+};

@@ -1,0 +1,60 @@
+/**
+ * How far the service's clock is from ours, and what follows when it goes back. Pure; times in ms since 1970.
+ * A time that the service told is noted with the difference between the clocks then. Where that difference became smaller,
+ * the service's clock went back, or ours jumped ahead: it cannot be told which, and what was noted counts as so much
+ * earlier. So an error of our clock only makes us read more, unless it goes back between the same two runs as the service's:
+ * then each step hides as much of the other.
+ */
+import { SECOND_MS } from '../shared/time.ts';
+import type { ServiceTime } from '../streams/state.ts';
+
+/** A Date header tells whole seconds, and an answer is some time on its way: smaller differences say nothing. */
+const NOISE_MS = 5 * SECOND_MS;
+
+/** What time it was when an answer was made. */
+export interface AnswerClock {
+  /** By its Date header; undefined where it has none. */
+  readonly answerMs: number | undefined;
+  readonly ourMs: number;
+}
+
+export function offsetOf({ answerMs, ourMs }: AnswerClock): number | null {
+  return answerMs === undefined ? null : answerMs - ourMs;
+}
+
+/** How far the service's clock went back since then; 0 where nothing tells. */
+export function wentBackBy(notedOffsetMs: number | null, clock: AnswerClock): number {
+  const offsetMs = offsetOf(clock);
+  const backMs = notedOffsetMs === null || offsetMs === null ? 0 : notedOffsetMs - offsetMs;
+  return backMs > NOISE_MS ? backMs : 0;
+}
+
+/** Where reading has to begin, without the overlap, as an answer tells it: at the watermark if no clock went back. */
+export function readFrom(stored: ServiceTime, clock: AnswerClock): number {
+  const bound = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.answerMs ?? clock.ourMs);
+  return stored.ms - bound > NOISE_MS ? bound : stored.ms;
+}
+
+/**
+ * The watermark after a read that began at `readFrom`. `seenMs` is what the read's first answer tells (`watermarkOf`). It
+ * goes back only with the service's clock, and is never beyond that clock.
+ */
+export function nextWatermark(
+  stored: ServiceTime | null,
+  seenMs: number | undefined,
+  clock: AnswerClock,
+): ServiceTime | null {
+  const clockOffsetMs = offsetOf(clock) ?? stored?.clockOffsetMs ?? null;
+  if (stored === null) return seenMs === undefined ? null : { ms: seenMs, clockOffsetMs };
+  const keptMs = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.answerMs ?? stored.ms);
+  const ms = Math.max(keptMs, seenMs ?? keptMs);
+  return ms === stored.ms ? stored : { ms, clockOffsetMs };
+}
+
+/** The later of two, by our clock where both tell how far off the service's was. */
+export function laterWatermark(one: ServiceTime | null, other: ServiceTime | null): ServiceTime | null {
+  if (one === null || other === null) return one ?? other;
+  const areComparable = one.clockOffsetMs !== null && other.clockOffsetMs !== null;
+  const place = ({ ms, clockOffsetMs }: ServiceTime) => (areComparable ? ms - (clockOffsetMs ?? 0) : ms);
+  return place(other) > place(one) ? other : one;
+}

@@ -1,0 +1,182 @@
+/** Is everything fresh? One sentence for the wall, plain reasons for `/readyz`. Pure. */
+import { formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import type { Outage } from '../health/outage-log.ts';
+import type { Refusal } from '../health/refusal-gate.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { Freshness } from './freshness.ts';
+import type { DatabaseReport, Verdict, WorkerState } from './status.ts';
+
+/** Of a stream, what a verdict is made of. */
+export interface JudgedStream {
+  readonly stream: StreamName;
+  readonly isScheduled: boolean;
+  readonly freshness: Freshness;
+  readonly lastSuccessMs: number | null;
+  /** null: none is under way. */
+  readonly running: object | null;
+  readonly lastRun: { readonly status: string } | null;
+}
+
+export interface Circumstances {
+  readonly nowMs: number;
+  readonly freshnessBudgetMinutes: number;
+  readonly worker: WorkerState;
+  readonly isSchedulerAlive: boolean;
+  readonly database: DatabaseReport;
+  readonly outages: readonly Outage[];
+  readonly refusals: readonly Refusal[];
+  readonly streams: readonly JudgedStream[];
+}
+
+const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
+
+function freshnessReason(
+  { stream, freshness, lastSuccessMs }: JudgedStream,
+  at: Circumstances,
+): string | null {
+  switch (freshness) {
+    case 'fresh':
+      return null;
+    case 'never':
+      return `${stream} has never been synced`;
+    case 'stale': {
+      const budget = roughly(formatDuration(at.freshnessBudgetMinutes * MINUTE_MS));
+      return `${stream} is stale: its last success was ${age(lastSuccessMs ?? 0, at.nowMs)}, the budget is ${budget}`;
+    }
+  }
+}
+
+/** What is refused, the service's answer, and what comes next. */
+function describeRefusal(
+  { code, message, advice, stream, holdsAll, nextTryMs }: Refusal,
+  nowMs: number,
+): { readonly what: string; readonly answer: string; readonly next: string } {
+  const what = holdsAll
+    ? 'the service refuses the credentials'
+    : `the service refuses ${stream} to this token`;
+  const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
+  return {
+    what,
+    answer: `${code}: ${message.replace(/\.$/, '')}`,
+    next: `one more try in ${next}. ${advice}`,
+  };
+}
+
+function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | null {
+  const { problem, readAtMs, isSlow, isTooOld } = database;
+  if (problem !== null) return `the database is away: ${problem}`;
+  if (readAtMs === null) {
+    return isSlow
+      ? 'the database answers slowly: nothing has been read from it yet'
+      : 'the database was not asked yet';
+  }
+  return isTooOld ? `the database answers slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
+}
+
+/** What keeps all accounts of a process alike from being relied on. */
+export function processReasons(
+  at: Pick<Circumstances, 'nowMs' | 'worker' | 'isSchedulerAlive' | 'database'>,
+): string[] {
+  const reasons: string[] = [];
+  if (at.worker === 'stopping') reasons.push('the worker is stopping');
+  if (!at.isSchedulerAlive) reasons.push('the scheduler does not fire any more');
+  const databaseReason = reasonOfDatabase(at.database, at.nowMs);
+  if (databaseReason !== null) reasons.push(databaseReason);
+  const pending = at.database.pendingMigrations ?? 0;
+  if (pending > 0) reasons.push(`the warehouse lacks ${formatNumber(pending, 'migration')}`);
+  if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
+  return reasons;
+}
+
+/** What is an account's own: refusals and staleness. */
+export function accountReasons(at: Circumstances): string[] {
+  const reasons: string[] = [];
+  for (const refusal of at.refusals) {
+    const { what, answer, next } = describeRefusal(refusal, at.nowMs);
+    reasons.push(`${what} (${answer}); ${next}`);
+  }
+  if (at.database.readAtMs === null) return reasons;
+  for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
+    const reason = freshnessReason(stream, at);
+    if (reason !== null) reasons.push(reason);
+  }
+  return reasons;
+}
+
+/** Why data may not be relied on now. Empty: ready. */
+export function reasonsNotReady(at: Circumstances): string[] {
+  return [...processReasons(at), ...accountReasons(at)];
+}
+
+export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
+
+function staleSentence(scheduled: readonly JudgedStream[], late: readonly JudgedStream[]): string {
+  if (late.length === scheduled.length && late.length > 1) return 'Nothing is fresh.';
+  const [only] = late;
+  if (late.length === 1 && only !== undefined) {
+    return only.freshness === 'never'
+      ? `${capital(only.stream)}: never synced yet.`
+      : `${capital(only.stream)} is stale.`;
+  }
+  return `${late.length} of ${scheduled.length} streams are not fresh.`;
+}
+
+/** Beneath the sentence: every reason and every outage, each told once. */
+function detailsOf(at: Circumstances): string[] {
+  const isAway = at.database.problem !== null;
+  const holdsAll = at.refusals.some((refusal) => refusal.holdsAll);
+  const outages = at.outages.map(({ dependency, sinceMs, code, message, failedRuns }) => {
+    const since = age(sinceMs, at.nowMs).replace(/ ago$/, '');
+    const failed = `${formatNumber(failedRuns, 'run')} failed`;
+    return dependency === 'database' && isAway
+      ? `the database has been away for ${since}; ${failed} meanwhile`
+      : `the ${dependency} has been unusable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
+  });
+  // That all is refused the sentence above says already.
+  const refusals = !holdsAll
+    ? []
+    : at.refusals.map((refusal) => {
+        const { answer, next } = describeRefusal(refusal, at.nowMs);
+        return `it answers ${answer}; ${next}`;
+      });
+  const others = reasonsNotReady(holdsAll ? { ...at, refusals: [] } : at);
+  return [...refusals, ...others, ...outages];
+}
+
+export function buildVerdict(at: Circumstances): Verdict {
+  const scheduled = at.streams.filter(({ isScheduled }) => isScheduled);
+  const late = scheduled.filter(({ freshness }) => freshness !== 'fresh');
+  const details = detailsOf(at).map(sentence);
+  const verdict = (level: Verdict['level'], text: string): Verdict => ({ level, sentence: text, details });
+  if (at.worker === 'stopping') return verdict('warning', 'The worker is stopping.');
+  if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler does not fire any more.');
+  if (!at.database.isUp) {
+    if (at.database.problem !== null) return verdict('bad', 'The database is away.');
+    return at.database.isSlow
+      ? verdict('warning', 'The database answers slowly.')
+      : verdict('busy', 'Starting.');
+  }
+  if (at.database.isTooOld) return verdict('warning', 'The database answers slowly.');
+  if ((at.database.pendingMigrations ?? 0) > 0) return verdict('bad', 'The warehouse is not migrated.');
+  if (at.refusals.some(({ holdsAll }) => holdsAll))
+    return verdict('bad', 'The service refuses the credentials.');
+  if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
+  if (late.length > 0) {
+    const isFirstSync = late.every(({ freshness, running, lastRun }) => {
+      const isUnderWay = running !== null || lastRun === null;
+      return freshness === 'never' && isUnderWay;
+    });
+    if (isFirstSync && at.refusals.length === 0) return verdict('busy', 'The first sync is under way.');
+    return verdict('bad', staleSentence(scheduled, late));
+  }
+  const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
+  if (failed.length > 0 || at.refusals.length > 0 || at.outages.length > 0) {
+    const names = failed.map(({ stream }) => stream).join(', ');
+    const text =
+      names === '' ? 'Everything is fresh, with trouble.' : `Everything is fresh, but ${names} failed last.`;
+    return verdict('warning', text);
+  }
+  return verdict('good', 'Everything is fresh.');
+}

@@ -1,0 +1,94 @@
+/** How runs are told: as JSON, and as one log line each. */
+import { formatCount, formatDuration } from '../shared/format.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
+import type { Logger } from '../shared/logger.ts';
+import type { RunKind } from '../database/control-tables.ts';
+import type { RunEvents, RunResult } from '../sync/run.ts';
+
+/** One object a run, for `--json`. */
+export function toJsonResult(result: RunResult): Record<string, unknown> {
+  const { stream, outcome, requests, retries } = result;
+  const { read, ...counts } = result.counts;
+  return {
+    run_id: result.record.runId,
+    stream,
+    outcome,
+    records_read: read,
+    ...counts,
+    requests,
+    retries,
+    duration_ms: Math.round(result.durationMs),
+    ...(result.repaired === null ? {} : { repaired: result.repaired }),
+    ...(result.outcome === 'succeeded' ? { note: result.note } : {}),
+    ...(result.outcome === 'skipped' ? { reason: result.reason } : {}),
+    ...(result.outcome === 'failed'
+      ? {
+          error_code: result.error.code,
+          error_message: result.error.message,
+          advice: result.error.advice,
+          request_id: result.error.requestId ?? null,
+        }
+      : {}),
+  };
+}
+
+/** `2,000 read, 13 updated`: what is not 0. */
+function describeCounts({ counts }: RunResult): string {
+  const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
+    (name) => name === 'read' || counts[name] > 0,
+  );
+  return shown.map((name) => `${formatCount(counts[name])} ${name}`).join(', ');
+}
+
+/** One log line a run, with everything; the sentence alone has to do at a terminal. */
+export function logResult(
+  { log }: { readonly log: Logger },
+  result: RunResult,
+  { kind = 'sync', isKnown = false }: { readonly kind?: RunKind; readonly isKnown?: boolean } = {},
+): void {
+  const { watermarkBefore, watermarkAfter } = result.record;
+  const fields = {
+    kind,
+    ...toJsonResult(result),
+    watermark_before: watermarkBefore,
+    watermark_after: watermarkAfter,
+  };
+  const name = kind === 'sync' ? result.stream : `${result.stream} ${kind}`;
+  switch (result.outcome) {
+    case 'succeeded':
+      log.info(
+        fields,
+        `${name}: succeeded, ${describeCounts(result)} in ${formatDuration(result.durationMs)}`,
+      );
+      break;
+    case 'skipped':
+      log[isKnown ? 'debug' : 'info'](fields, `${name}: skipped, ${result.reason}`);
+      break;
+    case 'failed':
+      log[levelOfFailure(result.error, isKnown)](
+        fields,
+        `${name}: failed, ${result.error.code}: ${result.error.message}`,
+      );
+      break;
+  }
+}
+
+function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 'warn' | 'error' {
+  // What is part of an outage was said when that began.
+  if (isKnown) return 'debug';
+  // It was stopped by whoever may stop it: nobody has to be woken.
+  return code === 'interrupted' ? 'warn' : 'error';
+}
+
+export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
+  return {
+    onWait: (stream, holder) => {
+      const who =
+        holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
+      log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
+    },
+    onDeadRuns: (stream, closed) => {
+      log.warn({ stream, closed }, `${stream}: closed ${closed} run(s) of workers that had died`);
+    },
+  };
+}

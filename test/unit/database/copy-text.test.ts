@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { RawJson, toArrayLiteral, toCopyLine, toCopyText } from '../../../src/database/copy-text.ts';
+import { createRandom } from '../../support/seeded-random.ts';
+
+const columns = [
+  { name: 'a', type: 'text' },
+  { name: 'b', type: 'jsonb' },
+  { name: 'c', type: 'text[]' },
+  { name: 'd', type: 'boolean' },
+];
+
+describe('a line of COPY', () => {
+  test.each([
+    [{ a: 'x', b: { k: 1 }, c: ['p', 'q'], d: true }, 'x\t{"k":1}\t{"p","q"}\ttrue\n'],
+    [{ a: null, b: null, c: null }, '\\N\t\\N\t\\N\t\\N\n'],
+    [{ a: '\\N', b: 'null', c: [] }, '\\\\N\t"null"\t{}\t\\N\n'],
+    [{ a: 'a\tb\nc\rd\\e' }, 'a\\tb\\nc\\rd\\\\e\t\\N\t\\N\t\\N\n'],
+    [{ b: new RawJson('{"t":"\\n"}') }, '\\N\t{"t":"\\\\n"}\t\\N\t\\N\n'],
+    [{ c: ['a,b', '"', '\\', 'NULL', ''] }, '\\N\t\\N\t{"a,b","\\\\"","\\\\\\\\","NULL",""}\t\\N\n'],
+    [{ d: false }, '\\N\t\\N\t\\N\tfalse\n'],
+  ])('%#', (row, line) => {
+    expect(toCopyLine(columns, row)).toBe(line);
+  });
+
+  test('any text comes back from its cell as it was', () => {
+    const random = createRandom(5);
+    const pieces = ['\\', '\t', '\n', '\r', 'N', 'n', '.', '"', '😀', 'é', ' '];
+    const back: Record<string, string> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
+    for (let round = 0; round < 2000; round += 1) {
+      let text = '';
+      for (let length = random.below(12); length > 0; length -= 1) text += random.pick(pieces);
+      const cell = toCopyLine([{ name: 'a', type: 'text' }], { a: text }).slice(0, -1);
+      expect(cell).not.toMatch(/[\t\n\r]/);
+      expect(cell.replace(/\\(.)/g, (_all, escaped: string) => back[escaped] ?? `?${escaped}`)).toBe(text);
+    }
+  });
+});
+
+test('an array keeps nulls apart from the text NULL', () => {
+  expect(toArrayLiteral([null, 'NULL', 7])).toBe('{NULL,"NULL","7"}');
+});
+
+test('chunks are the lines in order, none lost at a border', () => {
+  const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
+  const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index} ${'żółw 🐢 '.repeat(index)}` }));
+  const lines = rows.map((row) => toCopyLine(columns, row)).join('');
+  for (const size of [1, 7, 64, 1000, 1e9]) expect(text(toCopyText(columns, rows, { size }))).toBe(lines);
+  expect(toCopyText(columns, [])).toEqual([]);
+  const one = columns.slice(0, 1);
+  expect(text(toCopyText(one, [{ a: 'b' }, { a: 'c' }], { prefix: 'x\t' }))).toBe('x\tb\nx\tc\n');
+  const large = { a: 'long '.repeat(200_000) };
+  expect(text(toCopyText(one, [{ a: 'b' }, large, { a: 'c' }]))).toBe(`b\n${large.a}\nc\n`);
+});

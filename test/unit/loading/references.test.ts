@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { streamNamed } from '../../../src/streams/index.ts';
+import { RawJson } from '../../../src/database/copy-text.ts';
+import { createReferenceCheck } from '../../../src/loading/references.ts';
+import { type StagedRecord, streamShape } from '../../../src/loading/staging.ts';
+
+const check = createReferenceCheck(streamShape(streamNamed('followups')));
+
+const message = (followup_id: string, id: string) => ({ followup_id, id });
+const attachment = (followup_id: string, message_id: string) => ({ followup_id, message_id, position: 1 });
+
+function record(children: StagedRecord['children']): StagedRecord {
+  const parent = { id: 'a', _hash: '', _raw: new RawJson('{}') };
+  return { ord: 1, isNew: true, parent, children };
+}
+
+test('rows that refer to each other', () => {
+  expect(check(record([[], []]))).toBe(true);
+  expect(check(record([[message('a', '1')], [attachment('a', '1')]]))).toBe(true);
+  const messages = [message('a', '1'), message('a', '2')];
+  expect(check(record([messages, [attachment('a', '2'), attachment('a', '1')]]))).toBe(true);
+});
+
+test.each<[string, StagedRecord['children']]>([
+  ['a message of another follow-up', [[message('a', '1'), message('b', '2')], []]],
+  ['an attachment without any message', [[], [attachment('a', '1')]]],
+  ['an attachment of another message', [[message('a', '1')], [attachment('a', '2')]]],
+  [
+    'an attachment of none of several messages',
+    [
+      [message('a', '1'), message('a', '2')],
+      [attachment('a', '2'), attachment('a', '3')],
+    ],
+  ],
+  [
+    'an attachment of another follow-up’s message',
+    [[message('a', '1'), message('a', '2')], [attachment('b', '2')]],
+  ],
+])('%s refers to something else', (_, children) => {
+  expect(check(record(children))).toBe(false);
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { spread } from '../../../src/pages/report/time-charts.ts';
+import {
+  formatDay,
+  formatDayOf,
+  formatDays,
+  formatMoment,
+  formatMonth,
+  formatShare,
+  personOf,
+  shorten,
+} from '../../../src/pages/report/words.ts';
+
+test('days are written so that nobody takes the month for the day', () => {
+  expect(formatDay('2026-09-03')).toBe('3 Sep 2026');
+  expect(formatDay(null)).toBe('–');
+  expect(formatMonth('2026-09-01')).toBe('Sep 2026');
+});
+
+test('moments are told in the account’s time zone', () => {
+  const ms = Date.UTC(2026, 11, 31, 23, 30);
+  expect(formatMoment(ms, 'Europe/Oslo')).toBe('1 Jan 2027, 00:30');
+  expect(formatDayOf('2026-12-31 23:30:00+00', 'Europe/Oslo')).toBe('1 Jan 2027');
+  expect(formatDayOf('2026-12-31 23:30:00+00', 'UTC')).toBe('31 Dec 2026');
+});
+
+test('a share is nothing or everything only where it is', () => {
+  expect([formatShare(0, 9), formatShare(1, 1000), formatShare(999, 1000), formatShare(9, 9)]).toEqual([
+    '0 %',
+    '1 %',
+    '99 %',
+    '100 %',
+  ]);
+  expect(formatShare(0, 0)).toBe('–');
+});
+
+test('a median shows its half day', () => {
+  expect([formatDays(11.5), formatDays(11), formatDays(null)]).toEqual(['11.5', '11', '–']);
+});
+
+test('people are told by name, else by id', () => {
+  expect([personOf('Ann', '1'), personOf(null, '1'), personOf(null, null)]).toEqual(['Ann', '1', 'nobody']);
+});
+
+describe('labels', () => {
+  test('that would stand on each other are moved apart, the others stay', () => {
+    expect(spread([1, 2, 30], 10)).toEqual([1, 11, 30]);
+  });
+
+  test('are cut between characters', () => {
+    expect(shorten('short', 5)).toBe('short');
+    expect(shorten('a👷b👷c', 4)).toBe('a👷b…');
+  });
+});

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { buildStatus } from '../../../src/status/build-status.ts';
+import { renderPage } from '../../../src/pages/status/render-page.ts';
+import { describeIssue, untilOf } from '../../../src/pages/status/words.ts';
+import { statusPage } from '../../../src/worker/routes.ts';
+import { roughly } from '../../../src/shared/format.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { operations, runRow, statusFacts } from '../../support/status-facts.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+const EVIL = "\"><script>alert('x')</script><img src=x onerror=alert(1)>&`${1}";
+
+function evilStatus() {
+  const runs = [
+    runRow({
+      run_id: 3,
+      status: 'failed',
+      error_code: EVIL,
+      error_message: EVIL,
+      owner: EVIL,
+      request_id: EVIL,
+    }),
+    runRow({ run_id: 2, status: 'skipped', note: EVIL, stream: 'users' }),
+  ];
+  const issue = {
+    stream: 'followups',
+    field: EVIL,
+    count: 2,
+    problem: EVIL,
+    firstSeenAt: new Date(NOON).toISOString(),
+  } as const;
+  const issues = (['record_rejected', 'field_nulled', 'unknown_field', 'unknown_value'] as const).map(
+    (kind) => ({ ...issue, kind }),
+  );
+  const days = [{ day: '2026-03-01', inserted: 1, updated: 2, deleted: 3, failedRuns: 4 }];
+  return buildStatus(
+    statusFacts({
+      accountId: EVIL,
+      owner: EVIL,
+      version: EVIL,
+      operations: operations({ runs, issues }),
+      volumes: { rows: [{ stream: 'resources', rows: 1_234_567, isEstimate: true }], days },
+      outages: [
+        { dependency: 'service', sinceMs: NOON - MINUTE_MS, failedRuns: 1, code: EVIL, message: EVIL },
+      ],
+    }),
+  );
+}
+
+/** Every tag with its attributes; texts between are left out. */
+const tagsOf = (html: string): string[] => html.match(/<[a-z][^>]*>/gi) ?? [];
+
+describe('the page', () => {
+  it('runs nothing that comes from data', () => {
+    const page = renderPage(evilStatus(), 'NONCE');
+    expect(page).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
+    expect(tagsOf(page).filter((tag) => /^<(script|img|iframe|object|embed|form)/i.test(tag))).toEqual([
+      '<script nonce="NONCE">',
+    ]);
+    expect(tagsOf(page).filter((tag) => / on[a-z]+=/i.test(tag))).toEqual([]);
+  });
+
+  it('loads nothing from elsewhere and has no inline style that its policy would refuse', () => {
+    const tags = tagsOf(renderPage(evilStatus(), 'NONCE'));
+    expect(tags.filter((tag) => / style=/i.test(tag))).toEqual([]);
+    const links = tags.flatMap((tag) =>
+      [...tag.matchAll(/ (?:src|href)="([^"]*)"/g)].map((match) => match[1] ?? ''),
+    );
+    expect(links.filter((link) => !link.startsWith('data:image/svg+xml,')).sort()).toEqual([
+      'api/status',
+      'healthz',
+      'metrics',
+      'readyz',
+    ]);
+  });
+
+  it('closes every element that it opens', () => {
+    const open: string[] = [];
+    const page = renderPage(evilStatus(), 'N').replace(
+      /<(style|script)([^>]*)>[\s\S]*?<\/\1>/g,
+      '<$1$2></$1>',
+    );
+    for (const [, slash, name = '', rest = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)([^>]*)>/gi)) {
+      const isVoid = ['meta', 'link', 'br'].includes(name) || rest.endsWith('/');
+      if (slash === '/') expect(open.pop()).toBe(name);
+      else if (!isVoid) open.push(name);
+    }
+    expect(open).toEqual([]);
+  });
+
+  it('is allowed exactly its own style and script, by a nonce that is new in every answer', () => {
+    const { headers, body } = statusPage(buildStatus(statusFacts()), 'abc');
+    const policy = headers?.['content-security-policy'] ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'nonce-abc'");
+    expect(policy).not.toContain('unsafe');
+    expect(body.match(/nonce="abc"/g)).toHaveLength(2);
+  });
+
+  it('does without a script: it loads itself again', () => {
+    expect(renderPage(buildStatus(statusFacts()), 'N')).toMatch(
+      /<noscript><meta http-equiv="refresh" content="15"/,
+    );
+  });
+
+  it('says how it stands in its largest words and in its title', () => {
+    const page = renderPage(buildStatus(statusFacts({ databaseProblem: 'gone' })), 'N');
+    expect(page).toMatch(/<h1>\s*The database is away\.\s*<\/h1>/);
+    expect(page).toMatch(/<title>\s*✗ The database is away\. north\s*<\/title>/);
+    expect(page).toContain('the newest that is known');
+  });
+
+  it('says prominently as of when it tells what was read longer ago than usual', () => {
+    const at = (ms: number) => renderPage(buildStatus(statusFacts({ nowMs: NOON + ms })), 'N');
+    expect(at(9_000)).toMatch(
+      /<p class="dim">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time/,
+    );
+    const old = at(41_000).replace(/\s+/g, ' ');
+    expect(old).toMatch(
+      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time > UTC, 41 s ago: the database answers slowly\.<\/p>/,
+    );
+  });
+
+  it('says when rows were counted, if that is minutes ago', () => {
+    const volumes = { rows: [{ stream: 'resources', rows: 12, isEstimate: false } as const], days: [] };
+    const at = (countedAtMs: number) => renderPage(buildStatus(statusFacts({ volumes, countedAtMs })), 'N');
+    expect(at(NOON - 4 * MINUTE_MS)).toContain('<dd>12 <span class="dim small">4 min ago</span></dd>');
+    expect(at(NOON - 30_000)).toContain('<dd>12</dd>');
+  });
+
+  it('is the same for the same status', () => {
+    const hash = () => createHash('sha256').update(renderPage(evilStatus(), 'N')).digest('hex');
+    expect(hash()).toBe(hash());
+  });
+
+  it('shows a worker that knows nothing yet', () => {
+    const page = renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N');
+    expect(page).toContain('Nothing was read from the database yet.');
+    expect(page).toContain('None is scheduled.');
+  });
+});
+
+describe('words', () => {
+  it('are rough where nobody wants it exact', () => {
+    expect(['1 min 5 s ago', '14 min 30 s', '3 h', '3 h 20 min', '2 d', '9.5 s'].map(roughly)).toEqual([
+      '1 min ago',
+      '14 min',
+      '3 h',
+      '3 h 20 min',
+      '2 d',
+      '9.5 s',
+    ]);
+    expect(untilOf(NOON + 90_000, NOON)).toBe('in 1 min');
+    expect(untilOf(NOON - 1, NOON)).toBe('now');
+  });
+
+  it('tell what became of data that could not be taken as it came', () => {
+    const issue = {
+      stream: 'followups',
+      field: 'due',
+      problem: 'expected a date',
+      firstSeenMs: NOON,
+    } as const;
+    expect(describeIssue({ ...issue, kind: 'field_nulled', count: 2 })).toBe(
+      '2 values of due in followups could not be stored and are empty: expected a date',
+    );
+    expect(describeIssue({ ...issue, kind: 'record_rejected', count: 1 })).toBe(
+      '1 record of followups could not be stored and is kept aside: expected a date',
+    );
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import type { Paging } from '../../../src/api/envelope.ts';
+import { createPageTally } from '../../../src/reading/pages.ts';
+
+/** Pages as [ids, total, last page]. */
+function complaintAbout(...pages: [ids: unknown[], total?: number, lastPage?: number][]): string | null {
+  const tally = createPageTally();
+  for (const [ids, total, lastPage] of pages) {
+    const paging = { total, lastPage } as Paging;
+    const answer = {
+      count: ids.length,
+      envelope: {},
+      paging: total === undefined && lastPage === undefined ? undefined : paging,
+      requestId: undefined,
+      serviceTimeMs: undefined,
+      responseTimeMs: undefined,
+    };
+    tally.note({ records: ids.map((id) => ({ id })), answer }, 'id');
+  }
+  return tally.complaint();
+}
+
+describe('pages are complete', () => {
+  test.each([
+    [
+      'when they show as many records as were announced',
+      [
+        [[1, 2], 3, 2],
+        [[3], 3, 2],
+      ],
+    ],
+    [
+      'when records were added and pushed others to later pages',
+      [
+        [[1, 2], 3, 2],
+        [[2, 3], 4, 2],
+      ],
+    ],
+    ['when one page holds a record twice and the total counts it twice', [[[1, 1, 2], 3, 1]]],
+    ['when nothing is announced at all', [[[1, 2]], [[3]]]],
+    [
+      'when every announced page brought something, without a total',
+      [
+        [[1], undefined, 2],
+        [[2], undefined, 2],
+      ],
+    ],
+    ['when an empty list has one page', [[[], undefined, 1]]],
+    ['when records without a usable key are counted by what they are', [[[null, 'a', 7], 3, 1]]],
+  ] as [string, Parameters<typeof complaintAbout>][])('%s', (_name, pages) => {
+    expect(complaintAbout(...pages)).toBeNull();
+  });
+});
+
+describe('pages are not complete', () => {
+  test.each([
+    [
+      'when fewer records came than were announced',
+      [
+        [[1, 2], 4, 2],
+        [[3], 4, 2],
+      ],
+    ],
+    [
+      'when the total shrank',
+      [
+        [[1, 2], 4, 2],
+        [[3, 4], 3, 2],
+      ],
+    ],
+    [
+      'when a later page repeats an earlier one',
+      [
+        [[1, 2], 4, 2],
+        [[1, 2], 4, 2],
+      ],
+    ],
+    ['when an announced page did not come, without a total', [[[1, 2], undefined, 2]]],
+    [
+      'when an announced page brought nothing, without a total',
+      [
+        [[1, 2], undefined, 2],
+        [[1, 2], undefined, 2],
+      ],
+    ],
+  ] as [string, Parameters<typeof complaintAbout>][])('%s', (_name, pages) => {
+    expect(complaintAbout(...pages)).not.toBeNull();
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { laterWatermark, nextWatermark, readFrom, wentBackBy } from '../../../src/reading/service-clock.ts';
+
+/** The service's clock shows so much when ours shows 1,000,000. */
+const at = (answerMs: number | undefined) => ({ answerMs, ourMs: 1_000_000 });
+const stored = (ms: number, clockOffsetMs: number | null = 0) => ({ ms, clockOffsetMs });
+
+describe('how far the service’s clock went back', () => {
+  test.each([
+    ['not at all', 0, 1_000_000, 0],
+    ['less than a Date header and an answer’s way can hide', 5000, 1_000_000, 0],
+    ['more than that', 5001, 1_000_000, 5001],
+    ['it went ahead', -60_000, 1_000_000, 0],
+    ['it told no time then', null, 1_000_000, 0],
+    ['it tells no time now', 60_000, undefined, 0],
+  ])('%s', (_name, noted, answerMs, expected) => {
+    expect(wentBackBy(noted, at(answerMs))).toBe(expected);
+  });
+});
+
+describe('where reading begins', () => {
+  test.each([
+    ['at the watermark', stored(990_000), 1_000_000, 990_000],
+    ['by so much earlier as the clock went back', stored(990_000, 60_000), 1_000_000, 930_000],
+    ['at the service’s time, where the watermark lies beyond it', stored(990_000), 900_000, 900_000],
+    [
+      'at our time, where the service tells none and the watermark lies beyond ours',
+      stored(2e6),
+      undefined,
+      1e6,
+    ],
+    ['at the watermark, where only a few seconds tell otherwise', stored(1_004_000), 1_000_000, 1_004_000],
+  ])('%s', (_name, watermark, answerMs, expected) => {
+    // The offset is that of 900,000 as well: nothing but the watermark tells.
+    const clock = at(answerMs);
+    const offset = answerMs === 900_000 ? -100_000 : watermark.clockOffsetMs;
+    expect(readFrom({ ...watermark, clockOffsetMs: offset }, clock)).toBe(expected);
+  });
+});
+
+describe('the next watermark', () => {
+  test.each([
+    ['goes on to what was seen', stored(900_000), 950_000, 1_000_000, stored(950_000)],
+    ['stays where nothing newer was seen', stored(900_000, 3), 899_000, 1_000_000, stored(900_000, 3)],
+    ['stays where no record tells', stored(900_000, 3), undefined, 1_000_000, stored(900_000, 3)],
+    ['comes down with the clock', stored(900_000, 60_000), 850_000, 1_000_000, stored(850_000)],
+    ['comes down no further than the clock', stored(900_000, 60_000), 800_000, 1_000_000, stored(840_000)],
+    ['is never beyond the service’s time', stored(900_000), undefined, 880_000, stored(780_000, -120_000)],
+    ['keeps what is known of the clock', stored(900_000, 3), 950_000, undefined, stored(950_000, 3)],
+    ['of a first read is what was seen', null, 950_000, 1_000_000, stored(950_000)],
+    ['of a first read that tells nothing is none', null, undefined, 1_000_000, null],
+  ])('%s', (_name, watermark, seenMs, answerMs, expected) => {
+    expect(nextWatermark(watermark, seenMs, at(answerMs))).toEqual(expected);
+  });
+});
+
+test('of two watermarks the later one is told by our clock', () => {
+  const ahead = stored(900_000, 60_000);
+  const right = stored(850_000, 0);
+  expect(laterWatermark(ahead, right)).toBe(right);
+  expect(laterWatermark(right, ahead)).toBe(right);
+  expect(laterWatermark(stored(900_000, null), right)).toEqual(stored(900_000, null));
+  expect(laterWatermark(null, right)).toBe(right);
+  expect(laterWatermark(right, null)).toBe(right);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { freshFor, remainingFreshness } from '../../../src/reading/cached-report.ts';
+import { createRandom } from '../../support/seeded-random.ts';
+
+const CACHE_MS = 900_000;
+
+test.each([
+  [1_000_000, 1_000_000, CACHE_MS],
+  [1_000_000, 600_000, 500_000],
+  [1_000_000, 100_000, 0],
+  [1_000_000, 1, 0],
+  [1_000_000, 5_000_000, CACHE_MS],
+  [1_000_000, undefined, 0],
+])('read at %i and calculated at %s, it stays the newest for %i ms', (readAt, calculatedAt, expected) => {
+  expect(freshFor(CACHE_MS, readAt, calculatedAt)).toBe(expected);
+});
+
+test.each([
+  ['nothing was ever asked', null, 0],
+  ['both clocks went on alike', { atMs: 0, agoByDatabaseMs: 100_000, freshForMs: CACHE_MS }, 800_000],
+  ['ours stands still', { atMs: 100_000, agoByDatabaseMs: 800_000, freshForMs: CACHE_MS }, 100_000],
+  ['the database’s is over', { atMs: 100_000, agoByDatabaseMs: CACHE_MS, freshForMs: CACHE_MS }, 0],
+  ['ours went back', { atMs: 100_001, agoByDatabaseMs: 0, freshForMs: CACHE_MS }, 0],
+  ['the database’s went back', { atMs: 100_000, agoByDatabaseMs: -1, freshForMs: CACHE_MS }, 0],
+] as const)('when %s, asking is worth while again after the right time', (_name, check, expected) => {
+  expect(remainingFreshness(check, 100_000)).toBe(expected);
+});
+
+test('no clock keeps us from asking for longer than the cache lasts', () => {
+  const random = createRandom(4);
+  for (let round = 0; round < 5000; round += 1) {
+    const anywhere = () => random.below(4e9) - 2e9;
+    const freshForMs = freshFor(CACHE_MS, anywhere(), anywhere());
+    const check = { atMs: anywhere(), agoByDatabaseMs: anywhere(), freshForMs };
+    expect(remainingFreshness(check, anywhere())).toBeLessThanOrEqual(CACHE_MS);
+  }
+});

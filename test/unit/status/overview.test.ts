@@ -1,0 +1,260 @@
+import { describe, expect, it } from 'vitest';
+import { createMetrics, MOST_LABELLED_ACCOUNTS } from '../../../src/status/metrics.ts';
+import {
+  type AccountFacts,
+  buildOverview,
+  type OverviewFacts,
+  pageOf,
+} from '../../../src/status/overview.ts';
+import { buildAccountsRoutes } from '../../../src/worker/routes.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../../src/streams/index.ts';
+import type { StreamSight } from '../../../src/status/read-accounts.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+const account = (accountId: string, change: Partial<AccountFacts> = {}): AccountFacts => ({
+  accountId,
+  scheduled: STREAM_NAMES,
+  outage: undefined,
+  refusals: [],
+  service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+  ...change,
+});
+
+const sights = (change: Partial<StreamSight> = {}): StreamSight[] =>
+  STREAM_NAMES.map((stream) => ({
+    stream,
+    lastSuccessMs: NOON - MINUTE_MS,
+    watermarkMs: null,
+    calculatedMs: null,
+    currentUntilMs: null,
+    lastStatus: 'succeeded',
+    lastErrorCode: null,
+    isRunning: false,
+    openIssues: 0,
+    ...change,
+  }));
+
+const stale = () => sights({ lastSuccessMs: NOON - 3 * HOUR_MS });
+
+function facts(
+  accounts: readonly (readonly [AccountFacts, readonly StreamSight[]])[],
+  change: Partial<OverviewFacts> = {},
+): OverviewFacts {
+  return {
+    version: '1.2.3',
+    freshnessBudgetMinutes: 60,
+    owner: 'host pid 1',
+    nowMs: NOON,
+    startedMs: NOON - HOUR_MS,
+    worker: 'running',
+    isSchedulerAlive: true,
+    sight: {
+      databaseNowMs: NOON,
+      readAtMs: NOON,
+      pendingMigrations: 0,
+      accounts: new Map(accounts.map(([{ accountId }, seen]) => [accountId, seen])),
+    },
+    databaseProblem: null,
+    isDatabaseSlow: false,
+    databaseOutage: undefined,
+    queue: { places: 20, running: 3, ailing: 1, waiting: 2, longestWaitMs: 4_000 },
+    accounts: accounts.map(([one]) => one),
+    ...change,
+  };
+}
+
+const refusal = {
+  stream: 'resources',
+  holdsAll: true,
+  code: 'token_inactive',
+  message: 'resources.list: canary-secret',
+  advice: 'Have a new one issued.',
+  sinceMs: NOON - HOUR_MS,
+  nextTryMs: NOON + 5 * MINUTE_MS,
+} as const;
+
+const mixed = () =>
+  facts([
+    [account('anna'), sights()],
+    [account('bert', { refusals: [refusal] }), sights()],
+    [account('carl'), stale()],
+    [account('dora'), sights({ lastStatus: 'failed', lastErrorCode: 'delete_guard' })],
+    [account('emil'), []],
+  ]);
+
+describe('an overview', () => {
+  it('puts trouble first and counts the rest', () => {
+    const overview = buildOverview(mixed());
+    expect(overview.accounts.map(({ accountId, verdict }) => [accountId, verdict.level])).toEqual([
+      ['bert', 'bad'],
+      ['carl', 'bad'],
+      ['dora', 'warning'],
+      ['emil', 'busy'],
+      ['anna', 'good'],
+    ]);
+    expect(overview.counts).toEqual({ good: 1, busy: 1, warning: 1, bad: 2 });
+    // The counts stand beside it.
+    expect(overview.verdict).toMatchObject({ sentence: '2 of 5 accounts are in trouble.', details: [] });
+  });
+
+  it('of accounts with whom all is well is one sentence', () => {
+    const overview = buildOverview(
+      facts([
+        [account('a'), sights()],
+        [account('b'), sights()],
+      ]),
+    );
+    expect(overview.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
+  });
+
+  it('says what keeps all of them alike once, and not of each', () => {
+    const overview = buildOverview(
+      facts(
+        [
+          [account('a'), sights()],
+          [account('b'), sights()],
+        ],
+        { databaseProblem: 'ECONNREFUSED' },
+      ),
+    );
+    expect(overview.verdict).toMatchObject({ level: 'bad', sentence: 'The database is away.' });
+    expect(overview.notReady).toEqual(['the database is away: ECONNREFUSED']);
+    expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
+  });
+
+  it('tells ages by the clock of the database', () => {
+    const readAtMs = NOON - 5 * HOUR_MS;
+    const made = mixed();
+    const sight = made.sight === null ? null : { ...made.sight, readAtMs };
+    const overview = buildOverview({ ...made, nowMs: readAtMs, sight });
+    expect(overview.nowMs).toBe(NOON);
+    expect(overview.counts.good).toBe(1);
+  });
+
+  it('is cut into pages whose counts are those of all', () => {
+    const part = pageOf(buildOverview(mixed()), 2, 2);
+    expect(part.accounts.map(({ accountId }) => accountId)).toEqual(['dora', 'emil']);
+    expect(part).toMatchObject({ page: 2, pages: 3, accountCount: 5, counts: { bad: 2 } });
+    expect(pageOf(buildOverview(mixed()), 99, 2).page).toBe(3);
+  });
+});
+
+describe('the endpoints of many accounts', () => {
+  const routes = (made: OverviewFacts) => {
+    const overview = () => buildOverview(made);
+    return buildAccountsRoutes({
+      overview,
+      status: () => Promise.resolve(undefined),
+      blot: (text) => text.replaceAll('canary-secret', '[secret]'),
+      metrics: createMetrics({ version: '1', accountIds: made.accounts.map(({ accountId }) => accountId) }),
+    });
+  };
+  const get = async (made: OverviewFacts, path: string) => {
+    const [name = '', query = ''] = path.split('?');
+    const page = await routes(made)[name]?.(new URLSearchParams(query));
+    if (page === undefined) throw new Error(`no page ${path}`);
+    return { ...page, json: () => JSON.parse(page.body) as Record<string, unknown> };
+  };
+
+  it('/readyz stays ready while one account is well, and names those in trouble', async () => {
+    const page = await get(mixed(), '/readyz');
+    expect(page.status).toBe(200);
+    expect(page.json()).toMatchObject({ ready: true, reasons: [], accounts: { bad: 2 } });
+    const { trouble } = page.json() as { trouble: string[] };
+    expect(trouble).toHaveLength(3);
+    expect(trouble[0]).toBe(
+      'bert: the service refuses the credentials (token_inactive: resources.list: [secret]); one more try in 5 min. Have a new one issued',
+    );
+  });
+
+  it('/readyz is 503 when no account is ready, and when the worker itself is not', async () => {
+    const none = facts([
+      [account('a'), stale()],
+      [account('b'), stale()],
+    ]);
+    expect(await get(none, '/readyz')).toMatchObject({ status: 503 });
+    const away = { ...mixed(), databaseProblem: 'gone' };
+    expect((await get(away, '/readyz')).json()).toMatchObject({
+      ready: false,
+      reasons: ['the database is away: gone'],
+    });
+  });
+
+  it('/healthz is 200 with every problem there is', async () => {
+    const page = await get(mixed(), '/healthz');
+    expect(page.status).toBe(200);
+    expect(page.json()).toMatchObject({ status: 'ok' });
+    expect(page.json()['problems']).toHaveLength(3);
+  });
+
+  it('list little of thousands: the page shows the worst, answers to probes twenty', async () => {
+    const many = facts(
+      Array.from({ length: 3_000 }, (_, index) => [account(`a${index}`), index % 2 ? sights() : stale()]),
+    );
+    const { trouble } = (await get(many, '/readyz')).json() as { trouble: string[] };
+    expect(trouble).toHaveLength(21);
+    expect(trouble[20]).toMatch(/^and [\d,]+ accounts more$/);
+    const page = await get(many, '/');
+    expect(page.body.match(/href="\?account=/g)).toHaveLength(50);
+    expect(page.body).toContain('1,500 of 3,000 accounts are in trouble.');
+    expect(page.body).toContain('page 1 of 60');
+  });
+
+  it('show neither secrets nor markup that comes from data', async () => {
+    const evil = '<script>alert(1)</script>';
+    const made = facts([
+      [account('a', { refusals: [{ ...refusal, message: `${evil} canary-secret` }] }), sights()],
+      [account('b'), sights()],
+    ]);
+    for (const path of ['/', '/api/status', '/readyz', '/healthz']) {
+      expect((await get(made, path)).body, path).not.toContain('canary-secret');
+    }
+    const { body } = await get(made, '/');
+    expect(body).toContain('&lt;script&gt;');
+    expect(body.match(/<script/g)).toHaveLength(1);
+  });
+
+  it('an account that is none is not found', async () => {
+    expect(await get(mixed(), '/api/status?account=nobody')).toMatchObject({ status: 404 });
+  });
+
+  it('/metrics labels every account, says how the queue stands, and forgets what has come right', async () => {
+    let made = mixed();
+    const metrics = createMetrics({ version: '1', accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
+    const text = await metrics.render(buildOverview(made));
+    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="carl"\} 1$/m);
+    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="anna"\} 0$/m);
+    expect(text).toMatch(/^safety_sync_credentials_refused\{account="bert"\} 1$/m);
+    expect(text).toMatch(/^safety_sync_accounts\{state="bad"\} 2$/m);
+    expect(text).toMatch(/^safety_sync_runs_waiting 2$/m);
+    expect(text).toMatch(/^safety_sync_run_longest_wait_seconds 4$/m);
+    expect(text).toMatch(
+      /^safety_sync_runs_total\{stream="users",kind="sync",status="failed",account="emil"\} 0$/m,
+    );
+    made = facts([
+      [account('anna'), sights()],
+      [account('carl'), sights()],
+    ]);
+    expect(await metrics.render(buildOverview(made))).not.toMatch(/_refused\{account="bert"\}/);
+    metrics.close();
+  });
+
+  it('/metrics of thousands has series for accounts in trouble only', async () => {
+    const count = MOST_LABELLED_ACCOUNTS + 1;
+    const made = facts(
+      Array.from({ length: count }, (_, index) => [account(`a${index}`), index === 7 ? stale() : sights()]),
+    );
+    const metrics = createMetrics({
+      version: '1',
+      accountIds: made.accounts.map(({ accountId }) => accountId),
+    });
+    const text = await metrics.render(buildOverview(made));
+    expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(5);
+    expect(text).toMatch(/^safety_sync_stale\{stream="users",account="a7"\} 1$/m);
+    expect(text).toMatch(
+      /^safety_sync_runs_total\{stream="users",kind="sync",status="failed",account=""\} 0$/m,
+    );
+    metrics.close();
+  });
+});

@@ -1,0 +1,291 @@
+import { describe, expect, it } from 'vitest';
+import { buildStatus } from '../../../src/status/build-status.ts';
+import { createMetrics } from '../../../src/status/metrics.ts';
+import { badgeOf } from '../../../src/pages/status/words.ts';
+import { healthPage, readyPage } from '../../../src/worker/routes.ts';
+import { blotStatus, toJsonStatus } from '../../../src/status/status.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { iso, operations, runRow, statusFacts } from '../../support/status-facts.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+const refusal = {
+  stream: 'resources',
+  holdsAll: true,
+  code: 'token_inactive',
+  message: 'resources.list: the token is inactive',
+  advice: 'Have a new one issued.',
+  sinceMs: NOON - HOUR_MS,
+  nextTryMs: NOON + 5 * MINUTE_MS,
+} as const;
+
+describe('the verdict', () => {
+  it('of a worker with whom all is well is one sentence and no more', () => {
+    const status = buildStatus(statusFacts());
+    expect(status.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
+    expect(status.isReady).toBe(true);
+  });
+
+  it('names the one stream that is stale, since when and by which budget', () => {
+    const facts = statusFacts({ operations: operations({ successMs: { followups: NOON - 3 * HOUR_MS } }) });
+    const { verdict, notReady } = buildStatus(facts);
+    expect(verdict).toMatchObject({ level: 'bad', sentence: 'Followups is stale.' });
+    expect(notReady).toEqual(['followups is stale: its last success was 3 h ago, the budget is 1 h']);
+  });
+
+  it('counts several', () => {
+    const successMs = { followups: NOON - 3 * HOUR_MS, users: null };
+    const { verdict } = buildStatus(statusFacts({ operations: operations({ successMs }) }));
+    expect(verdict.sentence).toBe('2 of 5 streams are not fresh.');
+  });
+
+  it('leaves out a stream that is not scheduled', () => {
+    const operation = operations({ successMs: { users: null } });
+    const facts = statusFacts({ operations: operation, offReasons: { users: 'not scheduled' } });
+    expect(buildStatus(facts).isReady).toBe(true);
+  });
+
+  it('of an account without equipment types does not wait for equipment', async () => {
+    const status = buildStatus(
+      statusFacts({
+        operations: operations({ successMs: { equipments: null } }),
+        offReasons: { equipments: 'no equipment types' },
+      }),
+    );
+    expect([status.isReady, status.verdict.sentence]).toEqual([true, 'Everything is fresh.']);
+    const equipments = status.streams.find(({ stream }) => stream === 'equipments');
+    expect(equipments && badgeOf(equipments)).toEqual({ level: 'off', text: 'off: no equipment types' });
+    const metrics = createMetrics({ version: '1', accountIds: ['north'] });
+    const text = await metrics.render(status);
+    metrics.close();
+    expect(text).toMatch(/^safety_sync_stale\{stream="equipments",account="north"\} 0$/m);
+    expect(text).toMatch(/^safety_sync_ready\{account="north"\} 1$/m);
+  });
+
+  it('of a slow database is that of the last look: nothing is stale that may have been synced since', () => {
+    const seen = operations({ successMs: { followups: NOON - 59.5 * MINUTE_MS } });
+    const after = (ms: number) => buildStatus(statusFacts({ operations: seen, nowMs: NOON + ms }));
+    expect(after(90_000)).toMatchObject({
+      isReady: true,
+      verdict: { sentence: 'Everything is fresh.' },
+      database: { isOld: true, isTooOld: false },
+    });
+    expect(after(11_000).database.isOld).toBe(false);
+    expect(after(3 * MINUTE_MS)).toMatchObject({
+      notReady: ['the database answers slowly: its state was last read 3 min ago'],
+      verdict: { level: 'warning', sentence: 'The database answers slowly.' },
+    });
+    const away = buildStatus(
+      statusFacts({ operations: seen, nowMs: NOON + MINUTE_MS, databaseProblem: 'connect ECONNREFUSED' }),
+    );
+    expect(away.notReady).toEqual([
+      'the database is away: connect ECONNREFUSED',
+      'followups is stale: its last success was 1 h 1 min ago, the budget is 1 h',
+    ]);
+  });
+
+  it('of a database that was slow from the beginning is not that it is away', () => {
+    const { verdict, notReady } = buildStatus(statusFacts({ operations: null, isDatabaseSlow: true }));
+    expect(verdict).toMatchObject({ level: 'warning', sentence: 'The database answers slowly.' });
+    expect(notReady).toEqual(['the database answers slowly: nothing has been read from it yet']);
+  });
+
+  it('calls training fresh for as long as the service itself would answer the same', () => {
+    const training = (untilMs: number) => {
+      const seen = operations({ successMs: { 'training-employee-status': NOON - 14 * MINUTE_MS } });
+      const states = seen.states.map((state) =>
+        state.stream === 'training-employee-status' ? { ...state, currentUntil: iso(untilMs) } : state,
+      );
+      const facts = statusFacts({ operations: { ...seen, states }, freshnessBudgetMinutes: 3 });
+      return buildStatus(facts).notReady;
+    };
+    expect(training(NOON + MINUTE_MS)).toEqual([]);
+    expect(training(NOON - 2 * MINUTE_MS)).toEqual([]);
+    expect(training(NOON - 4 * MINUTE_MS)).toEqual([
+      'training-employee-status is stale: its last success was 14 min ago, the budget is 3 min',
+    ]);
+  });
+
+  it('of users that nobody had to be asked for is no better than that of the streams that name them', () => {
+    const longAgo = NOON - 3 * HOUR_MS;
+    const streams = ['resources', 'followups', 'training-employee-status', 'equipments'] as const;
+    const stale = Object.fromEntries(streams.map((stream) => [stream, longAgo]));
+    const of = (successMs: Parameters<typeof operations>[0]) =>
+      buildStatus(statusFacts({ operations: operations(successMs) })).streams.find(
+        ({ stream }) => stream === 'users',
+      );
+    expect(of({ successMs: stale })).toMatchObject({ freshness: 'stale', lastSuccessMs: longAgo });
+    expect(of({ successMs: { ...stale, resources: NOON - 2 * MINUTE_MS } })).toMatchObject({
+      freshness: 'fresh',
+      lastSuccessMs: NOON - 2 * MINUTE_MS,
+    });
+    const never = Object.fromEntries(streams.map((stream) => [stream, null]));
+    expect(of({ successMs: never })).toMatchObject({ freshness: 'never', lastSuccessMs: null });
+    expect(of({})).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
+  });
+
+  it('says each thing once', () => {
+    const away = buildStatus(
+      statusFacts({
+        databaseProblem: 'connect ECONNREFUSED',
+        outages: [
+          {
+            dependency: 'database',
+            sinceMs: NOON - 70_000,
+            failedRuns: 3,
+            code: 'database_unreachable',
+            message: 'connect ECONNREFUSED',
+          },
+        ],
+      }),
+    );
+    expect(away.verdict.details).toEqual([
+      'The database is away: connect ECONNREFUSED.',
+      'The database has been away for 1 min; 3 runs failed meanwhile.',
+    ]);
+    expect(buildStatus(statusFacts({ refusals: [refusal] })).verdict).toMatchObject({
+      sentence: 'The service refuses the credentials.',
+      details: [
+        'It answers token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
+      ],
+    });
+  });
+
+  it('of a first sync under way is no alarm, but not ready either', () => {
+    const runs = [runRow({ stream: 'followups', status: 'running', finished_at: null })];
+    const facts = statusFacts({ operations: operations({ runs, successMs: { followups: null } }) });
+    const { verdict, isReady } = buildStatus(facts);
+    expect(verdict).toMatchObject({ level: 'busy', sentence: 'The first sync is under way.' });
+    expect(isReady).toBe(false);
+  });
+
+  it('puts a database that is away before everything else and keeps what was known', () => {
+    const status = buildStatus(
+      statusFacts({ databaseProblem: 'PostgreSQL: connect ECONNREFUSED', nowMs: NOON + MINUTE_MS }),
+    );
+    expect(status.verdict).toMatchObject({ level: 'bad', sentence: 'The database is away.' });
+    expect(status.notReady).toEqual(['the database is away: PostgreSQL: connect ECONNREFUSED']);
+    expect(status.streams[0]).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
+  });
+
+  it('does not wait for staleness when the credentials are refused', () => {
+    const { verdict, notReady } = buildStatus(statusFacts({ refusals: [refusal] }));
+    expect(verdict.sentence).toBe('The service refuses the credentials.');
+    expect(notReady).toEqual([
+      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); one more try in 5 min. Have a new one issued.',
+    ]);
+  });
+
+  it('warns of a failure while everything is still fresh, and stays ready', () => {
+    const runs = [
+      runRow({
+        run_id: 9,
+        stream: 'equipments',
+        status: 'failed',
+        error_code: 'delete_guard',
+        error_message: 'too much',
+      }),
+    ];
+    const { verdict, isReady, streams } = buildStatus(statusFacts({ operations: operations({ runs }) }));
+    expect(verdict).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but equipments failed last.',
+    });
+    expect(isReady).toBe(true);
+    expect(streams[3]?.lastRun?.error?.advice).toMatch(/--allow-mass-delete/);
+  });
+
+  it('says when migrations are missing', () => {
+    const facts = statusFacts({ operations: operations({ pendingMigrations: 2 }) });
+    expect(buildStatus(facts).notReady).toContain('the warehouse lacks 2 migrations');
+  });
+});
+
+describe('the status', () => {
+  it('tells ages by the clock of the database, however far off ours is', () => {
+    const facts = statusFacts({
+      nowMs: NOON - 5 * HOUR_MS,
+      operations: operations({ readAtMs: NOON - 5 * HOUR_MS }),
+    });
+    const status = buildStatus(facts);
+    expect(status.nowMs).toBe(NOON);
+    expect(status.isReady).toBe(true);
+  });
+
+  it('shows the progress of a run of this process, else that of the ledger, else what the run has counted', () => {
+    const running = runRow({ stream: 'followups', status: 'running', finished_at: null, records_read: 7 });
+    const progress = (change: Parameters<typeof statusFacts>[0], slices = operations().slices) =>
+      buildStatus(statusFacts({ operations: operations({ runs: [running], slices }), ...change })).running[0]
+        ?.progress;
+    const made = { records: 50, total: 100, slicesDone: 1 };
+    expect(progress({ progress: new Map([['followups', made]]) })).toEqual({ records: 50, total: 100 });
+    const slices = [{ stream: 'followups', slices: 4, slicesDone: 1, records: 30, expected: 90 } as const];
+    expect(progress({}, slices)).toEqual({ records: 30, total: 90 });
+    expect(progress({})).toEqual({ records: 7, total: null });
+  });
+
+  it('has the soonest sync of each stream and the runs of each, oldest first', () => {
+    const runs = [2, 1].map((run_id) => runRow({ run_id, started_at: iso(NOON - (3 - run_id) * MINUTE_MS) }));
+    const [resources] = buildStatus(statusFacts({ operations: operations({ runs }) })).streams;
+    expect(resources?.recentRuns.map(({ runId }) => runId)).toEqual([1, 2]);
+    expect(resources?.nextRunMs).toBe(NOON + 14 * MINUTE_MS);
+  });
+
+  it('is JSON with names and times as everywhere else outside', () => {
+    const json = toJsonStatus(buildStatus(statusFacts())) as Record<string, unknown>;
+    expect(json).toMatchObject({
+      account_id: 'north',
+      is_ready: true,
+      now_at: iso(NOON),
+      verdict: { sentence: 'Everything is fresh.' },
+      next_runs: [{ stream: 'resources', kind: 'sync', at: iso(NOON + 14 * MINUTE_MS) }, {}, {}, {}, {}],
+    });
+    expect(json['recent_runs']).toMatchObject([
+      { run_id: 1, started_at: iso(NOON - MINUTE_MS), duration_ms: 2000 },
+      {},
+      {},
+      {},
+      {},
+    ]);
+  });
+
+  it('loses secrets wherever they stand', () => {
+    const status = buildStatus(statusFacts({ databaseProblem: 'no entry for canary-secret' }));
+    const clean = blotStatus(status, (text) => text.replaceAll('canary-secret', '[secret]'));
+    expect(JSON.stringify(clean)).not.toContain('canary-secret');
+    expect(clean.nowMs).toBe(status.nowMs);
+  });
+});
+
+describe('probes', () => {
+  it('/healthz is 200 also with every problem there is, and names them', () => {
+    const status = buildStatus(statusFacts({ databaseProblem: 'gone', refusals: [refusal] }));
+    const page = healthPage(status);
+    expect(page.status).toBe(200);
+    expect(JSON.parse(page.body)).toMatchObject({
+      status: 'ok',
+      uptime_seconds: 5400,
+      problems: status.notReady,
+    });
+  });
+
+  it.each([
+    [{ worker: 'stopping' }, 'stopping'],
+    [{ isSchedulerAlive: false }, 'scheduler_dead'],
+  ] as const)('/healthz is 503 with %o', (change, state) => {
+    const page = healthPage(buildStatus(statusFacts(change)));
+    expect(page.status).toBe(503);
+    expect(JSON.parse(page.body)).toMatchObject({ status: state });
+  });
+
+  it('/readyz is 503 with its reasons', () => {
+    const facts = statusFacts({ operations: operations({ successMs: { users: null } }) });
+    const page = readyPage(buildStatus(facts));
+    expect(page.status).toBe(503);
+    expect(JSON.parse(page.body)).toEqual({
+      ready: false,
+      reasons: ['users has never been synced'],
+      as_of: iso(NOON),
+      age_seconds: 0,
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { createRunQueue } from '../../../src/worker/run-queue.ts';
+import { createGate, type Gate } from '../../support/gate.ts';
+
+function createStage(places: number) {
+  const time = { passedMs: 0 };
+  const clock = { now: () => time.passedMs, monotonicMs: () => time.passedMs };
+  const queue = createRunQueue({ places, clock });
+  const begun: string[] = [];
+  const gates = new Map<string, Gate>();
+  /** A run that lasts until it is ended by its name. */
+  const start = (accountId: string, stream: string) => {
+    const name = `${accountId} ${stream}`;
+    const gate = createGate();
+    gates.set(name, gate);
+    return queue.run(accountId, async () => {
+      begun.push(name);
+      await gate.opened;
+    });
+  };
+  /** What becomes possible by it has begun when this resolves. */
+  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const end = async (name: string) => {
+    gates.get(name)?.open();
+    await settle();
+  };
+  return { queue, begun, start, end, settle, time };
+}
+
+describe('places', () => {
+  it('are no more than there are; the next one begins when one ends', async () => {
+    const { queue, begun, start, end, settle } = createStage(2);
+    for (const stream of ['r', 'f', 't']) void start('north', stream);
+    await settle();
+    expect(begun).toEqual(['north r', 'north f']);
+    expect(queue.load).toEqual({ places: 2, running: 2, ailing: 0, waiting: 1, longestWaitMs: 0 });
+    await end('north f');
+    expect(begun).toEqual(['north r', 'north f', 'north t']);
+  });
+
+  it('go from account to account: one with much to do does not stand before the others', async () => {
+    const { begun, start, end, settle } = createStage(1);
+    for (const stream of ['r', 'f', 't']) void start('large', stream);
+    void start('small', 'r');
+    void start('other', 'r');
+    await settle();
+    for (const name of ['large r', 'large f', 'small r', 'other r']) await end(name);
+    expect(begun).toEqual(['large r', 'large f', 'small r', 'other r', 'large t']);
+  });
+
+  it('are given back by runs that throw', async () => {
+    const { queue } = createStage(1);
+    await expect(queue.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(queue.run('a', () => Promise.resolve(7))).resolves.toBe(7);
+  });
+
+  it('tell how long somebody has waited', async () => {
+    const { queue, start, settle, time } = createStage(1);
+    void start('a', 'r');
+    void start('b', 'r');
+    time.passedMs = 5_000;
+    void start('c', 'r');
+    time.passedMs = 7_000;
+    await settle();
+    expect(queue.load).toMatchObject({ waiting: 2, longestWaitMs: 7_000 });
+  });
+});
+
+describe('an account whose service does not answer', () => {
+  it('gives the places of its runs to others', async () => {
+    const { queue, begun, start, settle } = createStage(2);
+    for (const stream of ['r', 'f', 't']) void start('sick', stream);
+    void start('well', 'r');
+    void start('well', 'f');
+    await settle();
+    expect(begun).toEqual(['sick r', 'sick f']);
+    queue.noteHealth('sick', false);
+    await settle();
+    // Not its own third one: it has one at a time from now on.
+    expect(begun).toEqual(['sick r', 'sick f', 'well r', 'well f']);
+    expect(queue.load).toMatchObject({ running: 4, ailing: 2, waiting: 1 });
+  });
+
+  it('has one run at a time, and all of them when it is well again', async () => {
+    const { queue, begun, start, end, settle } = createStage(3);
+    queue.noteHealth('sick', false);
+    for (const stream of ['r', 'f', 't']) void start('sick', stream);
+    await settle();
+    expect(begun).toEqual(['sick r']);
+    await end('sick r');
+    expect(begun).toEqual(['sick r', 'sick f']);
+    queue.noteHealth('sick', true);
+    await settle();
+    expect(begun).toEqual(['sick r', 'sick f', 'sick t']);
+  });
+
+  it('does not make more than twice as many runs as there are places, however many such accounts there are', async () => {
+    const { queue, begun, start, settle } = createStage(2);
+    for (let wave = 0; wave < 5; wave += 1) {
+      for (const account of ['a', 'b']) void start(`${account}${wave}`, 'r');
+      await settle();
+      for (const account of ['a', 'b']) queue.noteHealth(`${account}${wave}`, false);
+      await settle();
+    }
+    expect(begun).toHaveLength(4);
+    expect(queue.load).toMatchObject({ running: 4, waiting: 6 });
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { logResult } from '../../../src/worker/run-report.ts';
+import { type ErrorCode, SafetySyncError } from '../../../src/shared/errors.ts';
+import type { Logger } from '../../../src/shared/logger.ts';
+import type { RunResult } from '../../../src/sync/run.ts';
+import { noCounts } from '../../../src/database/record-counts.ts';
+
+const record = {
+  runId: 42,
+  watermarkBefore: '2026-03-01T11:00:00.000Z',
+  watermarkAfter: '2026-03-01T12:00:00.000Z',
+};
+const figures = {
+  record,
+  stream: 'followups',
+  counts: noCounts(),
+  requests: 1,
+  retries: 0,
+  refusals: 0,
+  durationMs: 10,
+  repaired: null,
+} as const;
+
+function lineOf(result: RunResult, isKnown = false): { level: string; fields: Record<string, unknown> } {
+  const lines: { level: string; fields: Record<string, unknown> }[] = [];
+  const write = (level: string) => (fields: Record<string, unknown>) => void lines.push({ level, fields });
+  const log = {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  } as unknown as Logger;
+  logResult({ log }, result, { isKnown });
+  const [line, ...others] = lines;
+  if (line === undefined || others.length > 0) throw new Error(`${lines.length} lines`);
+  return line;
+}
+
+const failed = (code: ErrorCode): RunResult => ({
+  ...figures,
+  outcome: 'failed',
+  error: new SafetySyncError(code, 'why'),
+});
+
+describe('the line of a run', () => {
+  it('names its record and how far the stream was before and after it', () => {
+    const { level, fields } = lineOf({ ...figures, outcome: 'succeeded', note: null });
+    expect(level).toBe('info');
+    expect(fields).toMatchObject({
+      run_id: 42,
+      stream: 'followups',
+      watermark_before: record.watermarkBefore,
+      watermark_after: record.watermarkAfter,
+    });
+  });
+
+  it.each([
+    ['delete_guard', 'error'],
+    ['worker_died', 'error'],
+    ['interrupted', 'warn'],
+  ] as const)('that failed of %s is of level %s', (code, level) => {
+    expect(lineOf(failed(code)).level).toBe(level);
+  });
+
+  it('that is part of an outage that was told is for debugging only', () => {
+    expect(lineOf(failed('network_error'), true).level).toBe('debug');
+  });
+});

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Job, type Scheduler, startScheduler } from '../../../src/worker/scheduler.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
+import { createGate } from '../../support/gate.ts';
+
+const START = Date.UTC(2026, 2, 2, 12, 0, 1);
+const OFF = {
+  resources: null,
+  followups: null,
+  'training-employee-status': null,
+  equipments: null,
+  users: null,
+};
+
+let scheduler: Scheduler;
+let begun: string[];
+let overruns: number;
+let work: (job: Job) => Promise<void>;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: START });
+  begun = [];
+  overruns = 0;
+  work = () => Promise.resolve();
+  scheduler = startScheduler({
+    accounts: [
+      {
+        accountId: 'one',
+        timezone: 'UTC',
+        streams: { ...OFF, resources: '*/15 * * * *', followups: '*/15 * * * *' },
+        reconcile: null,
+      },
+    ],
+    spreadMs: 0,
+    places: 4,
+    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
+    run: async (job) => {
+      begun.push(job.stream);
+      await work(job);
+    },
+    onOverrun: () => (overruns += 1),
+    onMissed: () => undefined,
+    runsLast: () => false,
+  });
+});
+afterEach(async () => {
+  await scheduler.stop();
+  vi.useRealTimers();
+});
+
+describe('a scheduler', () => {
+  it('fires what was asked for at a time as soon as the run that is under way then has ended', async () => {
+    const gate = createGate();
+    work = async () => await gate.opened;
+    scheduler.fire('one', 'resources');
+    scheduler.fireIn('one', 'resources', MINUTE_MS);
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    expect(begun).toEqual(['resources']);
+    gate.open();
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    expect(begun).toEqual(['resources', 'resources']);
+    expect(overruns).toBe(0);
+  });
+
+  it('is alive however far its clock jumps, and goes on', async () => {
+    for (const byMs of [30 * 24 * HOUR_MS, -60 * 24 * HOUR_MS]) {
+      vi.setSystemTime(Date.now() + byMs);
+      await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
+      expect(scheduler.isAlive()).toBe(true);
+    }
+    // Forward: the missed one and the next one; back: the next one, of each stream.
+    expect(begun.filter((stream) => stream === 'resources').length).toBe(3);
+    expect(begun.filter((stream) => stream === 'followups').length).toBe(3);
+  });
+});
