@@ -15,3 +15,43 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
 };
+
+/** The longest wait that a Node.js timer can hold; a longer one would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Resolves after this time, or as soon as the signal is aborted: whoever must not go on then asks the signal. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true || ms <= 0) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    // Rounded up: a timer that fires a fraction too early would only be set again.
+    const timer = setTimeout(done, Math.min(LONGEST_TIMER_MS, Math.ceil(ms)));
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}
+
+/** Resolves when the signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+export type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
+
+/** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
+export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {
+  const late = new AbortController();
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([
+      work.then((value): InTime<T> => ({ inTime: true, value })),
+      sleep(ms, late.signal).then((): InTime<T> => ({ inTime: false })),
+    ]);
+  } finally {
+    late.abort();
+  }
+}

@@ -1,9 +1,8 @@
 /** Looks at the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
 import { dependencyOf, type OutageLog, WATCH } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
 import { toDatabaseError } from '../database/database-error.ts';
-import { within } from './within.ts';
 
 /** What was seen last. */
 export interface Sighting<Seen, Counted> {
@@ -121,7 +120,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   /** The look goes on, but has taken too long: is the database slow, or does it not answer at all? */
   async function judgeSilence(sinceMs: number): Promise<void> {
     pinging ??= options.ping().finally(() => (pinging = undefined));
-    const { inTime } = await within(pinging, PATIENCE_MS);
+    const { inTime } = await withTimeout(pinging, PATIENCE_MS);
     if (inTime) answeredAtMs = clock.monotonicMs();
     if (answeredAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
@@ -135,7 +134,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     const startedMs = clock.monotonicMs();
     try {
       reading ??= read().finally(() => (reading = undefined));
-      const { inTime } = await within(reading, PATIENCE_MS);
+      const { inTime } = await withTimeout(reading, PATIENCE_MS);
       if (!inTime) await judgeSilence(startedMs);
     } catch (error) {
       noteFailure(error);

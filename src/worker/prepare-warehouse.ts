@@ -3,10 +3,9 @@ import type { App } from '../app.ts';
 import { dependencyOf, WATCH } from '../health/outage-log.ts';
 import { buildRunEvents } from './run-report.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, sleep, untilAborted } from '../shared/time.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import { closeAllDeadRuns } from '../database/dead-runs.ts';
-import { pause, untilAborted } from './pause.ts';
 
 const FIRST_DELAY_MS = SECOND_MS;
 const MOST_DELAY_MS = 30 * SECOND_MS;
@@ -27,7 +26,7 @@ export async function prepareWarehouse(app: App): Promise<boolean> {
       if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
       outages.noteFailure(WATCH, error);
       log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
-      await pause(delayMs, signal);
+      await sleep(delayMs, signal);
     }
   }
   return false;

@@ -1,9 +1,8 @@
 /** Ends what is running, so that a stop takes seconds and leaves no run open. */
 import type { Scheduler } from './scheduler.ts';
 import type { Logger } from '../shared/logger.ts';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, withTimeout } from '../shared/time.ts';
 import type { Connection } from '../database/connection.ts';
-import { within } from './within.ts';
 
 export interface StopRunsOptions {
   readonly scheduler: Scheduler;
@@ -26,12 +25,12 @@ const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
 export async function stopRuns({ scheduler, sessions, connection, log }: StopRunsOptions): Promise<void> {
   await scheduler.stop();
   const settled = scheduler.settled();
-  let hasEnded = (await within(settled, PATIENCE_MS)).inTime;
+  let hasEnded = (await withTimeout(settled, PATIENCE_MS)).inTime;
   for (let ms = PATIENCE_MS; !hasEnded && ms < GIVE_UP_MS; ms += CANCEL_EVERY_MS) {
     log.debug({ sessions: [...sessions] }, 'cancelling the statements of runs that do not end');
     // Over the pool, and without waiting: where the database is away there is nothing to cancel.
     connection.query(CANCEL, [`{${[...sessions].join(',')}}`]).catch(() => undefined);
-    hasEnded = (await within(settled, CANCEL_EVERY_MS)).inTime;
+    hasEnded = (await withTimeout(settled, CANCEL_EVERY_MS)).inTime;
   }
   if (!hasEnded) {
     const streams = scheduler.open.map(({ stream }) => stream);

@@ -4,7 +4,7 @@ import { buildOverview, type Overview } from '../status/overview.ts';
 import type { Routes } from './http-server.ts';
 import { buildAccountsRoutes, buildRoutes } from './routes.ts';
 import { blotStatus, type Status } from '../status/status.ts';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, withTimeout } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { VERSION } from '../version.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -14,7 +14,6 @@ import { readVolumes } from '../status/read-volumes.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions, type Sighting } from './monitor.ts';
 import { type ProcessFacts, queueOf, statusOfAccount } from './watch-one.ts';
-import { within } from './within.ts';
 
 export interface Watch {
   readonly monitor: Omit<Monitor<unknown, unknown>, 'latest'>;
@@ -116,7 +115,7 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
     const look = (async () => {
       const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
       try {
-        const read = await within(readOperations(connection, accountId, app.clock), ONE_PATIENCE_MS);
+        const read = await withTimeout(readOperations(connection, accountId, app.clock), ONE_PATIENCE_MS);
         if (read.inTime) return { ...nothing, seen: read.value };
         // Whether it is away the looks have found out.
         const { problem } = monitor.latest;
