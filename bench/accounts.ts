@@ -64,7 +64,7 @@ function startSchedule(config: Config, run: () => Promise<void>): Scheduler {
   return startScheduler({
     accounts: config.accounts.map(({ accountId, schedule }) => ({ accountId, ...schedule })),
     spreadMs: 300_000,
-    places: PLACES,
+    slots: PLACES,
     clock: systemClock,
     run,
     onOverrun: () => undefined,
@@ -140,7 +140,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
     accountId,
     scheduled: STREAM_NAMES,
     outage: undefined,
-    refusals: [],
+    openCircuits: [],
     service: null,
   }));
   const build = (): Overview =>
@@ -156,7 +156,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       databaseProblem: null,
       isDatabaseSlow: false,
       databaseOutage: undefined,
-      queue: { places: PLACES, running: 0, ailing: 0, waiting: 0, longestWaitMs: 0 },
+      queue: { slots: PLACES, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts: facts,
     });
   const { value: overview, ms: buildMs } = await timed(build);

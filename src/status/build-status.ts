@@ -10,7 +10,7 @@ import type { RunRow } from '../database/runs.ts';
 import { type DatabaseClock, reportDatabase } from './database-report.ts';
 import { freshnessOf, lastSuccessOf } from './freshness.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { Refusal } from '../health/refusal-gate.ts';
+import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type {
   IssueReport,
   NextRunReport,
@@ -50,7 +50,7 @@ export interface StatusFacts {
   /** It answers, but not as soon as it is looked at. */
   readonly isDatabaseSlow: boolean;
   readonly outages: readonly Outage[];
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   readonly service: PressureReport;
   readonly queue: QueueReport;
   readonly nextRuns: readonly NextRunReport[];
@@ -168,7 +168,7 @@ export function buildStatus(facts: StatusFacts): Status {
   });
   const { offMs, nowMs } = database;
   const outages = facts.outages.map((one) => ({ ...one, sinceMs: one.sinceMs + offMs }));
-  const refusals = facts.refusals.map((one) => ({
+  const openCircuits = facts.openCircuits.map((one) => ({
     ...one,
     sinceMs: one.sinceMs + offMs,
     nextTryMs: one.nextTryMs + offMs,
@@ -181,7 +181,7 @@ export function buildStatus(facts: StatusFacts): Status {
     isSchedulerAlive: facts.isSchedulerAlive,
     database: database.report,
     outages,
-    refusals,
+    openCircuits,
     streams,
   };
   const notReady = reasonsNotReady(circumstances);
@@ -201,7 +201,7 @@ export function buildStatus(facts: StatusFacts): Status {
     verdict: buildVerdict(circumstances),
     database: circumstances.database,
     outages,
-    refusals,
+    openCircuits,
     service: facts.service,
     queue: facts.queue,
     streams,

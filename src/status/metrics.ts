@@ -8,11 +8,11 @@ import { freshnessSeconds } from './build-status.ts';
 import type { Overview } from './overview.ts';
 import type { Level, PressureReport, Status, StreamReport } from './status.ts';
 
-export type SkippedFiring = 'running' | 'waiting' | 'missed' | 'credentials_refused';
+export type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 
 export interface Metrics {
-  noteRun(accountId: string, kind: RunKind, result: RunResult): void;
-  noteSkippedFiring(accountId: string, stream: StreamName, reason: SkippedFiring): void;
+  recordRun(accountId: string, kind: RunKind, result: RunResult): void;
+  recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
   /** The text that Prometheus reads. */
   render(status: Status | Overview): Promise<string>;
   readonly contentType: string;
@@ -56,17 +56,19 @@ function buildCounters(registers: Registry[]) {
       'stream',
     ]),
     retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
-    refusals: counter('rate_limit_refusals_total', 'Answers of the service that said rate_limit_exceeded.', [
-      'stream',
-    ]),
+    throttled: counter(
+      'throttled_responses_total',
+      'Responses of the service that said rate_limit_exceeded.',
+      ['stream'],
+    ),
     repaired: counter(
       'repaired_by_reconcile_total',
       'Changes that a reconcile found and an earlier sync should have brought. Should stay 0.',
       ['stream'],
     ),
     skipped: counter(
-      'skipped_firings_total',
-      'Firings of a schedule that led to no run: still running, still waiting for a place, missed (made up for at once), credentials refused.',
+      'skipped_ticks_total',
+      'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
       ['stream', 'reason'],
     ),
     duration: new Histogram({
@@ -123,13 +125,13 @@ function buildGauges(registers: Registry[]) {
     ),
     schedulerUp: gauge('scheduler_up', '1 while schedules fire.'),
     ready: gauge('ready', 'What /readyz says.'),
-    runPlaces: gauge('run_places', 'Most runs at once in this worker: SYNC_CONCURRENCY.'),
+    runSlots: gauge('run_slots', 'Most runs at once in this worker: SYNC_CONCURRENCY.'),
     runsActive: gauge('runs_active', 'Runs of this worker under way.'),
-    runsAiling: gauge(
-      'runs_ailing',
-      'Of those, runs whose service does not answer; their places are given to others.',
+    runsUnhealthy: gauge(
+      'runs_unhealthy',
+      'Of those, runs whose service does not answer; their slots are given to others.',
     ),
-    runsWaiting: gauge('runs_waiting', 'Runs of this worker that wait for a place.'),
+    runsWaiting: gauge('runs_waiting', 'Runs of this worker that wait for a slot.'),
     longestWait: gauge('run_longest_wait_seconds', 'How long the run that has waited longest has waited.'),
     accounts: gauge('accounts', 'Accounts of this worker, by how it stands with them.', ['state']),
     build: gauge('build_info', 'Always 1; the labels tell the version.', ['version', 'node']),
@@ -148,7 +150,7 @@ interface AccountGauges {
     StreamReport,
     'stream' | 'isScheduled' | 'freshness' | 'lastSuccessMs' | 'watermarkMs' | 'openIssues'
   > & { readonly running: object | null; readonly rows?: number | null })[];
-  readonly refusals: readonly unknown[];
+  readonly openCircuits: readonly unknown[];
   readonly outages: readonly { readonly dependency: string }[];
   readonly service: PressureReport | null;
 }
@@ -177,7 +179,7 @@ function setAccountGauges(
     gauges.waiting.set(label, account.service.waiting);
     gauges.cooling.set(label, flag(account.service.coolingUntilMs !== null));
   }
-  gauges.refused.set(label, flag(account.refusals.length > 0));
+  gauges.refused.set(label, flag(account.openCircuits.length > 0));
   gauges.serviceOutage.set(label, flag(account.outages.some(({ dependency }) => dependency === 'service')));
 }
 
@@ -186,9 +188,9 @@ function setProcessGauges(gauges: Gauges, status: Status | Overview): void {
   gauges.pending.set(status.database.pendingMigrations ?? 0);
   gauges.schedulerUp.set(flag(status.isSchedulerAlive));
   gauges.ready.set(flag(status.isReady));
-  gauges.runPlaces.set(status.queue.places);
+  gauges.runSlots.set(status.queue.slots);
   gauges.runsActive.set(status.queue.running);
-  gauges.runsAiling.set(status.queue.ailing);
+  gauges.runsUnhealthy.set(status.queue.unhealthy);
   gauges.runsWaiting.set(status.queue.waiting);
   gauges.longestWait.set(status.queue.longestWaitMs / 1000);
 }
@@ -226,7 +228,7 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
   for (const label of labelled.values()) startCounters(counters, label);
 
   return {
-    noteRun(accountId, kind, result) {
+    recordRun(accountId, kind, result) {
       const { stream, outcome, counts } = result;
       const label = labelOf(accountId);
       counters.runs.inc({ stream, kind, status: outcome, ...label });
@@ -234,12 +236,12 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
       const labels = { stream, ...label };
       counters.requests.inc(labels, result.requests);
       counters.retries.inc(labels, result.retries);
-      counters.refusals.inc(labels, result.refusals);
+      counters.throttled.inc(labels, result.refusals);
       counters.repaired.inc(labels, result.repaired ?? 0);
       if (outcome !== 'skipped')
         counters.duration.observe({ stream, kind, ...label }, result.durationMs / 1000);
     },
-    noteSkippedFiring: (accountId, stream, reason) =>
+    recordSkippedTick: (accountId, stream, reason) =>
       counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
     async render(status) {
       if ('accounts' in status) setOverviewGauges(gauges, status);
@@ -259,7 +261,7 @@ function startCounters(counters: ReturnType<typeof buildCounters>, label: Accoun
     for (const status of ['succeeded', 'failed', 'skipped'])
       counters.runs.inc({ stream, kind: 'sync', status, ...label }, 0);
     for (const op of ROW_OPERATIONS) counters.rows.inc({ stream, op, ...label }, 0);
-    for (const one of [counters.requests, counters.retries, counters.refusals, counters.repaired])
+    for (const one of [counters.requests, counters.retries, counters.throttled, counters.repaired])
       one.inc({ stream, ...label }, 0);
     counters.skipped.inc({ stream, reason: 'running', ...label }, 0);
   }

@@ -6,7 +6,7 @@ import type { AccountsSight, StreamSight } from './read-accounts.ts';
 import { reportDatabase } from './database-report.ts';
 import { type Freshness, freshnessOf, lastSuccessOf } from './freshness.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { Refusal } from '../health/refusal-gate.ts';
+import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type { DatabaseReport, Level, PressureReport, QueueReport, Verdict, WorkerState } from './status.ts';
 import { accountReasons, buildVerdict, processReasons } from './verdict.ts';
 
@@ -30,7 +30,7 @@ export interface AccountSummary {
   readonly openIssues: number;
   readonly streams: readonly StreamSummary[];
   readonly outages: readonly Outage[];
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   /** null: its service was not asked yet. */
   readonly service: PressureReport | null;
 }
@@ -59,7 +59,7 @@ export interface AccountFacts {
   readonly accountId: string;
   readonly scheduled: readonly StreamName[];
   readonly outage: Outage | undefined;
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   readonly service: PressureReport | null;
 }
 
@@ -156,7 +156,7 @@ export function buildOverview(facts: OverviewFacts): Overview {
   const processVerdict =
     notReady.length === 0
       ? null
-      : buildVerdict({ ...common, outages: shifted(facts.databaseOutage), refusals: [], streams: [] });
+      : buildVerdict({ ...common, outages: shifted(facts.databaseOutage), openCircuits: [], streams: [] });
   const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
   // What keeps all of them alike is not each one's trouble.
   const alone = { ...common, worker: 'running', isSchedulerAlive: true } as const;
@@ -170,12 +170,12 @@ export function buildOverview(facts: OverviewFacts): Overview {
       budgetMinutes: facts.freshnessBudgetMinutes,
     });
     const outages = shifted(account.outage);
-    const refusals = account.refusals.map((one) => ({
+    const openCircuits = account.openCircuits.map((one) => ({
       ...one,
       sinceMs: one.sinceMs + offMs,
       nextTryMs: one.nextTryMs + offMs,
     }));
-    const circumstances = { ...own, outages, refusals, streams };
+    const circumstances = { ...own, outages, openCircuits, streams };
     const reasons = accountReasons(circumstances);
     const verdict = buildVerdict(circumstances);
     counts[verdict.level] += 1;
@@ -187,7 +187,7 @@ export function buildOverview(facts: OverviewFacts): Overview {
       openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
       streams,
       outages,
-      refusals,
+      openCircuits,
       service: account.service,
     };
   });

@@ -5,7 +5,7 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { RunKind, RunStatus, RunTrigger } from '../database/control-tables.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { Refusal } from '../health/refusal-gate.ts';
+import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
 /** How it stands, from best to worst. */
 export type Level = 'good' | 'busy' | 'warning' | 'bad';
@@ -115,12 +115,12 @@ export interface PressureReport {
   readonly coolingUntilMs: number | null;
 }
 
-/** Runs of this process that are under way or wait for a place. */
+/** Runs of this process that are under way or wait for a slot. */
 export interface QueueReport {
-  readonly places: number;
+  readonly slots: number;
   readonly running: number;
-  /** Of those, the ones whose service does not answer; their places are given to others. */
-  readonly ailing: number;
+  /** Of those, the ones whose service does not answer; their slots are given to others. */
+  readonly unhealthy: number;
   readonly waiting: number;
   readonly longestWaitMs: number;
 }
@@ -141,7 +141,7 @@ export interface Status {
   readonly verdict: Verdict;
   readonly database: DatabaseReport;
   readonly outages: readonly Outage[];
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   readonly service: PressureReport;
   readonly queue: QueueReport;
   readonly streams: readonly StreamReport[];

@@ -2,7 +2,7 @@
 import { formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
-import type { Refusal } from '../health/refusal-gate.ts';
+import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Freshness } from './freshness.ts';
 import type { DatabaseReport, Verdict, WorkerState } from './status.ts';
@@ -25,7 +25,7 @@ export interface Circumstances {
   readonly isSchedulerAlive: boolean;
   readonly database: DatabaseReport;
   readonly outages: readonly Outage[];
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   readonly streams: readonly JudgedStream[];
 }
 
@@ -48,8 +48,8 @@ function freshnessReason(
 }
 
 /** What is refused, the service's answer, and what comes next. */
-function describeRefusal(
-  { code, message, advice, stream, holdsAll, nextTryMs }: Refusal,
+function describeCircuit(
+  { code, message, advice, stream, holdsAll, nextTryMs }: OpenCircuit,
   nowMs: number,
 ): { readonly what: string; readonly answer: string; readonly next: string } {
   const what = holdsAll
@@ -89,11 +89,11 @@ export function processReasons(
   return reasons;
 }
 
-/** What is an account's own: refusals and staleness. */
+/** What is an account's own: open circuits and staleness. */
 export function accountReasons(at: Circumstances): string[] {
   const reasons: string[] = [];
-  for (const refusal of at.refusals) {
-    const { what, answer, next } = describeRefusal(refusal, at.nowMs);
+  for (const circuit of at.openCircuits) {
+    const { what, answer, next } = describeCircuit(circuit, at.nowMs);
     reasons.push(`${what} (${answer}); ${next}`);
   }
   if (at.database.readAtMs === null) return reasons;
@@ -126,7 +126,7 @@ function staleSentence(scheduled: readonly JudgedStream[], late: readonly Judged
 /** Beneath the sentence: every reason and every outage, each told once. */
 function detailsOf(at: Circumstances): string[] {
   const isAway = at.database.problem !== null;
-  const holdsAll = at.refusals.some((refusal) => refusal.holdsAll);
+  const holdsAll = at.openCircuits.some((circuit) => circuit.holdsAll);
   const outages = at.outages.map(({ dependency, sinceMs, code, message, failedRuns }) => {
     const since = age(sinceMs, at.nowMs).replace(/ ago$/, '');
     const failed = `${formatNumber(failedRuns, 'run')} failed`;
@@ -135,14 +135,14 @@ function detailsOf(at: Circumstances): string[] {
       : `the ${dependency} has been unusable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
   });
   // That all is refused the sentence above says already.
-  const refusals = !holdsAll
+  const openCircuits = !holdsAll
     ? []
-    : at.refusals.map((refusal) => {
-        const { answer, next } = describeRefusal(refusal, at.nowMs);
+    : at.openCircuits.map((circuit) => {
+        const { answer, next } = describeCircuit(circuit, at.nowMs);
         return `it answers ${answer}; ${next}`;
       });
-  const others = reasonsNotReady(holdsAll ? { ...at, refusals: [] } : at);
-  return [...refusals, ...others, ...outages];
+  const others = reasonsNotReady(holdsAll ? { ...at, openCircuits: [] } : at);
+  return [...openCircuits, ...others, ...outages];
 }
 
 export function buildVerdict(at: Circumstances): Verdict {
@@ -160,7 +160,7 @@ export function buildVerdict(at: Circumstances): Verdict {
   }
   if (at.database.isTooOld) return verdict('warning', 'The database answers slowly.');
   if ((at.database.pendingMigrations ?? 0) > 0) return verdict('bad', 'The warehouse is not migrated.');
-  if (at.refusals.some(({ holdsAll }) => holdsAll))
+  if (at.openCircuits.some(({ holdsAll }) => holdsAll))
     return verdict('bad', 'The service refuses the credentials.');
   if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
   if (late.length > 0) {
@@ -168,11 +168,11 @@ export function buildVerdict(at: Circumstances): Verdict {
       const isUnderWay = running !== null || lastRun === null;
       return freshness === 'never' && isUnderWay;
     });
-    if (isFirstSync && at.refusals.length === 0) return verdict('busy', 'The first sync is under way.');
+    if (isFirstSync && at.openCircuits.length === 0) return verdict('busy', 'The first sync is under way.');
     return verdict('bad', staleSentence(scheduled, late));
   }
   const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
-  if (failed.length > 0 || at.refusals.length > 0 || at.outages.length > 0) {
+  if (failed.length > 0 || at.openCircuits.length > 0 || at.outages.length > 0) {
     const names = failed.map(({ stream }) => stream).join(', ');
     const text =
       names === '' ? 'Everything is fresh, with trouble.' : `Everything is fresh, but ${names} failed last.`;

@@ -2,7 +2,7 @@
 import type { Account } from '../app.ts';
 import { type OffReasons, offReasonsOf } from '../config/account-config.ts';
 import type { Metrics } from '../status/metrics.ts';
-import { createRefusalGate, type Refusal, type RefusalDelays } from '../health/refusal-gate.ts';
+import { createCircuitBreaker, type OpenCircuit, type TrialDelays } from '../health/circuit-breaker.ts';
 import { buildRunEvents } from './run-report.ts';
 import type { PressureReport } from '../status/status.ts';
 import type { Job, Scheduler } from './scheduler.ts';
@@ -18,7 +18,7 @@ export interface AccountRunner {
   readonly scheduled: readonly StreamName[];
   /** Of the other streams. */
   readonly offReasons: OffReasons;
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
   /** Of runs of this process. */
   readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
   /** null: its service was not asked by this process yet. */
@@ -30,7 +30,7 @@ export interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly refusalDelays: RefusalDelays | undefined;
+  readonly trialDelays: TrialDelays | undefined;
   /** Database sessions of the runs under way, of all accounts. */
   readonly sessions: Set<number>;
   /** There before the first job. */
@@ -46,7 +46,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
   const { account, clock, metrics, sessions, scheduler, onChange } = options;
   const offReasons = offReasonsOf(account.config);
   const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
-  const gate = createRefusalGate(clock, options.refusalDelays);
+  const gate = createCircuitBreaker(clock, options.trialDelays);
   const progress = new Map<StreamName, HistoryProgress>();
   let hasAsked = false;
 
@@ -85,8 +85,8 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     account,
     scheduled,
     offReasons,
-    get refusals() {
-      return gate.refusals;
+    get openCircuits() {
+      return gate.openCircuits;
     },
     progress,
     get pressure() {

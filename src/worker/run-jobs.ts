@@ -3,7 +3,7 @@ import type { Account } from '../app.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
 import { dependencyOf } from '../health/outage-log.ts';
-import type { GateChange, RefusalGate, Ticket } from '../health/refusal-gate.ts';
+import type { GateChange, CircuitBreaker, Ticket } from '../health/circuit-breaker.ts';
 import { logResult } from './run-report.ts';
 import type { Job } from './scheduler.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -17,7 +17,7 @@ export interface JobsOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly events: RunEvents;
-  readonly gate: RefusalGate;
+  readonly gate: CircuitBreaker;
   readonly metrics: Metrics;
   readonly scheduled: readonly StreamName[];
   readonly fire: (stream: StreamName) => void;
@@ -108,7 +108,7 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
 
   function note(job: Job, ticket: Ticket, result: RunResult): void {
     const { stream } = result;
-    metrics.noteRun(account.id, job.kind, result);
+    metrics.recordRun(account.id, job.kind, result);
     const isOutage =
       result.outcome === 'failed' && outages.noteFailure(stream, result.error, { stream, kind: job.kind });
     // Refused credentials are told once for all streams; that workers share the work is nothing to tell.
@@ -138,7 +138,7 @@ export function createJobs(options: JobsOptions): (job: Job) => Promise<void> {
     const { stream } = job;
     const ticket = gate.admit(stream);
     if (ticket === undefined) {
-      metrics.noteSkippedFiring(account.id, stream, 'credentials_refused');
+      metrics.recordSkippedTick(account.id, stream, 'credentials_refused');
       log.debug({ stream }, `${stream}: not asked, the service refuses the credentials`);
       return;
     }

@@ -2,9 +2,9 @@
  * Bounds how many runs a process has under way: each holds a database session. Who waits is served account by account
  * in turn, so that one with much to do does not stand before the others.
  *
- * An account whose service does not answer must not keep the places of those with whom all is well: its runs are counted
- * apart, it has one at a time, and its places are given to others meanwhile. So there are at most twice as many runs as
- * places, and that only while services are away.
+ * An account whose service does not answer must not keep the slots of those with whom all is well: its runs are counted
+ * apart, it has one at a time, and its slots are given to others meanwhile. So there are at most twice as many runs as
+ * slots, and that only while services are away.
  */
 import type { Clock } from '../shared/time.ts';
 
@@ -17,10 +17,10 @@ export interface RunQueue {
 }
 
 export interface QueueLoad {
-  readonly places: number;
+  readonly slots: number;
   readonly running: number;
   /** Of those that run, the ones whose service does not answer. */
-  readonly ailing: number;
+  readonly unhealthy: number;
   readonly waiting: number;
   /** How long the one that has waited longest has waited, ms; 0 when nobody waits. */
   readonly longestWaitMs: number;
@@ -38,18 +38,18 @@ interface AccountLine {
 }
 
 export function createRunQueue({
-  places,
+  slots,
   clock,
 }: {
-  readonly places: number;
+  readonly slots: number;
   readonly clock: Clock;
 }): RunQueue {
   const lines = new Map<string, AccountLine>();
   /** Accounts with something waiting, next one first. */
   const wellTurns = new Set<string>();
-  const ailingTurns = new Set<string>();
+  const unhealthyTurns = new Set<string>();
   let well = 0;
-  let ailing = 0;
+  let unhealthy = 0;
 
   function lineOf(accountId: string): AccountLine {
     const line = lines.get(accountId) ?? { isWell: true, running: 0, waiting: [] };
@@ -64,26 +64,26 @@ export function createRunQueue({
     if (line.waiting.length > 0) turns.add(accountId);
     line.running += 1;
     if (line.isWell) well += 1;
-    else ailing += 1;
+    else unhealthy += 1;
     next?.begin();
   }
 
   function beginWhatMay(): void {
     for (const accountId of wellTurns) {
-      if (well >= places || well + ailing >= 2 * places) break;
+      if (well >= slots || well + unhealthy >= 2 * slots) break;
       begin(accountId, lineOf(accountId), wellTurns);
     }
-    for (const accountId of ailingTurns) {
-      if (ailing >= places || well + ailing >= 2 * places) break;
+    for (const accountId of unhealthyTurns) {
+      if (unhealthy >= slots || well + unhealthy >= 2 * slots) break;
       const line = lineOf(accountId);
-      if (line.running === 0) begin(accountId, line, ailingTurns);
+      if (line.running === 0) begin(accountId, line, unhealthyTurns);
     }
   }
 
   function end(line: AccountLine): void {
     line.running -= 1;
     if (line.isWell) well -= 1;
-    else ailing -= 1;
+    else unhealthy -= 1;
     beginWhatMay();
   }
 
@@ -92,7 +92,7 @@ export function createRunQueue({
       const line = lineOf(accountId);
       await new Promise<void>((resolve) => {
         line.waiting.push({ sinceMs: clock.monotonicMs(), begin: resolve });
-        (line.isWell ? wellTurns : ailingTurns).add(accountId);
+        (line.isWell ? wellTurns : unhealthyTurns).add(accountId);
         beginWhatMay();
       });
       try {
@@ -106,25 +106,25 @@ export function createRunQueue({
       if (line.isWell === isWell) return;
       line.isWell = isWell;
       well += isWell ? line.running : -line.running;
-      ailing += isWell ? -line.running : line.running;
+      unhealthy += isWell ? -line.running : line.running;
       if (line.waiting.length > 0) {
-        (isWell ? ailingTurns : wellTurns).delete(accountId);
-        (isWell ? wellTurns : ailingTurns).add(accountId);
+        (isWell ? unhealthyTurns : wellTurns).delete(accountId);
+        (isWell ? wellTurns : unhealthyTurns).add(accountId);
       }
       beginWhatMay();
     },
     get load() {
       let waiting = 0;
       let oldestMs = Infinity;
-      for (const accountId of [...wellTurns, ...ailingTurns]) {
+      for (const accountId of [...wellTurns, ...unhealthyTurns]) {
         const line = lineOf(accountId);
         waiting += line.waiting.length;
         oldestMs = Math.min(oldestMs, line.waiting[0]?.sinceMs ?? Infinity);
       }
       return {
-        places,
-        running: well + ailing,
-        ailing,
+        slots,
+        running: well + unhealthy,
+        unhealthy,
         waiting,
         longestWaitMs: waiting === 0 ? 0 : clock.monotonicMs() - oldestMs,
       };

@@ -2,7 +2,7 @@
 import type { App } from '../app.ts';
 import { startHttpServer } from './http-server.ts';
 import { createMetrics } from '../status/metrics.ts';
-import type { RefusalDelays } from '../health/refusal-gate.ts';
+import type { TrialDelays } from '../health/circuit-breaker.ts';
 import { type Scheduler, startScheduler } from './scheduler.ts';
 import { formatDuration } from '../shared/format.ts';
 import { SECOND_MS, untilAborted } from '../shared/time.ts';
@@ -15,7 +15,7 @@ import { type Watch, watchMany, watchOne } from './watch.ts';
 
 export interface WorkerOptions {
   /** How long to leave a service alone that refuses the credentials. */
-  readonly refusalDelays?: RefusalDelays;
+  readonly trialDelays?: TrialDelays;
   /** How often the warehouse is looked at; default: ten seconds. */
   readonly lookEveryMs?: number;
   readonly onListening?: (url: string) => void;
@@ -36,7 +36,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
         account,
         clock,
         metrics,
-        refusalDelays: options.refusalDelays,
+        trialDelays: options.trialDelays,
         sessions,
         scheduler: () => scheduler,
         isOneOfMany: isMany,
@@ -88,20 +88,20 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
           off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
         })),
         spreadMs: isMany ? config.syncSpreadSeconds * SECOND_MS : 0,
-        places: config.syncConcurrency,
+        slots: config.syncConcurrency,
         clock,
         runsLast: (stream) => streamNamed(stream).reading.kind === 'lookup',
         onOverrun: ({ accountId, stream, kind }, jobState) => {
-          metrics.noteSkippedFiring(accountId, stream, jobState);
+          metrics.recordSkippedTick(accountId, stream, jobState);
           const name = kind === 'sync' ? stream : `${stream} ${kind}`;
           const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
-          logOf(accountId).warn({ stream, kind }, `${name}: ${why}, this firing of the schedule is skipped`);
+          logOf(accountId).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
         },
         onMissed: ({ accountId, stream, kind }) => {
-          metrics.noteSkippedFiring(accountId, stream, 'missed');
+          metrics.recordSkippedTick(accountId, stream, 'missed');
           logOf(accountId).warn(
             { stream, kind },
-            `${stream}: a firing of the schedule was missed and is made up for now`,
+            `${stream}: a tick of the schedule was missed and is made up for now`,
           );
         },
         run: async (job) => await runners.get(job.accountId)?.run(job),

@@ -38,7 +38,7 @@ export interface ScheduleOptions {
   /** Over how long the accounts' firings are spread, ms. */
   readonly spreadMs: number;
   /** Most runs at once. */
-  readonly places: number;
+  readonly slots: number;
   readonly clock: Clock;
   /** Does a job; must not reject. */
   readonly run: (job: Job) => Promise<void>;
@@ -104,7 +104,7 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
   const { clock } = options;
   const open = new Map<string, Map<string, OpenJob>>();
   const timers = new Set<NodeJS.Timeout>();
-  const queue = createRunQueue({ places: options.places, clock });
+  const queue = createRunQueue({ slots: options.slots, clock });
   let isStopping = false;
 
   const openJobs = (): OpenJob[] => [...open.values()].flatMap((jobs) => [...jobs.values()]);

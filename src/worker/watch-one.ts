@@ -20,9 +20,9 @@ export interface ProcessFacts {
 
 export function queueOf({ app, scheduler }: ProcessFacts): QueueReport {
   const idle = {
-    places: app.config.syncConcurrency,
+    slots: app.config.syncConcurrency,
     running: 0,
-    ailing: 0,
+    unhealthy: 0,
     waiting: 0,
     longestWaitMs: 0,
   };
@@ -37,7 +37,7 @@ function roundToSecond(ms: number): number {
 
 export function statusOfAccount(
   facts: ProcessFacts,
-  { account, offReasons, refusals, progress, pressure }: AccountRunner,
+  { account, offReasons, openCircuits, progress, pressure }: AccountRunner,
   { seen, counted, countedAtMs, problem, isSlow }: Sighting<Operations, Volumes>,
 ): Status {
   const { app, startedMs, state, scheduler } = facts;
@@ -60,7 +60,7 @@ export function statusOfAccount(
     databaseProblem: problem,
     isDatabaseSlow: isSlow,
     outages: (['database', 'service'] as const).flatMap((name) => account.outages.current(name) ?? []),
-    refusals,
+    openCircuits,
     service: pressure ?? {
       inFlight: 0,
       waiting: 0,

@@ -87,11 +87,11 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
       isDatabaseSlow: isSlow,
       databaseOutage: app.outages.current('database'),
       queue: queueOf(facts),
-      accounts: runners.map(({ account, scheduled, refusals, pressure }) => ({
+      accounts: runners.map(({ account, scheduled, openCircuits, pressure }) => ({
         accountId: account.id,
         scheduled,
         outage: account.outages.current('service'),
-        refusals,
+        openCircuits,
         service: pressure,
       })),
     });

@@ -48,7 +48,7 @@ describe('start', () => {
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ status: 'ok' });
     await worker.untilStderr(/users: succeeded/);
-    // A second firing has found what the first one stored.
+    // A second tick has found what the first one stored.
     await worker.untilStderr(/resources: succeeded, 25 read in/);
     worker.kill('SIGTERM');
     const { code, stdout, stderr } = await worker.finished;
@@ -67,7 +67,7 @@ describe('start', () => {
       SYNC_CRON: 'off',
       SYNC_CRON_RESOURCES: EVERY_SECOND,
     });
-    await worker.untilStderr(/resources: still running, this firing of the schedule is skipped/);
+    await worker.untilStderr(/resources: still running, this tick of the schedule is skipped/);
     worker.kill('SIGINT');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
     expect(await readRuns()).toEqual([

@@ -34,7 +34,7 @@ describe('refused credentials', () => {
     worker.sandbox.access.set('inactive');
     stage = await startAppStage(worker, {
       env: { SYNC_CRON: '* * * * * *' },
-      refusalDelays: { firstMs: 700, mostMs: 1_400 },
+      trialDelays: { firstMs: 700, mostMs: 1_400 },
     });
     const { url } = stage;
     await expect

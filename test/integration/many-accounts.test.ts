@@ -47,7 +47,7 @@ async function start(entries: readonly object[], env: Record<string, string> = {
       SYNC_SPREAD_SECONDS: '0',
       ...env,
     },
-    refusalDelays: { firstMs: 60_000, mostMs: 60_000 },
+    trialDelays: { firstMs: 60_000, mostMs: 60_000 },
     lookEveryMs: 200,
   });
   stages.push(stage);
@@ -160,7 +160,7 @@ describe('several accounts in one worker', () => {
     // account gives its place back a moment after its record said that it has succeeded.
     await expect
       .poll(() => json(`${url}/api/status`), PATIENCE)
-      .toMatchObject({ queue: { places: 1, running: 1, ailing: 1, waiting: 3 } });
+      .toMatchObject({ queue: { slots: 1, running: 1, unhealthy: 1, waiting: 3 } });
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_runs_waiting 3$/m);
     release.open();
     hanging.hooks.beforeAnswer = undefined;

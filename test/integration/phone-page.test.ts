@@ -6,7 +6,7 @@ import { buildStatus } from '../../src/status/build-status.ts';
 import { buildOverview, pageOf } from '../../src/status/overview.ts';
 import { renderOverview } from '../../src/pages/status/render-overview.ts';
 import { renderPage } from '../../src/pages/status/render-page.ts';
-import type { Refusal } from '../../src/health/refusal-gate.ts';
+import type { OpenCircuit } from '../../src/health/circuit-breaker.ts';
 import { adviceOf } from '../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
@@ -20,7 +20,7 @@ const SAID =
   'The service refused training-employee-status.list {"include_all_completions":"boolean","limit":"number","page":"number","equipmentType_id":"string","service_type":"string"}: token_invalid: "the_token_of_this_request_is_not_known_or_has_been_revoked"';
 const AWAY = 'connect ECONNREFUSED /var/run/postgresql-of-the-warehouse-of-a-customer/.s.PGSQL.5432';
 
-const refusal: Refusal = {
+const openCircuit: OpenCircuit = {
   stream: 'training-employee-status',
   holdsAll: true,
   code: 'token_invalid',
@@ -71,7 +71,7 @@ const STATES: Readonly<Record<string, string>> = {
   'nothing read yet': renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
   'all is well': renderPage(buildStatus(statusFacts({ volumes })), 'N'),
   'credentials refused': renderPage(
-    buildStatus(statusFacts({ operations: operations({ runs }), volumes, refusals: [refusal] })),
+    buildStatus(statusFacts({ operations: operations({ runs }), volumes, openCircuits: [openCircuit] })),
     'N',
   ),
   'database away': renderPage(
@@ -111,13 +111,13 @@ const STATES: Readonly<Record<string, string>> = {
         databaseProblem: null,
         isDatabaseSlow: false,
         databaseOutage: undefined,
-        queue: { places: 20, running: 3, ailing: 1, waiting: 2, longestWaitMs: 4_000 },
+        queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
         accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
           (accountId) => ({
             accountId,
             scheduled: STREAM_NAMES,
             outage: { ...outage, dependency: 'service' as const, code: 'network_error', message: SAID },
-            refusals: [refusal],
+            openCircuits: [openCircuit],
             service: null,
           }),
         ),

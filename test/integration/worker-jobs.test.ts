@@ -4,7 +4,7 @@ import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
 import { createOutageLog } from '../../src/health/outage-log.ts';
-import { createRefusalGate } from '../../src/health/refusal-gate.ts';
+import { createCircuitBreaker } from '../../src/health/circuit-breaker.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
@@ -59,7 +59,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
     account,
     clock,
     events: {},
-    gate: createRefusalGate(clock),
+    gate: createCircuitBreaker(clock),
     metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
     scheduled,
     fire: (stream) => fireIn(stream, 0),

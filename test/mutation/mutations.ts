@@ -29,7 +29,7 @@ const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
 const LIMITER = 'test/unit/api/limiter.test.ts';
-const REFUSALS = 'test/unit/health/refusal-gate.test.ts';
+const REFUSALS = 'test/unit/health/circuit-breaker.test.ts';
 const SCHEDULES = 'test/unit/worker/cron-groups.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
@@ -822,7 +822,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a missing permission told to the try of all streams leaves all of them held',
     invariant: 6,
-    file: 'src/health/refusal-gate.ts',
+    file: 'src/health/circuit-breaker.ts',
     search: "if (isTaken) open('all');",
     replace: '',
     tests: [REFUSALS],
@@ -830,7 +830,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the try of one stream that learns that the whole token is refused goes on holding its stream',
     invariant: 6,
-    file: 'src/health/refusal-gate.ts',
+    file: 'src/health/circuit-breaker.ts',
     search: '        endTry(0);\n',
     replace: '',
     tests: [REFUSALS],
@@ -838,7 +838,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a try that hangs is waited for for ever',
     invariant: 6,
-    file: 'src/health/refusal-gate.ts',
+    file: 'src/health/circuit-breaker.ts',
     search: 'nextTryAtMs = nowMs + delays.mostMs',
     replace: 'nextTryAtMs = Infinity',
     tests: [REFUSALS],
@@ -846,7 +846,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an answer of a run that began before the refusal opens what is held',
     invariant: 6,
-    file: 'src/health/refusal-gate.ts',
+    file: 'src/health/circuit-breaker.ts',
     search: 'number > (holds.get(scope)?.refusedAt ?? Infinity)',
     replace: 'number > 0 && holds.has(scope)',
     tests: [REFUSALS],

@@ -99,11 +99,11 @@ function footer({ version, nowMs, startedMs, owner, queue }: OverviewPart): Html
     queue.waiting === 0
       ? ''
       : `, ${formatCount(queue.waiting)} waiting, the first for ${formatDuration(queue.longestWaitMs)}`;
-  const ailing =
-    queue.ailing === 0 ? '' : `, ${formatCount(queue.ailing)} with a service that does not answer`;
+  const unhealthy =
+    queue.unhealthy === 0 ? '' : `, ${formatCount(queue.unhealthy)} with a service that does not answer`;
   return html`<footer>
     safety-sync ${version}, up ${formatDuration(Math.max(0, nowMs - startedMs))}, ${owner}. Runs of this
-    worker: ${formatCount(queue.running)} of ${formatCount(queue.places)}${ailing}${waiting}. For machines:
+    worker: ${formatCount(queue.running)} of ${formatCount(queue.slots)}${unhealthy}${waiting}. For machines:
     <a href="api/status">status</a>, <a href="metrics">metrics</a>, <a href="healthz">health</a>,
     <a href="readyz">readiness</a>.
   </footer>`;

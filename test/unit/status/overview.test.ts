@@ -16,7 +16,7 @@ const account = (accountId: string, change: Partial<AccountFacts> = {}): Account
   accountId,
   scheduled: STREAM_NAMES,
   outage: undefined,
-  refusals: [],
+  openCircuits: [],
   service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
   ...change,
 });
@@ -58,13 +58,13 @@ function facts(
     databaseProblem: null,
     isDatabaseSlow: false,
     databaseOutage: undefined,
-    queue: { places: 20, running: 3, ailing: 1, waiting: 2, longestWaitMs: 4_000 },
+    queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
     accounts: accounts.map(([one]) => one),
     ...change,
   };
 }
 
-const refusal = {
+const openCircuit = {
   stream: 'resources',
   holdsAll: true,
   code: 'token_inactive',
@@ -77,7 +77,7 @@ const refusal = {
 const mixed = () =>
   facts([
     [account('anna'), sights()],
-    [account('bert', { refusals: [refusal] }), sights()],
+    [account('bert', { openCircuits: [openCircuit] }), sights()],
     [account('carl'), stale()],
     [account('dora'), sights({ lastStatus: 'failed', lastErrorCode: 'delete_guard' })],
     [account('emil'), []],
@@ -204,7 +204,7 @@ describe('the endpoints of many accounts', () => {
   it('show neither secrets nor markup that comes from data', async () => {
     const evil = '<script>alert(1)</script>';
     const made = facts([
-      [account('a', { refusals: [{ ...refusal, message: `${evil} canary-secret` }] }), sights()],
+      [account('a', { openCircuits: [{ ...openCircuit, message: `${evil} canary-secret` }] }), sights()],
       [account('b'), sights()],
     ]);
     for (const path of ['/', '/api/status', '/readyz', '/healthz']) {

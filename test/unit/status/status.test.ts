@@ -8,7 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { iso, operations, runRow, statusFacts } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
-const refusal = {
+const openCircuit = {
   stream: 'resources',
   holdsAll: true,
   code: 'token_inactive',
@@ -142,7 +142,7 @@ describe('the verdict', () => {
       'The database is away: connect ECONNREFUSED.',
       'The database has been away for 1 min; 3 runs failed meanwhile.',
     ]);
-    expect(buildStatus(statusFacts({ refusals: [refusal] })).verdict).toMatchObject({
+    expect(buildStatus(statusFacts({ openCircuits: [openCircuit] })).verdict).toMatchObject({
       sentence: 'The service refuses the credentials.',
       details: [
         'It answers token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
@@ -168,7 +168,7 @@ describe('the verdict', () => {
   });
 
   it('does not wait for staleness when the credentials are refused', () => {
-    const { verdict, notReady } = buildStatus(statusFacts({ refusals: [refusal] }));
+    const { verdict, notReady } = buildStatus(statusFacts({ openCircuits: [openCircuit] }));
     expect(verdict.sentence).toBe('The service refuses the credentials.');
     expect(notReady).toEqual([
       'the service refuses the credentials (token_inactive: resources.list: the token is inactive); one more try in 5 min. Have a new one issued.',
@@ -258,7 +258,7 @@ describe('the status', () => {
 
 describe('probes', () => {
   it('/healthz is 200 also with every problem there is, and names them', () => {
-    const status = buildStatus(statusFacts({ databaseProblem: 'gone', refusals: [refusal] }));
+    const status = buildStatus(statusFacts({ databaseProblem: 'gone', openCircuits: [openCircuit] }));
     const page = healthPage(status);
     expect(page.status).toBe(200);
     expect(JSON.parse(page.body)).toMatchObject({

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { createRunQueue } from '../../../src/worker/run-queue.ts';
 import { createGate, type Gate } from '../../support/gate.ts';
 
-function createStage(places: number) {
+function createStage(slots: number) {
   const time = { passedMs: 0 };
   const clock = { now: () => time.passedMs, monotonicMs: () => time.passedMs };
-  const queue = createRunQueue({ places, clock });
+  const queue = createRunQueue({ slots, clock });
   const begun: string[] = [];
   const gates = new Map<string, Gate>();
   /** A run that lasts until it is ended by its name. */
@@ -33,7 +33,7 @@ describe('places', () => {
     for (const stream of ['r', 'f', 't']) void start('north', stream);
     await settle();
     expect(begun).toEqual(['north r', 'north f']);
-    expect(queue.load).toEqual({ places: 2, running: 2, ailing: 0, waiting: 1, longestWaitMs: 0 });
+    expect(queue.load).toEqual({ slots: 2, running: 2, unhealthy: 0, waiting: 1, longestWaitMs: 0 });
     await end('north f');
     expect(begun).toEqual(['north r', 'north f', 'north t']);
   });
@@ -67,7 +67,7 @@ describe('places', () => {
 });
 
 describe('an account whose service does not answer', () => {
-  it('gives the places of its runs to others', async () => {
+  it('gives the slots of its runs to others', async () => {
     const { queue, begun, start, settle } = createStage(2);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
     void start('well', 'r');
@@ -78,7 +78,7 @@ describe('an account whose service does not answer', () => {
     await settle();
     // Not its own third one: it has one at a time from now on.
     expect(begun).toEqual(['sick r', 'sick f', 'well r', 'well f']);
-    expect(queue.load).toMatchObject({ running: 4, ailing: 2, waiting: 1 });
+    expect(queue.load).toMatchObject({ running: 4, unhealthy: 2, waiting: 1 });
   });
 
   it('has one run at a time, and all of them when it is well again', async () => {
@@ -94,7 +94,7 @@ describe('an account whose service does not answer', () => {
     expect(begun).toEqual(['sick r', 'sick f', 'sick t']);
   });
 
-  it('does not make more than twice as many runs as there are places, however many such accounts there are', async () => {
+  it('does not make more than twice as many runs as there are slots, however many such accounts there are', async () => {
     const { queue, begun, start, settle } = createStage(2);
     for (let wave = 0; wave < 5; wave += 1) {
       for (const account of ['a', 'b']) void start(`${account}${wave}`, 'r');

@@ -32,7 +32,7 @@ beforeEach(() => {
       },
     ],
     spreadMs: 0,
-    places: 4,
+    slots: 4,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
     run: async (job) => {
       begun.push(job.stream);

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  createRefusalGate,
-  REFUSAL_DELAYS,
-  type RefusalGate,
+  createCircuitBreaker,
+  TRIAL_DELAYS,
+  type CircuitBreaker,
   type Ticket,
-} from '../../../src/health/refusal-gate.ts';
+} from '../../../src/health/circuit-breaker.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import type { StreamName } from '../../../src/streams/stream.ts';
@@ -17,11 +17,11 @@ const forbidden = new SafetySyncError('token_permission', 'no right');
 
 function createStage() {
   let passedMs = 0;
-  const gate = createRefusalGate({ now: () => NOON + passedMs, monotonicMs: () => passedMs });
+  const gate = createCircuitBreaker({ now: () => NOON + passedMs, monotonicMs: () => passedMs });
   return { gate, pass: (ms: number) => void (passedMs += ms) };
 }
 
-function ticketOf(gate: RefusalGate, stream: StreamName): Ticket {
+function ticketOf(gate: CircuitBreaker, stream: StreamName): Ticket {
   const ticket = gate.admit(stream);
   if (ticket === undefined) throw new Error(`${stream} is held`);
   return ticket;
@@ -43,7 +43,7 @@ describe('refused credentials', () => {
       expect(gate.admit('users')).toBeUndefined();
       expect(ticket.refused(refused).againMs).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
     }
-    expect(gate.refusals).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
+    expect(gate.openCircuits).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
   });
 
   it('wait no longer because the runs of one firing are refused together', () => {
@@ -65,7 +65,7 @@ describe('refused credentials', () => {
     pass(15 * MINUTE_MS);
     expect(ticketOf(gate, 'resources').accepted().opened).toBe('all');
     expect(gate.admit('followups')).toBeDefined();
-    expect(gate.refusals).toEqual([]);
+    expect(gate.openCircuits).toEqual([]);
   });
 
   it('are tried again in a minute when the try never got as far as asking', () => {
@@ -89,10 +89,10 @@ describe('refused credentials', () => {
     });
     expect(gate.admit('equipments')).toBeUndefined();
     expect(gate.admit('resources')).toBeDefined();
-    expect(gate.refusals).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
+    expect(gate.openCircuits).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
     pass(15 * MINUTE_MS);
     expect(ticketOf(gate, 'equipments').accepted().opened).toBe('stream');
-    expect(gate.refusals).toEqual([]);
+    expect(gate.openCircuits).toEqual([]);
   });
 });
 
@@ -121,7 +121,7 @@ describe('credentials that come back in steps', () => {
     pass(15 * MINUTE_MS);
     expect(ticketOf(gate, 'followups').accepted().opened).toBe('all');
     expect(ticketOf(gate, 'equipments').accepted().opened).toBe('stream');
-    expect(gate.refusals).toEqual([]);
+    expect(gate.openCircuits).toEqual([]);
   });
 
   it('a try that is accepted while another stream was refused opens its own stream', () => {
@@ -132,7 +132,7 @@ describe('credentials that come back in steps', () => {
     const attempt = ticketOf(gate, 'equipments');
     other.refused(refused);
     expect(attempt.accepted().opened).toBe('stream');
-    expect(gate.refusals).toMatchObject([{ stream: 'followups', holdsAll: true }]);
+    expect(gate.openCircuits).toMatchObject([{ stream: 'followups', holdsAll: true }]);
   });
 
   it('a try that hangs is waited for no longer than the longest delay', () => {
@@ -184,7 +184,7 @@ describe('whatever was answered before', () => {
         // From here on everything is accepted; what was under way is answered now or hangs for ever.
         if (answersLate) for (const ticket of underway) ticket.accepted();
         const asked = new Set<StreamName>();
-        for (let ms = 0; ms <= REFUSAL_DELAYS.mostMs; ms += MINUTE_MS) {
+        for (let ms = 0; ms <= TRIAL_DELAYS.mostMs; ms += MINUTE_MS) {
           for (const stream of STREAM_NAMES) {
             const ticket = gate.admit(stream);
             if (ticket === undefined) continue;
@@ -194,7 +194,7 @@ describe('whatever was answered before', () => {
           pass(MINUTE_MS);
         }
         expect([...asked].sort()).toEqual([...STREAM_NAMES].sort());
-        expect(gate.refusals).toEqual([]);
+        expect(gate.openCircuits).toEqual([]);
       }),
       { numRuns: 2_000 },
     );

@@ -10,14 +10,14 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 
-export interface RefusalDelays {
+export interface TrialDelays {
   readonly firstMs: number;
   readonly mostMs: number;
 }
 
-export const REFUSAL_DELAYS: RefusalDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
+export const TRIAL_DELAYS: TrialDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR_MS };
 
-export interface Refusal {
+export interface OpenCircuit {
   readonly stream: StreamName;
   /** All streams are held, not only this one. */
   readonly holdsAll: boolean;
@@ -48,10 +48,10 @@ export interface Ticket {
   unanswered(): GateChange;
 }
 
-export interface RefusalGate {
+export interface CircuitBreaker {
   /** A ticket when a run may ask now; undefined while its stream is held. */
   admit(stream: StreamName): Ticket | undefined;
-  readonly refusals: readonly Refusal[];
+  readonly openCircuits: readonly OpenCircuit[];
 }
 
 interface Held {
@@ -74,7 +74,7 @@ const UNANSWERED_AGAIN_MS = MINUTE_MS;
 /** Timers may fire a little early. */
 const TOLERANCE_MS = 50;
 
-export function createRefusalGate(clock: Clock, delays: RefusalDelays = REFUSAL_DELAYS): RefusalGate {
+export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
   const holds = new Map<Scope, Held>();
   /** Counts tickets and refusals, so that they have an order. */
   let count = 0;
@@ -162,7 +162,7 @@ export function createRefusalGate(clock: Clock, delays: RefusalDelays = REFUSAL_
       }
       return createTicket(stream, gatedBy);
     },
-    get refusals() {
+    get openCircuits() {
       const nowMs = clock.monotonicMs();
       return [...holds].map(([scope, { stream, error, sinceMs, nextTryAtMs, isTrying }]) => ({
         stream,
