@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { describe, expect, it } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
@@ -10,16 +10,28 @@ import { ERROR_KINDS, type Recovery } from '../src/shared/errors.ts';
 import { STREAMS } from '../src/streams/index.ts';
 import * as control from '../src/database/control-tables.ts';
 
-const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+const ROOT = new URL('../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
 const readme = read('README.md');
+const cli = tableRows('docs/cli.md');
+const configuration = tableRows('docs/configuration.md');
+const bi = tableRows('docs/bi.md');
+const errors = sectionsOf('docs/errors.md');
 
-/** The cells of every table row of the README that begins with this cell. */
-function rowsOf(first: string): string[][] {
-  return tableRows().filter((cells) => cells[0] === first);
-}
+/** What people read: every page of documentation that is written by hand or generated. */
+const PAGES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`),
+];
 
-function tableRows(): string[][] {
-  return readme
+type TableRow = readonly string[];
+
+/** The cells of every row of the tables of a page. */
+function tableRows(path: string): TableRow[] {
+  return read(path)
     .split('\n')
     .filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
     .map((line) =>
@@ -30,27 +42,55 @@ function tableRows(): string[][] {
     );
 }
 
+const rowsOf = (rows: readonly TableRow[], first: string): TableRow[] =>
+  rows.filter((cells) => cells[0] === first);
+
+/** Heading of the third level to the text below it, on one line. */
+function sectionsOf(path: string): Map<string, string> {
+  const [, ...sections] = read(path).split(/^### /m);
+  return new Map(
+    sections.map((section) => {
+      const [heading = '', ...lines] = (section.split(/^## /m)[0] ?? '').split('\n');
+      return [heading, lines.join(' ').trim()];
+    }),
+  );
+}
+
 const program = buildProgram(
   { env: {}, terminal: createTerminal({}), signal: new AbortController().signal },
   () => undefined,
 );
 const verbs = program.commands.map((command) => command.name());
 
-describe('the README has', () => {
+describe('the documents have', () => {
   it.each(Object.entries(VARIABLES))('%s with its default', (name, declared) => {
     const fallback = declared.default ?? '';
-    expect(rowsOf(`\`${name}\``).map((cells) => cells[1])).toEqual([
+    expect(rowsOf(configuration, `\`${name}\``).map((cells) => cells[1])).toEqual([
       fallback === '' ? '–' : `\`${fallback}\``,
     ]);
   });
 
   it('no variable that does not exist', () => {
-    const named = [...readme.matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
-    const beside = ['NAME_FILE', 'SAFETY_TOKEN_FILE', 'NO_COLOR', 'SAFETY_SYNC_CONTAINER'];
+    const beside = [
+      'NAME_FILE',
+      'SAFETY_TOKEN_FILE',
+      'NO_COLOR',
+      'SAFETY_SYNC_CONTAINER',
+      'NODE_EXTRA_CA_CERTS',
+    ];
     const ofTests = ['TEST_DATABASE_URL', 'TEST_POSTGRES_IMAGE', 'TEST_CHROMIUM'];
-    const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests]);
-    // Those of OpenTelemetry are its own.
-    expect(named.filter((name) => !known.has(name) && !name.startsWith('OTEL_'))).toEqual([]);
+    const ofCode = ['MAY_IMPORT'];
+    const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCode]);
+    for (const page of PAGES) {
+      const named = [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
+      const isKnown = (name: string) =>
+        // Those of OpenTelemetry are its own.
+        known.has(name) || known.has(name.replace(/_FILE$/, '')) || name.startsWith('OTEL_');
+      expect(
+        named.filter((name) => !isKnown(name)),
+        page,
+      ).toEqual([]);
+    }
   });
 
   it.each(program.commands.map((command) => [command.name(), command] as const))(
@@ -59,7 +99,7 @@ describe('the README has', () => {
       const usage = [verb, ...command.registeredArguments.map((argument) => `[${argument.name()}...]`)].join(
         ' ',
       );
-      expect(rowsOf(`\`${usage}\``).length).toBeGreaterThan(0);
+      expect(rowsOf(cli, `\`${usage}\``).length).toBeGreaterThan(0);
       const options = command.options.map(({ flags }) => flags);
       expect([...documentedOptions(verb).keys()].sort()).toEqual(options.sort());
     },
@@ -76,24 +116,33 @@ describe('the README has', () => {
     }
   });
 
-  const exitCodes: Record<Recovery, number> = {
-    retry: EXIT.failed,
-    fail_stream: EXIT.failed,
-    fail_run: EXIT.refused,
-    fix_usage: EXIT.usage,
+  const WHAT_HAPPENS: Record<Recovery, { readonly text: string; readonly exit: number }> = {
+    retry: { text: 'Retried; when attempts run out the stream fails.', exit: EXIT.failed },
+    fail_stream: { text: 'The stream fails.', exit: EXIT.failed },
+    fail_run: { text: 'Nothing more is asked of the service.', exit: EXIT.refused },
+    fix_usage: { text: 'Nothing is tried.', exit: EXIT.usage },
   };
 
   it.each(Object.entries(ERROR_KINDS))(
-    '%s with its exit code and what to do',
+    'a section for %s, with what it means, its exit code and what to do',
     (code, { recovery, advice }) => {
-      const [cells, ...others] = rowsOf(`\`${code}\``);
-      expect(others).toEqual([]);
-      expect(cells?.slice(2)).toEqual([String(exitCodes[recovery]), advice]);
+      const [meaning = '', after = ''] = (errors.get(`\`${code}\``) ?? '').split(' **What happens.** ');
+      const [happens, todo] = after.split(' **What to do.** ');
+      const { text, exit } = WHAT_HAPPENS[recovery];
+      expect(meaning.trim()).not.toBe('');
+      expect(happens?.trim()).toBe(`${text} Exit code ${String(exit)}.`);
+      expect(todo).toContain(advice);
     },
   );
 
+  it('no error that does not exist', () => {
+    expect([...errors.keys()].map((heading) => heading.slice(1, -1)).sort()).toEqual(
+      Object.keys(ERROR_KINDS).sort(),
+    );
+  });
+
   it('every exit code', () => {
-    for (const code of Object.values(EXIT)) expect(rowsOf(String(code))).toHaveLength(1);
+    for (const code of Object.values(EXIT)) expect(rowsOf(cli, String(code))).toHaveLength(1);
   });
 
   it.each(
@@ -101,7 +150,7 @@ describe('the README has', () => {
       (table) => [getTableConfig(table).name, getTableConfig(table)] as const,
     ),
   )('the table safety.%s with its key', (_, table) => {
-    expect(rowsOf(`\`${table.name}\``).map((cells) => cells[1])).toContain(keyOf(table, ['account_id']));
+    expect(rowsOf(bi, `\`${table.name}\``).map((cells) => cells[1])).toContain(keyOf(table, ['account_id']));
   });
 
   it.each(
@@ -109,10 +158,12 @@ describe('the README has', () => {
       .filter((value) => value instanceof PgTable)
       .map((table) => [getTableConfig(table).name, getTableConfig(table)] as const),
   )('the table safety_sync.%s with its key', (_, table) => {
-    expect(rowsOf(`\`${table.name}\``).map((cells) => cells[1])).toContain(keyOf(table, []));
+    expect(rowsOf(bi, `\`${table.name}\``).map((cells) => cells[1])).toContain(keyOf(table, []));
   });
+});
 
-  it('the two commands, which package.json provides', () => {
+describe('the README', () => {
+  it('has the two commands, which package.json provides', () => {
     expect(readme).toContain('npm ci && npx safety-sync demo\n');
     expect(readme).toContain('npm ci && npm test\n');
     expect(manifest.bin).toEqual({ 'safety-sync': 'dist/main.js' });
@@ -122,14 +173,40 @@ describe('the README has', () => {
     expect(readme).toContain(`Node ${manifest.engines.node.replace('>=', '')} or later`);
   });
 
-  it('no link to a file or a heading that is not there', () => {
-    const headings = [...readme.matchAll(/^#+ (.*)$/gm)].map(
-      (match) => `#${(match[1] ?? '').toLowerCase().replaceAll(' ', '-')}`,
+  it('is read in one go: 150 lines at most', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+  });
+
+  it.each(STREAMS)('names the table of $name', ({ parent }) => {
+    expect(readme).toContain(`\`${getTableConfig(parent).name}\``);
+  });
+
+  it('leads to every page', () => {
+    const ofIt = new Set([...readme.matchAll(/\]\(([^)#]+)/g)].map((match) => match[1] ?? ''));
+    expect(PAGES.filter((page) => page !== 'README.md' && !ofIt.has(page))).toEqual([]);
+  });
+});
+
+describe('links', () => {
+  /** The anchors that headings of a page get where it is rendered. */
+  const anchorsOf = (page: string): string[] =>
+    [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
     );
-    const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1] ?? '');
-    const isThere = (link: string) =>
-      link.startsWith('#') ? headings.includes(link) : existsSync(new URL(`../${link}`, import.meta.url));
-    expect(links.length).toBeGreaterThan(0);
+
+  it.each([...PAGES, 'CHANGELOG.md'])('of %s lead to a file and a heading that are there', (page) => {
+    const text = read(page).replaceAll(/^```[^]*?^```/gm, '');
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1] ?? '');
+    const isThere = (link: string) => {
+      if (/^https?:/.test(link)) return true;
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? new URL(page, ROOT) : new URL(path, new URL(page, ROOT));
+      if (!existsSync(target)) return false;
+      return anchor === undefined || anchorsOf(target.href.slice(ROOT.href.length)).includes(anchor);
+    };
     expect(links.filter((link) => !isThere(link))).toEqual([]);
   });
 });
@@ -138,7 +215,7 @@ describe('the README has', () => {
 function documentedOptions(verb: string): Map<string, string> {
   const found = new Map<string, string>();
   let current = '';
-  for (const cells of tableRows()) {
+  for (const cells of cli) {
     const [first = '', flags = ''] = cells;
     current = first === '' ? current : first;
     if (current !== `\`${verb}\`` || !flags.startsWith('`--')) continue;
@@ -173,17 +250,14 @@ describe('elsewhere', () => {
     expect(named.filter((name) => !(name in VARIABLES))).toEqual([]);
   });
 
-  it.each(['README.md', 'Dockerfile', 'docker-compose.yml', 'docs/design.md', 'docs/sandbox.md'])(
-    '%s calls only verbs that exist',
-    (path) => {
-      const text = read(path);
-      const called = [
-        ...text.matchAll(/(?:npx safety-sync|`safety-sync|main\.js) ([a-z][a-z-]+)/g),
-        ...text.matchAll(/^(?:CMD|\s*command:) \[['"]?([a-z-]+)/gm),
-      ].map((match) => match[1] ?? '');
-      expect(called.filter((verb) => !verbs.includes(verb))).toEqual([]);
-    },
-  );
+  it.each([...PAGES, 'Dockerfile', 'docker-compose.yml'])('%s calls only verbs that exist', (path) => {
+    const text = read(path);
+    const called = [
+      ...text.matchAll(/(?:npx safety-sync|`safety-sync|main\.js) ([a-z][a-z-]+)/g),
+      ...text.matchAll(/^(?:CMD|\s*command:) \[['"]?([a-z-]+)/gm),
+    ].map((match) => match[1] ?? '');
+    expect(called.filter((verb) => !verbs.includes(verb))).toEqual([]);
+  });
 
   it.each(['Dockerfile', 'docker-compose.yml'])('%s sets only variables that exist', (path) => {
     const named = [...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG)_[A-Z_]+)\b/g)]

@@ -1,4 +1,4 @@
-/** Every environment variable: its default and what it takes. The README's table is tested against this list. */
+/** Every environment variable: its default and what it takes. docs/configuration.md is tested against this list. */
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
 import { databaseUrlProblem } from './database-url.ts';

@@ -28,7 +28,7 @@ export const CONTROL: Descriptions = {
         'reconcile: changes that earlier runs should have stored, 0 when all is well; null for other kinds.',
       watermark_before: 'Watermark of the stream before the run; null when it had none.',
       watermark_after: 'Watermark after the run; null when it has none.',
-      error_code: 'Why it failed (README, Error codes); null when it did not.',
+      error_code: 'Why it failed (docs/errors.md); null when it did not.',
       error_message: 'The failure in words; null when it did not fail.',
       request_id: 'The service’s id of the failing request, else of the last one; null when there was none.',
       note: 'Why it was skipped, or what to know of a run that succeeded; null when there is nothing to say.',

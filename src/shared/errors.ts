@@ -1,6 +1,6 @@
 /**
  * Every failure this program knows by name, with what the catcher does about it.
- * Catchers switch on `recovery`; `code` is for people, logs, `runs.error_code` and the README's table.
+ * Catchers switch on `recovery`; `code` is for people, logs, `runs.error_code` and docs/errors.md.
  */
 
 /** What happens next when an error is caught. */

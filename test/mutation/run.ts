@@ -20,6 +20,8 @@ const COPIED = [
   'docker-compose.yml',
   'Dockerfile',
   'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
