@@ -19,7 +19,7 @@ const PLAIN: Omit<History, 'steps'> = {
 
 async function holds(steps: readonly Step[], readings: Partial<Readings> = {}): Promise<void> {
   const tally = noTally();
-  await play({ ...PLAIN, readings, steps }, tally);
+  await play({ ...PLAIN, largestPage: readings.largestPage ?? null, readings, steps }, tally);
   expect(tally.histories).toBe(1);
 }
 
@@ -204,6 +204,16 @@ describe('clocks', () => {
       ]);
     },
   );
+});
+
+test('what the service cached for a run that failed is stored until the cache is over, and the change after it then', async () => {
+  const training = run('training-employee-status');
+  const secondPageFails: Step = { kind: 'fault', fault: 'serverError', skip: 1, times: 4 };
+  await holds([secondPageFails, training, update('employees', 0), training, pass(16), training], {
+    trainingPaging: 'absent',
+    trainingCache: 'per-request',
+    largestPage: 7,
+  });
 });
 
 describe('users whose look-up always fails keep nobody else from a name', () => {

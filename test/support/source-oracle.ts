@@ -346,10 +346,11 @@ export async function readSource(compared: Compared, names: readonly TableName[]
     for (const record of keyed(found, 'id', 'updated_on')) rows.addFollowup(tables, record);
   }
   if (wants('training-employee-status')) {
+    // The request that a worker sends: a service that caches each request apart says to another one what no worker can know.
     const found = await askAll(sandbox, {
       method: 'training-employee-status.list',
       list: 'employees',
-      parameters: { include_all_completions: true },
+      parameters: { include_all_completions: true, limit: 1000 },
     });
     for (const record of keyed(found, 'm_user_id')) rows.addEmployee(tables, record);
   }
