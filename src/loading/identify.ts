@@ -130,7 +130,12 @@ export function identityOf(stream: StreamDefinition, record: WireRecord | null):
   return toIdentity(stream.identityFields.map((field) => record[field] ?? null));
 }
 
+/** A number is the same one in text: the service may send either. */
+const toComparablePart = (part: unknown): unknown =>
+  typeof part === 'number' || part instanceof ExactNumber ? String(part) : part;
+
 /** The same, of the values of `identityFields`. */
 export function toIdentity(parts: readonly unknown[]): string | null {
-  return parts.some((part) => part !== null) ? toUuid(toCanonicalJson(parts, toComparableText)) : null;
+  if (parts.every((part) => part === null)) return null;
+  return toUuid(toCanonicalJson(parts.map(toComparablePart), toComparableText));
 }

@@ -103,6 +103,16 @@ describe('a record that comes once in a form that cannot be stored', () => {
       ...HOW.flatMap((how) => [pass(16), oddRecord(method, how), run(stream, kind), PUT_RIGHT]),
     ]);
   });
+
+  test.each(KINDS)('of %s stays live, also when its numbers come as text', async (stream, method, kind) => {
+    await holds([
+      run(stream),
+      pass(16),
+      reading({ numbers: 'text', identifiers: 'numbers' }),
+      oddRecord(method, 'key-null'),
+      run(stream, kind),
+    ]);
+  });
 });
 
 test('a record that is too large to be held costs itself, not the run', async () => {

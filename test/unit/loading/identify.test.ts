@@ -155,3 +155,13 @@ test('a record without a key is recognized by numbers that a double does not hol
   expect(identity('{"created":9.007199254740993e15}')).toBe(stored);
   expect(identity('{"created":9007199254740995}')).not.toBe(stored);
 });
+
+test('a record without a key is recognized when its numbers come as text, and by text that comes as numbers', () => {
+  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
+  for (const number of ['1772452800000', '9007199254740993']) {
+    expect(identity(`{"created":"${number}","sequence":7}`)).toBe(
+      identity(`{"created":${number},"sequence":"7"}`),
+    );
+  }
+  expect(identity('{"created":"5"}')).not.toBe(identity('{"created":6}'));
+});
