@@ -12,11 +12,6 @@ const BATCH_BYTES = 1024 * 1024;
 /** How much of an unusable answer is read for the error's excerpt. */
 const HEAD_BYTES = 4096;
 
-/** An error of the sink: not the service's, never a reason to ask again. */
-export class SinkFailure extends Error {
-  override readonly name = 'SinkFailure';
-}
-
 /** Why an answer could not be read to its end, with its beginning. */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer';
@@ -53,14 +48,10 @@ function createBatcher(sink: RecordSink | undefined): {
     const records = pending;
     pending = [];
     pendingBytes = 0;
-    try {
-      if (!restarted) await sink.restart();
-      restarted = true;
-      for (let from = 0; from < records.length; from += BATCH_RECORDS) {
-        await sink.records(records.slice(from, from + BATCH_RECORDS));
-      }
-    } catch (cause) {
-      throw new SinkFailure('the sink failed', { cause });
+    if (!restarted) await sink.restart();
+    restarted = true;
+    for (let from = 0; from < records.length; from += BATCH_RECORDS) {
+      await sink.records(records.slice(from, from + BATCH_RECORDS));
     }
   };
   return {
@@ -120,7 +111,6 @@ export async function readAnswer(reading: AnswerReading): Promise<CutAnswer> {
     if (answer.envelope['ok'] === true) await batcher.flush();
     return answer;
   } catch (error) {
-    if (error instanceof SinkFailure) throw error;
     const found = defect ?? (error instanceof AnswerDefect ? error : toCompressionDefect(error));
     if (found === undefined) throw error;
     throw new UnusableAnswer(found, head.toString('utf8'));

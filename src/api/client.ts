@@ -2,69 +2,27 @@ import { setMaxListeners } from 'node:events';
 import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import { noTracing, type Tracing } from '../shared/tracing.ts';
-import { SinkFailure } from './answer-reader.ts';
+import { createChannel } from './channel.ts';
 import { readPaging } from './envelope.ts';
-import type { Paging } from './envelope.ts';
 import { createHttpExchange } from './http-exchange.ts';
 import type { Answer, Call } from './http-exchange.ts';
 import { createLimiter } from './limiter.ts';
 import type { RecordSink } from './record-sink.ts';
 import { createRequestGate } from './request-gate.ts';
-import type { RequestMeter } from './request-meter.ts';
+import type {
+  ClientPressure,
+  ListAnswer,
+  ListPage,
+  ListPart,
+  ListRequest,
+  ObjectAnswer,
+  ObjectRequest,
+} from './requests.ts';
+import { partOf } from './request-shape.ts';
 import { type FewRetries, runRetrying } from './retrying.ts';
 import { createTokenRedactor } from './token-redactor.ts';
 
-export interface ListRequest {
-  /** The last part of the path, as the specification names it: `followups.list`. */
-  readonly method: string;
-  /** The property of the answer that holds the list. */
-  readonly listKey: string;
-  /** Without the token: the client adds it. */
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly sink: RecordSink;
-  readonly meter: RequestMeter;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ListAnswer {
-  /** Elements of the list, whatever they were. */
-  readonly count: number;
-  /** The whole answer, its list as an empty array. */
-  readonly envelope: Readonly<Record<string, unknown>>;
-  /** Undefined where the answer has no paging object. */
-  readonly paging: Paging | undefined;
-  readonly requestId: string | undefined;
-  /** The answer's Date header, ms since 1970: the other side's clock. */
-  readonly serviceTimeMs: number | undefined;
-  readonly responseTimeMs: number | undefined;
-}
-
-export interface ObjectRequest {
-  readonly method: string;
-  /** The property of the answer that holds what was asked for. */
-  readonly objectKey: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  /** Errors that are not worth as many repetitions as others. */
-  readonly fewRetries?: FewRetries;
-  readonly meter: RequestMeter;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ObjectAnswer {
-  readonly object: unknown;
-  readonly envelope: Readonly<Record<string, unknown>>;
-  readonly requestId: string | undefined;
-  readonly serviceTimeMs: number | undefined;
-}
-
-export interface ClientPressure {
-  readonly inFlight: number;
-  /** Requests that wait for a place, a cool-down or the requests-per-minute bound (not for their own retry delay). */
-  readonly waiting: number;
-  readonly concurrencyNow: number;
-  /** ms since 1970 by our clock; undefined while nothing cools down. */
-  readonly coolingUntilMs: number | undefined;
-}
+export type { ListAnswer } from './requests.ts';
 
 export interface RetryEvent {
   readonly method: string;
@@ -88,20 +46,21 @@ export interface RequestEvent {
   readonly errorCode: ErrorCode | null;
 }
 
-/** Parameters that say which part of a list is asked for. */
-const PART_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
-
-function partOf(params: Call['params']): Readonly<Record<string, number>> {
-  const named = PART_PARAMETERS.flatMap((name) => {
-    const value = params[name];
-    return typeof value === 'number' ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(named);
-}
-
 export interface ApiClient {
-  /** Fulfilled only when the whole list was handed to the sink; rejects with a SafetySyncError or the sink's error. */
-  fetchList(request: ListRequest): Promise<ListAnswer>;
+  /**
+   * Yields the list in batches while its response arrives, and returns what the response says beside it. What was
+   * yielded counts only once the generator has returned. The body is read one batch ahead of the consumer at most.
+   * Leaving the generator early ends the request and frees its slot and connection; while a `next` is pending, `return`
+   * waits for it, so then only the signal ends it at once.
+   *
+   * The request keeps its slot until its last batch is taken: a consumer must not ask the same client for something else
+   * in between, because with a concurrency of 1 it would wait for itself.
+   */
+  list(request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined>;
+  /** A list that fits into memory: the service's own limits bound a page. */
+  page(request: ListRequest): Promise<ListPage>;
+  /** `list`, pushed; rejects with a SafetySyncError or the sink's error. */
+  fetchList(request: ListRequest & { readonly sink: RecordSink }): Promise<ListAnswer>;
   fetchObject(request: ObjectRequest): Promise<ObjectAnswer>;
   readonly pressure: ClientPressure;
   /** Ends everything at once: what is still under way is rejected as `interrupted`. */
@@ -212,12 +171,15 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   const run = async (
     request: Omit<Call, 'signal'> & {
       readonly signal?: AbortSignal | undefined;
+      readonly abandoned?: AbortSignal;
       readonly fewRetries?: FewRetries;
     },
   ): Promise<Answer> => {
     const { method } = request;
     const stop = new AbortController();
-    const sources = request.signal === undefined ? [closing.signal] : [closing.signal, request.signal];
+    const sources = [closing.signal, request.signal, request.abandoned].filter(
+      (source) => source !== undefined,
+    );
     const onAbort = (): void => {
       const cause: unknown = sources.find((source) => source.aborted)?.reason;
       stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its answer`, { cause }));
@@ -243,7 +205,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         coolingMs: limiter.coolingMs,
       });
     } catch (error) {
-      if (error instanceof SinkFailure) throw error.cause;
       if (error instanceof SafetySyncError) error.entry = options.entry;
       throw error;
     } finally {
@@ -251,9 +212,22 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  return {
-    fetchList: async (request) => {
-      const { envelope, count, headers } = await run({ ...request, objectKey: undefined });
+  async function* list(request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined> {
+    const channel = createChannel<ListPart>();
+    const abandoned = new AbortController();
+    let hasYielded = false;
+    const sink: RecordSink = {
+      restart: () => (hasYielded ? channel.put({ kind: 'restart' }) : undefined),
+      records: (records) => {
+        hasYielded = true;
+        return channel.put({ kind: 'records', records });
+      },
+    };
+    const answered = run({ ...request, sink, objectKey: undefined, abandoned: abandoned.signal });
+    const ended = answered.then(channel.close, channel.close);
+    try {
+      for (let part = await channel.take(); part !== undefined; part = await channel.take()) yield part;
+      const { envelope, count, headers } = await answered;
       return {
         count,
         envelope,
@@ -262,6 +236,39 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         serviceTimeMs: headers.serviceTimeMs,
         responseTimeMs: headers.responseTimeMs,
       };
+    } finally {
+      abandoned.abort();
+      channel.close();
+      await ended;
+    }
+  }
+
+  return {
+    list,
+    page: async (request) => {
+      const parts = list(request);
+      let records: readonly unknown[] = [];
+      let next = await parts.next();
+      for (; next.done !== true; next = await parts.next()) {
+        const part = next.value;
+        if (part.kind === 'restart') records = [];
+        else records = records.length === 0 ? part.records : [...records, ...part.records];
+      }
+      return { ...next.value, records };
+    },
+    fetchList: async ({ sink, ...request }) => {
+      await sink.restart();
+      const parts = list(request);
+      try {
+        let next = await parts.next();
+        for (; next.done !== true; next = await parts.next()) {
+          if (next.value.kind === 'restart') await sink.restart();
+          else await sink.records(next.value.records);
+        }
+        return next.value;
+      } finally {
+        await parts.return(undefined as never);
+      }
     },
     fetchObject: async (request) => {
       const { envelope, headers } = await run({ ...request, listKey: undefined, sink: undefined });

@@ -7,7 +7,7 @@ import { buildAnswerFailure, buildServiceError } from './answer-failure.ts';
 import type { AnswerContext } from './answer-failure.ts';
 import { readAnswerHeaders } from './answer-headers.ts';
 import type { AnswerHeaders } from './answer-headers.ts';
-import { readAnswer, SinkFailure, UnusableAnswer } from './answer-reader.ts';
+import { readAnswer, UnusableAnswer } from './answer-reader.ts';
 import { ACCEPTED_ENCODINGS } from './body-chunks.ts';
 import type { CutAnswer } from './element-cutter.ts';
 import { readVerdict } from './envelope.ts';
@@ -46,7 +46,7 @@ export interface Answer extends CutAnswer {
   readonly headers: AnswerHeaders;
 }
 
-/** Sends one request and reads its answer. Everything that goes wrong is a SafetySyncError, or the sink's own error. */
+/** Sends one request and reads its answer. Everything that goes wrong is a SafetySyncError. */
 export interface HttpExchange {
   call(call: Call): Promise<Answer>;
   close(): Promise<void>;
@@ -134,7 +134,6 @@ export function createHttpExchange(options: HttpExchangeOptions): HttpExchange {
       });
       return accept(answer, request, context);
     } catch (error) {
-      if (error instanceof SinkFailure) throw error;
       if (ended.signal.aborted) throw ended.signal.reason;
       if (error instanceof SafetySyncError) throw error;
       throw buildRequestFailure({

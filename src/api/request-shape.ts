@@ -21,3 +21,14 @@ export function describeRequestShape(params: Readonly<Record<string, unknown>>):
   const text = JSON.stringify(Object.fromEntries(shown));
   return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
 }
+
+/** Parameters that say which part of a list is asked for. */
+const PART_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
+
+export function partOf(params: Readonly<Record<string, unknown>>): Readonly<Record<string, number>> {
+  const named = PART_PARAMETERS.flatMap((name) => {
+    const value = params[name];
+    return typeof value === 'number' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(named);
+}

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { ApiClient } from '../../../src/api/client.ts';
+import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import type { ListPart } from '../../../src/api/requests.ts';
+import { respondJson, startProtocolServer } from './protocol-server.ts';
+import type { ProtocolServer } from './protocol-server.ts';
+
+let server: ProtocolServer;
+afterEach(() => server.close());
+
+const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
+const BEGINNING = `{"ok":true,"items":[${'1,'.repeat(1_000)}`;
+
+async function takeAll(client: ApiClient): Promise<{ parts: ListPart[]; count: number }> {
+  const parts: ListPart[] = [];
+  const list = client.list({ ...REQUEST, meter: createRequestMeter() });
+  for (;;) {
+    const next = await list.next();
+    if (next.done === true) return { parts, count: next.value.count };
+    parts.push(next.value);
+  }
+}
+
+test('a list comes in batches, and its response is told at the end', async () => {
+  const items = Array.from({ length: 1_200 }, (_, id) => id);
+  server = await startProtocolServer((response) => respondJson(response, { ok: true, items }));
+  const { parts, count } = await takeAll(server.client());
+  expect(count).toBe(1_200);
+  expect(parts).toEqual([
+    { kind: 'records', records: items.slice(0, 500) },
+    { kind: 'records', records: items.slice(500, 1_000) },
+    { kind: 'records', records: items.slice(1_000) },
+  ]);
+});
+
+test('a response that breaks in the middle is told as a restart, and what follows is the whole list', async () => {
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
+    else respondJson(response, { ok: true, items: [7, 8] });
+  });
+  const { parts, count } = await takeAll(server.client({ retryAttempts: 1 }));
+  expect(count).toBe(2);
+  expect(parts.map(({ kind }) => kind)).toEqual(['records', 'records', 'restart', 'records']);
+  expect(parts.at(-1)).toEqual({ kind: 'records', records: [7, 8] });
+});
+
+test('an empty response behind a broken one leaves nothing of the broken one', async () => {
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal === 1) response.write(BEGINNING, () => response.socket?.destroy());
+    else respondJson(response, { ok: true, items: [] });
+  });
+  const { parts } = await takeAll(server.client({ retryAttempts: 1 }));
+  expect(parts.at(-1)).toEqual({ kind: 'restart' });
+  const page = await server.client().page({ ...REQUEST, meter: createRequestMeter() });
+  expect(page).toMatchObject({ records: [], count: 0 });
+});
+
+test('a failure before the first record is no restart', async () => {
+  server = await startProtocolServer((response, _request, ordinal) =>
+    respondJson(response, ordinal === 1 ? { ok: false, error: 'server_error' } : { ok: true, items: [1] }),
+  );
+  const { parts } = await takeAll(server.client({ retryAttempts: 1 }));
+  expect(parts).toEqual([{ kind: 'records', records: [1] }]);
+});
+
+describe('a list that is left early', () => {
+  test.each(['break', 'throw'])('by %s gives back its slot and its connection, once', async (way) => {
+    const closed: Promise<unknown>[] = [];
+    server = await startProtocolServer((response, _request, ordinal) => {
+      if (ordinal > 1) {
+        respondJson(response, { ok: true, items: [1] });
+        return;
+      }
+      closed.push(once(response, 'close'));
+      response.write(BEGINNING);
+    });
+    const client = server.client({ concurrency: 1, retryAttempts: 3 });
+    const failure = new TypeError('fetch failed');
+    const leave = async (): Promise<void> => {
+      for await (const { kind } of client.list({ ...REQUEST, meter: createRequestMeter() })) {
+        expect(kind).toBe('records');
+        if (way === 'throw') throw failure;
+        break;
+      }
+    };
+    if (way === 'throw') await expect(leave()).rejects.toBe(failure);
+    else await leave();
+    expect(client.pressure).toMatchObject({ inFlight: 0, waiting: 0 });
+    await Promise.all(closed);
+    expect((await takeAll(client)).count).toBe(1);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('and was never begun asks for nothing', async () => {
+    server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
+    const client = server.client();
+    await client.list({ ...REQUEST, meter: createRequestMeter() }).return(undefined as never);
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+test('a consumer that stops taking stops the response: little more than its next batch is read', async () => {
+  const record = JSON.stringify({ text: 'x'.repeat(1_000) });
+  const writeSlowly = async (response: ServerResponse): Promise<void> => {
+    response.write('{"ok":true,"items":[');
+    for (let block = 0; block < 200 && !response.destroyed; block += 1) {
+      if (!response.write(`${record},`.repeat(100))) await once(response, 'drain').catch(() => undefined);
+    }
+    response.end(`${record}]}`);
+  };
+  server = await startProtocolServer((response) => void writeSlowly(response));
+  const slow = createRequestMeter();
+  const paused = server.client().list({ ...REQUEST, meter: slow });
+  await paused.next();
+  // As long as another reader needs for all of the 20 MB.
+  expect((await takeAll(server.client())).count).toBe(20_001);
+  expect(slow.bytes).toBeLessThan(3_000_000);
+  await paused.return(undefined as never);
+});
+
+test('time that the consumer takes does not count as waiting for the service', async () => {
+  server = await startProtocolServer((response) => {
+    response.write(BEGINNING);
+    setTimeout(() => response.end('1]}'), 60);
+  });
+  const list = server.client({ requestTimeoutMs: 100 }).list({ ...REQUEST, meter: createRequestMeter() });
+  await list.next();
+  // Longer than the timeout is the point of this test.
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  let next = await list.next();
+  while (next.done !== true) next = await list.next();
+  expect(next.value.count).toBe(1_001);
+});
