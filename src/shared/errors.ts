@@ -84,7 +84,7 @@ const TRANSPORT_ERRORS = {
   service_error_unknown: {
     recovery: 'fail_stream',
     advice:
-      'The service answered with an error identifier that its specification does not name; see the message.',
+      'The service responded with an error identifier that its specification does not name; see the message.',
   },
   network_error: {
     recovery: 'retry',
@@ -93,16 +93,16 @@ const TRANSPORT_ERRORS = {
   },
   request_timeout: {
     recovery: 'retry',
-    advice: 'No answer in time; raise REQUEST_TIMEOUT_MS if the service is slow but well.',
+    advice: 'No response in time; raise REQUEST_TIMEOUT_MS if the service is slow but well.',
   },
   response_not_json: {
     recovery: 'retry',
-    advice: 'Something between worker and service answered in its place (a proxy, a gateway, a login page).',
+    advice: 'Something between worker and service responded in its place (a proxy, a gateway, a login page).',
   },
-  response_cut: { recovery: 'retry', advice: 'The answer ended in the middle; check the network between.' },
+  response_cut: { recovery: 'retry', advice: 'The response ended in the middle; check the network between.' },
   response_invalid: {
     recovery: 'retry',
-    advice: 'The answer is JSON but not of the specified form; give the service’s operator the request ID.',
+    advice: 'The response is JSON but not of the specified form; give the service’s operator the request ID.',
   },
 } as const satisfies Record<string, ErrorKind>;
 
@@ -115,7 +115,7 @@ const READ_ERRORS = {
   },
   calculation_unsettled: {
     recovery: 'fail_stream',
-    advice: 'The training calculation changed between pages again and again; the next run tries anew.',
+    advice: 'The training report changed between pages again and again; the next run tries anew.',
   },
   delete_guard: {
     recovery: 'fail_stream',
