@@ -1,4 +1,4 @@
-/** The documents that are generated from the database. `npm run docs:generate` writes them. */
+/** Documents against the database: those that are generated from it (`npm run docs:generate` writes them), and SQL in the others. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,3 +25,24 @@ test('data dictionary, dbt sources and diagram are those of the migrated databas
     await database.drop();
   }
 });
+
+test.each(['docs/bi.md', 'docs/operations.md'])(
+  'the statements of %s that read or clean up are those of this schema',
+  async (name) => {
+    const database = await createTestDatabase();
+    const connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+    try {
+      const blocks = [...readFileSync(pathOf(name), 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(
+        ([, sql = '']) => sql,
+      );
+      const statements = blocks
+        .flatMap((block) => block.split(';\n'))
+        .filter((statement) => /^(select|delete)\b/.test(statement));
+      expect(statements).not.toEqual([]);
+      for (const statement of statements) await connection.query(statement);
+    } finally {
+      await connection.close();
+      await database.drop();
+    }
+  },
+);
