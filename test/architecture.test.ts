@@ -45,7 +45,7 @@ const folderOf = (path: string): string => path.split('/')[0] ?? path;
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   shared: [],
   'version.ts': [],
-  streams: ['shared'],
+  streams: ['shared', 'dictionary'],
   sandbox: ['shared'],
   dictionary: ['shared'],
   config: ['shared', 'streams'],

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { streamNamed } from '../streams/index.ts';
+import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import type { BackfillRange } from '../reading/extract.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type BackfillForecast, forecastBackfill } from '../backfill/forecast.ts';
@@ -172,7 +172,7 @@ export async function runBackfill(
 export function addBackfill(program: Command, context: CommandContext, exit: (code: number) => void): void {
   addAccountOption(program.command('backfill'))
     .description('read history again; follow-ups in slices of creation time, going on where it was cut off')
-    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .argument('[stream...]', STREAM_NAMES.join(', '))
     .option('--from <date>', 'follow-ups created on or after this day or time (UTC)')
     .option('--to <date>', 'follow-ups created before this day or time (UTC)')
     .option('--restart', 'begin anew instead of going on')

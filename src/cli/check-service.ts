@@ -2,8 +2,8 @@
 import type { ApiClient } from '../api/client.ts';
 import { createRequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { streamNamed } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
+import { STREAMS } from '../streams/index.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { Check } from './check-database.ts';
 
@@ -12,6 +12,8 @@ export interface CheckServiceOptions {
   readonly equipmentTypes: readonly string[];
   readonly signal: AbortSignal;
   readonly tell: (check: Check) => void;
+  /** Default: the registry. */
+  readonly streams?: readonly StreamDefinition[];
 }
 
 function toFailure(what: string, error: unknown): Check {
@@ -33,6 +35,7 @@ export async function checkService({
   equipmentTypes,
   signal,
   tell,
+  streams = STREAMS,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
   /** Why there is no point in asking on. */
@@ -40,12 +43,11 @@ export async function checkService({
   let userId: string | undefined;
 
   async function ask(
-    what: string,
-    name: StreamName,
+    { method, answerKey }: StreamDefinition,
     params: Readonly<Record<string, unknown>>,
+    what = `service: ${method}`,
   ): Promise<void> {
     if (state.refused || state.unreachable) return;
-    const { method, answerKey } = streamNamed(name);
     try {
       const answer = await api.fetchList({
         method,
@@ -71,9 +73,9 @@ export async function checkService({
     }
   }
 
-  async function askForUser(): Promise<void> {
+  async function askForUser({ method, answerKey }: StreamDefinition): Promise<void> {
     if (state.refused || state.unreachable) return;
-    const what = 'service: users.info';
+    const what = `service: ${method}`;
     if (userId === undefined) {
       tell({ what, result: 'skipped', finding: 'no user id is known yet to ask for', advice: null });
       return;
@@ -81,7 +83,7 @@ export async function checkService({
     try {
       const number = Number(userId);
       const user = String(number) === userId ? number : userId;
-      await api.fetchObject({ method: 'users.info', objectKey: 'user', params: { user }, meter, signal });
+      await api.fetchObject({ method, objectKey: answerKey, params: { user }, meter, signal });
       tell({ what, result: 'ok', finding: 'answers', advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
@@ -100,23 +102,23 @@ export async function checkService({
     }
   }
 
-  await ask('service: resources.list', 'resources', {});
-  await ask('service: followups.list', 'followups', { limit: 1 });
-  await ask('service: training-employee-status.list', 'training-employee-status', { limit: 1 });
-  if (equipmentTypes.length === 0 && !state.refused && !state.unreachable) {
+  async function askByType(stream: StreamDefinition): Promise<void> {
+    const what = `service: ${stream.method}`;
+    for (const type of equipmentTypes) {
+      await ask(stream, { equipmentType_id: type, service_type: 'all' }, `${what} ${type}`);
+    }
+    if (equipmentTypes.length > 0 || state.refused || state.unreachable) return;
     const finding = 'no equipment types are configured: equipment is not synced';
-    tell({
-      what: 'service: equipments.list',
-      result: 'skipped',
-      finding,
-      advice: 'List the ids of your equipment types.',
-    });
+    tell({ what, result: 'skipped', finding, advice: 'List the ids of your equipment types.' });
   }
-  for (const type of equipmentTypes) {
-    await ask(`service: equipments.list ${type}`, 'equipments', {
-      equipmentType_id: type,
-      service_type: 'all',
-    });
+
+  for (const stream of streams) {
+    const { reading } = stream;
+    if (reading.kind === 'lookup') continue;
+    if ('pageSize' in reading) await ask(stream, { limit: 1 });
+    else if (reading.scope === 'account') await ask(stream, {});
+    else await askByType(stream);
   }
-  await askForUser();
+  // The lists have named a user by now.
+  for (const stream of streams) if (stream.reading.kind === 'lookup') await askForUser(stream);
 }

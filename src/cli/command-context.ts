@@ -70,7 +70,7 @@ export function isAtTerminal({ terminal }: CommandContext, { config }: App): boo
 
 /** All streams when none is named. Throws `usage_invalid` for a name that is none. */
 export function parseStreams(names: readonly string[]): StreamName[] {
-  const unknown = names.filter((name) => !STREAM_NAMES.includes(name as StreamName));
+  const unknown = names.filter((name) => !STREAM_NAMES.includes(name));
   if (unknown.length > 0) {
     const meant = unknown.flatMap((name) => closestName(name, STREAM_NAMES) ?? []);
     const guess = meant.length === 0 ? '' : `, did you mean ${meant.join(', ')}?`;

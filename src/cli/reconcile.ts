@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { RunResult } from '../sync/run.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount, streamLabel } from './accounts.ts';
 import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
@@ -86,7 +87,7 @@ export function addReconcile(program: Command, context: CommandContext, exit: (c
     .description(
       'full sweep: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
     )
-    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .argument('[stream...]', STREAM_NAMES.join(', '))
     .option('--allow-mass-delete', 'accept a sweep that the delete guard would refuse')
     .option('--json', 'as JSON on stdout')
     .action(async (names: string[], options: ReconcileOptions) =>

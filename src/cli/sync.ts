@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { STREAM_NAMES } from '../streams/index.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type AccountOption, addAccountOption, forEachAccount } from './accounts.ts';
 import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
@@ -43,7 +44,7 @@ export async function runSync(
 export function addSync(program: Command, context: CommandContext, exit: (code: number) => void): void {
   addAccountOption(program.command('sync'))
     .description('one sync now, of all streams or the named ones, then exits')
-    .argument('[stream...]', 'resources, followups, training-employee-status, equipments, users')
+    .argument('[stream...]', STREAM_NAMES.join(', '))
     .option('--force', 'ignore "nothing can have changed yet" (the training cache)')
     .option('--allow-mass-delete', 'accept a snapshot that the delete guard would refuse')
     .option('--json', 'the result as JSON on stdout')

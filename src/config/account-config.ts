@@ -1,7 +1,7 @@
 /** One account of the service: what differs between accounts that share a warehouse. */
 import { isIP } from 'node:net';
-import { STREAM_NAMES } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
+import { STREAMS } from '../streams/index.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
 export interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
@@ -13,7 +13,7 @@ export interface ServiceConfig {
 
 export interface ScheduleConfig {
   readonly timezone: string;
-  /** null: off. */
+  /** By stream; null: off. */
   readonly streams: Readonly<Record<StreamName, string | null>>;
   readonly reconcile: string | null;
 }
@@ -38,14 +38,15 @@ export function offReasonsOf({
   schedule,
   equipmentTypes,
 }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
-  const reasonOf = (stream: StreamName): OffReason | undefined => {
-    if (stream === 'equipments' && equipmentTypes.length === 0) return 'no equipment types';
-    return schedule.streams[stream] === null ? 'not scheduled' : undefined;
+  const reasonOf = ({ name, reading }: StreamDefinition): OffReason | undefined => {
+    const isByType = reading.kind === 'snapshot' && reading.scope === 'equipment_type';
+    if (isByType && equipmentTypes.length === 0) return 'no equipment types';
+    return (schedule.streams[name] ?? null) === null ? 'not scheduled' : undefined;
   };
   return Object.fromEntries(
-    STREAM_NAMES.flatMap((stream) => {
+    STREAMS.flatMap((stream) => {
       const reason = reasonOf(stream);
-      return reason === undefined ? [] : [[stream, reason]];
+      return reason === undefined ? [] : [[stream.name, reason]];
     }),
   );
 }

@@ -1,13 +1,16 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { createBlotter } from '../shared/logger.ts';
+import { STREAMS } from '../streams/index.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
   type AccountConfig,
   baseUrlProblems,
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
-import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
+import { readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
+import { cronVariableOf, variablesOf } from './variables.ts';
 
 export interface ApiConfig {
   readonly concurrency: number;
@@ -47,6 +50,8 @@ export interface LoadConfigOptions {
   readonly isTerminal: boolean;
   /** Names of `--account`; none: all accounts. */
   readonly accounts?: readonly string[];
+  /** Default: the registry. */
+  readonly streams?: readonly StreamDefinition[];
 }
 
 /** Any of these makes the variables describe an account, beside those of the file. */
@@ -61,50 +66,59 @@ function isSet(env: Environment, name: string): boolean {
   return [name, `${name}_FILE`].some((one) => (env[one] ?? '') !== '');
 }
 
-function scheduleOf({ values }: ReadVariables): ScheduleConfig {
-  const cron = (own: string | null | undefined) => (own === undefined ? (values.SYNC_CRON ?? null) : own);
+function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinition[]): ScheduleConfig {
+  const cronOf = (stream: StreamName): string | null => {
+    const own = values[cronVariableOf(stream)];
+    return own === undefined ? values.SYNC_CRON : own;
+  };
   return {
-    timezone: values.SYNC_TIMEZONE ?? 'UTC',
-    streams: {
-      resources: cron(values.SYNC_CRON_RESOURCES),
-      followups: cron(values.SYNC_CRON_FOLLOWUPS),
-      'training-employee-status': cron(values.SYNC_CRON_TRAINING_EMPLOYEE_STATUS),
-      equipments: cron(values.SYNC_CRON_EQUIPMENTS),
-      users: cron(values.SYNC_CRON_USERS),
-    },
-    reconcile: values.RECONCILE_CRON ?? null,
+    timezone: values.SYNC_TIMEZONE,
+    streams: Object.fromEntries(streams.map(({ name }) => [name, cronOf(name)])),
+    reconcile: values.RECONCILE_CRON,
   };
 }
 
-/** The account that the variables themselves describe. */
-function accountOfVariables(read: ReadVariables, needsService: boolean, problems: string[]): AccountConfig {
-  const { values } = read;
+const isNamed = (problems: readonly string[], variable: string): boolean =>
+  problems.some((problem) => problem.startsWith(variable));
+
+/** The account that the variables themselves describe; says what is wrong with it. */
+function accountOfVariables(
+  { values }: ReadVariables,
+  { needsService, schedule, problems }: FindAccountsOptions,
+): AccountConfig {
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
-  const isNamed = (name: string) => problems.some((problem) => problem.startsWith(name));
   if (baseUrl !== undefined) {
-    const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP === true;
+    const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
     const found = baseUrlProblems(baseUrl, {
       allowsInsecureHttp,
       permission: 'SAFETY_ALLOW_INSECURE_HTTP=true',
     });
     problems.push(...found.map((problem) => `SAFETY_BASE_URL: ${problem}`));
   }
-  if (needsService && baseUrl === undefined && !isNamed('SAFETY_BASE_URL')) {
+  if (needsService && baseUrl === undefined && !isNamed(problems, 'SAFETY_BASE_URL')) {
     problems.push(
       'SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com ' +
         '(lines NAME=value that were pasted into a shell need export before them)',
     );
   }
-  if (needsService && token === undefined && !isNamed('SAFETY_TOKEN')) {
+  if (needsService && token === undefined && !isNamed(problems, 'SAFETY_TOKEN')) {
     problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
   }
   return {
-    accountId: values.SAFETY_ACCOUNT ?? 'default',
+    accountId: values.SAFETY_ACCOUNT,
     service: baseUrl === undefined || token === undefined ? undefined : toServiceConfig(baseUrl, token),
-    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES ?? [],
-    reportingTimezone: values.REPORTING_TIMEZONE ?? 'UTC',
-    schedule: scheduleOf(read),
+    equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
+    reportingTimezone: values.REPORTING_TIMEZONE,
+    schedule,
   };
+}
+
+interface FindAccountsOptions {
+  readonly needsService: boolean;
+  /** Of the variables. */
+  readonly schedule: ScheduleConfig;
+  /** Takes what is wrong. */
+  readonly problems: string[];
 }
 
 interface FoundAccounts {
@@ -114,23 +128,19 @@ interface FoundAccounts {
 }
 
 /** The accounts of the file and, where the variables describe one, that one before them. */
-function findAccounts(
-  env: Environment,
-  read: ReadVariables,
-  { needsService, problems }: { readonly needsService: boolean; readonly problems: string[] },
-): FoundAccounts {
+function findAccounts(env: Environment, read: ReadVariables, options: FindAccountsOptions): FoundAccounts {
   const path = read.values.SAFETY_ACCOUNTS_FILE;
   const hasFile = path !== undefined || isSet(env, 'SAFETY_ACCOUNTS_FILE');
   const isDescribed = !hasFile || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
-  const own = isDescribed ? [accountOfVariables(read, needsService, problems)] : [];
+  const own = isDescribed ? [accountOfVariables(read, options)] : [];
   if (path === undefined) return { accounts: own, tokens: [] };
-  const file: AccountsFile = readAccountsFile(path, {
-    schedule: scheduleOf(read),
-    reportingTimezone: read.values.REPORTING_TIMEZONE ?? 'UTC',
-    allowsInsecureHttp: read.values.SAFETY_ALLOW_INSECURE_HTTP === true,
+  const file = readAccountsFile(path, {
+    schedule: options.schedule,
+    reportingTimezone: read.values.REPORTING_TIMEZONE,
+    allowsInsecureHttp: read.values.SAFETY_ALLOW_INSECURE_HTTP,
     taken: own.map(({ accountId }) => accountId),
   });
-  problems.push(...file.problems);
+  options.problems.push(...file.problems);
   return { accounts: [...own, ...file.accounts], tokens: file.tokens };
 }
 
@@ -153,21 +163,21 @@ function selectAccounts(all: readonly AccountConfig[], names: readonly string[])
 /** Throws `configuration_invalid` with every problem at once. */
 export function loadConfig(
   env: Environment,
-  { needsService, isTerminal, accounts: asked = [] }: LoadConfigOptions,
+  { needsService, isTerminal, accounts: asked = [], streams = STREAMS }: LoadConfigOptions,
 ): Config {
-  const read = readVariables(env);
+  const read = readVariables(env, variablesOf(streams));
   const problems = [...read.problems];
   const { values } = read;
-  const { accounts, tokens } = findAccounts(env, read, { needsService, problems });
+  const { accounts, tokens } = findAccounts(env, read, {
+    needsService,
+    schedule: scheduleOf(read, streams),
+    problems,
+  });
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
-  if (
-    isContainer &&
-    values.DATABASE_URL === undefined &&
-    !problems.some((one) => one.startsWith('DATABASE_URL'))
-  ) {
+  if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
     problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
   }
-  if ((values.RETRY_MIN_DELAY_MS ?? 0) > (values.RETRY_MAX_DELAY_MS ?? Infinity)) {
+  if (values.RETRY_MIN_DELAY_MS > values.RETRY_MAX_DELAY_MS && !isNamed(problems, 'RETRY_M')) {
     problems.push('RETRY_MIN_DELAY_MS is larger than RETRY_MAX_DELAY_MS');
   }
   if (problems.length > 0) {
@@ -180,21 +190,21 @@ export function loadConfig(
     accounts: selectAccounts(accounts, asked),
     databaseUrl: values.DATABASE_URL,
     api: {
-      concurrency: values.API_CONCURRENCY ?? 4,
+      concurrency: values.API_CONCURRENCY,
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,
-      requestTimeoutMs: values.REQUEST_TIMEOUT_MS ?? 60_000,
-      retryAttempts: values.RETRY_ATTEMPTS ?? 8,
-      retryMinDelayMs: values.RETRY_MIN_DELAY_MS ?? 1_000,
-      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS ?? 60_000,
+      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+      retryAttempts: values.RETRY_ATTEMPTS,
+      retryMinDelayMs: values.RETRY_MIN_DELAY_MS,
+      retryMaxDelayMs: values.RETRY_MAX_DELAY_MS,
     },
-    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS ?? 600_000,
-    maxDeleteRatio: values.MAX_DELETE_RATIO ?? 0.5,
-    syncConcurrency: values.SYNC_CONCURRENCY ?? 20,
-    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS ?? 300,
-    http: { host: values.HTTP_HOST ?? '127.0.0.1', port: values.HTTP_PORT ?? 8080 },
-    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES ?? 60,
+    followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
+    maxDeleteRatio: values.MAX_DELETE_RATIO,
+    syncConcurrency: values.SYNC_CONCURRENCY,
+    syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
+    http: { host: values.HTTP_HOST, port: values.HTTP_PORT },
+    freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
     log: {
-      level: values.LOG_LEVEL ?? 'info',
+      level: values.LOG_LEVEL,
       format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),
       colorize: isTerminal && (env['NO_COLOR'] ?? '') === '',
     },

@@ -1,20 +1,35 @@
 import { readFileSync } from 'node:fs';
-import { shownPath, withoutUserinfo } from './shown.ts';
-import { VARIABLES, type VariableName, type VariableValue } from './variables.ts';
+import { VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ReadVariables {
-  /** undefined: not set and without a default. */
-  readonly values: { readonly [Name in VariableName]: VariableValue<Name> | undefined };
+  /** Of a variable that is not set, or not usable, its default. */
+  readonly values: VariableValues;
   /** One sentence for each bad value. */
   readonly problems: readonly string[];
+}
+
+/* What an error about a setting may repeat of it: a value in the wrong variable is no less secret there. */
+
+/** Tokens and passwords are hardly shorter; relative paths hardly longer. */
+const SHORT = 20;
+
+/** URLs without user and password, whatever stands in them up to the last @. */
+export function withoutUserinfo(text: string): string {
+  return text.replace(/\b([a-z][\w+.-]*:\/\/)[^\s"]*@/gi, '$1[secret]@');
+}
+
+/** The path of a file that holds a secret, unless it could be the secret itself, set in the place of the path. */
+export function shownPath(path: string, full: string = path): string {
+  const isPath = /^([./~\\]|[a-z]:[\\/])/i.test(path) || path.length < SHORT;
+  return isPath ? full : 'the file that it names (not shown: it may be the secret itself)';
 }
 
 type Source = { readonly text: string; readonly from: string } | { readonly problem: string } | undefined;
 
 /** An empty variable counts as not set: compose files and shells make them. */
-function sourceOf(env: Environment, name: VariableName): Source {
+function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
   const direct = env[name];
   const path = env[`${name}_FILE`];
   const hasDirect = direct !== undefined && direct !== '';
@@ -26,36 +41,32 @@ function sourceOf(env: Environment, name: VariableName): Source {
       ? { problem: `${name}_FILE: ${withoutUserinfo(path)} is empty` }
       : { text, from: `${name}_FILE` };
   } catch (error) {
-    const shown = VARIABLES[name].secret === true ? shownPath(path) : withoutUserinfo(path);
+    const shown = isSecret ? shownPath(path) : withoutUserinfo(path);
     return { problem: `${name}_FILE: cannot read ${shown} (${String((error as { code?: unknown }).code)})` };
   }
 }
 
 /** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */
-export function readVariables(env: Environment): ReadVariables {
+export function readVariables(env: Environment, variables = VARIABLES): ReadVariables {
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
-  for (const [key, declared] of Object.entries(VARIABLES)) {
-    const name = key as VariableName;
-    const source = sourceOf(env, name);
-    if (source !== undefined && 'problem' in source) {
+  for (const [name, declared] of Object.entries(variables)) {
+    const { schema, expected, secret, problemOf } = declared;
+    if (declared.default !== undefined) values[name] = schema.parse(declared.default);
+    const source = sourceOf(env, name, secret);
+    if (source === undefined) continue;
+    if ('problem' in source) {
       problems.push(source.problem);
       continue;
     }
-    const text = source?.text ?? declared.default;
-    if (text === undefined) continue;
-    const problem = declared.problemOf?.(text);
-    if (problem !== undefined) {
-      problems.push(`${source?.from ?? name}: ${problem}`);
-      continue;
-    }
-    const parsed = declared.schema.safeParse(text);
-    if (parsed.success) values[name] = parsed.data;
+    const { text, from } = source;
+    const parsed = schema.safeParse(text);
+    const problem = problemOf?.(text);
+    if (problem === undefined && parsed.success) values[name] = parsed.data;
     else {
-      const got =
-        declared.secret === true ? 'something else (not shown)' : withoutUserinfo(JSON.stringify(text));
-      problems.push(`${source?.from ?? name}: expected ${declared.expected}, got ${got}`);
+      const got = secret ? 'something else (not shown)' : withoutUserinfo(JSON.stringify(text));
+      problems.push(`${from}: ${problem ?? `expected ${expected}, got ${got}`}`);
     }
   }
-  return { values: values as ReadVariables['values'], problems };
+  return { values: values as VariableValues, problems };
 }

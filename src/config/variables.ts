@@ -1,6 +1,8 @@
 /** Every environment variable: its default and what it takes. docs/configuration.md is tested against this list. */
 import { validate as isCron } from 'node-cron';
 import { z } from 'zod';
+import { STREAMS } from '../streams/index.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';
 
 /** Longest delay that a Node timer can wait, ms. */
@@ -37,6 +39,16 @@ export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value))
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
 
+/** Of a file. */
+export const path = z.string().regex(/^[^\0]+$/);
+
+export const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== ''),
+);
+
 export const token = z.string().regex(/^[\x21-\x7e]+$/);
 export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
 
@@ -51,38 +63,34 @@ export const EXPECTED = {
   flag: 'true or false',
 } as const;
 
-/** A variable; `secret` ones are never shown, not even in the error about a bad value. */
-function variable<T>(
-  schema: z.ZodType<T, string>,
-  expected: string,
-  options: {
-    default?: string;
-    secret?: true;
-    /** What is wrong with a value that has the right form, or why it has not; undefined: nothing more than `expected`. */
-    problemOf?: (value: string) => string | undefined;
-  } = {},
-) {
-  return { schema, expected, ...options };
+interface Variable<T, Default extends string | undefined> {
+  readonly schema: z.ZodType<T, string>;
+  readonly expected: string;
+  /** As its text; undefined: there is none. */
+  readonly default: Default;
+  /** Never shown, not even in the error about a bad value. */
+  readonly secret: boolean;
+  /** What is wrong with a value that has the right form, or why it has not; undefined: nothing more than `expected`. */
+  readonly problemOf?: ((value: string) => string | undefined) | undefined;
 }
 
-export const VARIABLES = {
+function variable<T, Default extends string | undefined = undefined>(
+  schema: z.ZodType<T, string>,
+  expected: string,
+  options: Partial<Omit<Variable<T, Default>, 'schema' | 'expected'>> = {},
+): Variable<T, Default> {
+  return { schema, expected, secret: false, ...options, default: options.default as Default };
+}
+
+/** All but the schedules of single streams, which `variablesOf` derives from their declarations. */
+const COMMON = {
   SAFETY_BASE_URL: variable(url('https:', 'http:'), EXPECTED.baseUrl),
   SAFETY_TOKEN: variable(token, EXPECTED.token, { secret: true }),
   SAFETY_ACCOUNT: variable(accountName, EXPECTED.account, { default: 'default' }),
-  SAFETY_ACCOUNTS_FILE: variable(
-    z.string().regex(/^[^\0]+$/),
-    'the path of a YAML or JSON file that lists accounts',
-  ),
-  SAFETY_EQUIPMENT_TYPES: variable(
-    z.string().transform((value) =>
-      value
-        .split(',')
-        .map((type) => type.trim())
-        .filter((type) => type !== ''),
-    ),
-    'equipmentType_id values with commas between',
-    { default: '' },
-  ),
+  SAFETY_ACCOUNTS_FILE: variable(path, 'the path of a YAML or JSON file that lists accounts'),
+  SAFETY_EQUIPMENT_TYPES: variable(commaList, 'equipmentType_id values with commas between', {
+    default: '',
+  }),
   SAFETY_ALLOW_INSECURE_HTTP: variable(flag, EXPECTED.flag, { default: 'false' }),
   DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
     secret: true,
@@ -92,11 +100,6 @@ export const VARIABLES = {
     default: 'UTC',
   }),
   SYNC_CRON: variable(cron, EXPECTED.cron, { default: '*/15 * * * *' }),
-  SYNC_CRON_RESOURCES: variable(cron, EXPECTED.cron),
-  SYNC_CRON_FOLLOWUPS: variable(cron, EXPECTED.cron),
-  SYNC_CRON_TRAINING_EMPLOYEE_STATUS: variable(cron, EXPECTED.cron),
-  SYNC_CRON_EQUIPMENTS: variable(cron, EXPECTED.cron),
-  SYNC_CRON_USERS: variable(cron, EXPECTED.cron),
   SYNC_TIMEZONE: variable(timezone, EXPECTED.timezone, { default: 'UTC' }),
   RECONCILE_CRON: variable(cron, EXPECTED.cron, { default: '30 2 * * 0' }),
   SYNC_CONCURRENCY: variable(wholeNumber(1, 1000), 'a whole number from 1 to 1000', { default: '20' }),
@@ -129,5 +132,26 @@ export const VARIABLES = {
   LOG_FORMAT: variable(z.enum(['json', 'pretty']), 'json or pretty'),
 } as const;
 
-export type VariableName = keyof typeof VARIABLES;
-export type VariableValue<Name extends VariableName> = z.output<(typeof VARIABLES)[Name]['schema']>;
+type CronVariable = `SYNC_CRON_${string}`;
+export type Variables = typeof COMMON & Readonly<Record<CronVariable, Variable<string | null, undefined>>>;
+export type VariableName = keyof Variables;
+/** Those with a default always have a value. */
+export type VariableValues = {
+  readonly [Name in VariableName]:
+    z.output<Variables[Name]['schema']> | (Variables[Name]['default'] extends string ? never : undefined);
+};
+
+/** Of the schedule of one stream; not set: SYNC_CRON holds. */
+export function cronVariableOf(stream: StreamName): CronVariable {
+  return `SYNC_CRON_${stream.toUpperCase().replaceAll('-', '_')}`;
+}
+
+export function variablesOf(streams: readonly StreamDefinition[]): Variables {
+  const crons = streams.map(({ name }) => [cronVariableOf(name), variable(cron, EXPECTED.cron)]);
+  return {
+    ...COMMON,
+    ...(Object.fromEntries(crons) as Record<CronVariable, Variable<string | null, undefined>>),
+  };
+}
+
+export const VARIABLES: Variables = variablesOf(STREAMS);

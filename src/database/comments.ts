@@ -1,6 +1,9 @@
 /** Stores the dictionary as COMMENTs, where psql, BI tools and catalogues find it. */
 import type { Connection } from './connection.ts';
-import { DICTIONARY } from '../dictionary/index.ts';
+import { dictionaryOf } from '../dictionary/dictionary.ts';
+import { STREAMS } from '../streams/index.ts';
+
+const DICTIONARY = dictionaryOf(STREAMS);
 
 interface Commented {
   readonly schema: string;

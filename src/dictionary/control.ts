@@ -2,9 +2,9 @@
 import type { Descriptions } from './description.ts';
 
 const account_id = 'Account (SAFETY_ACCOUNT).';
-const stream = 'Stream: resources, followups, training-employee-status, equipments or users.';
 
-export const CONTROL: Descriptions = {
+/** `stream`: the column that names one. */
+export const describeControl = (stream: string): Descriptions => ({
   runs: {
     comment: 'One row per run of one stream, kept until somebody deletes it.',
     columns: {
@@ -115,4 +115,4 @@ export const CONTROL: Descriptions = {
       created_at: 'Number by which migrations are ordered (ms): when it was written.',
     },
   },
-};
+});

@@ -1,7 +1,25 @@
-/** Days, and how old the data is. */
+/** What belongs to no stream: days, and how old the data is. */
 import { ACCOUNT, type Descriptions } from './description.ts';
 
-export const TIME: Descriptions = {
+/** `stream`: the column that names one. */
+export const describeTime = (stream: string): Descriptions => ({
+  reporting_settings: {
+    comment: 'How the views count days, one row per account; written by the worker.',
+    columns: {
+      ...ACCOUNT,
+      timezone: 'Time zone in which days begin (REPORTING_TIMEZONE); UTC where an account has no row.',
+      changed_at: 'When the time zone was last changed.',
+    },
+  },
+  reporting_clock: {
+    comment:
+      'What day it is for each account that has a row in reporting_settings; UTC holds for the others.',
+    columns: {
+      ...ACCOUNT,
+      timezone: 'Time zone in which days begin (REPORTING_TIMEZONE).',
+      today: 'Today in that time zone.',
+    },
+  },
   calendar: {
     comment:
       'Every day from 2000-01-01 to ten years from the last start of a worker, one row each: a date table for BI tools and the days of the …_daily views. Weeks are those of ISO 8601.',
@@ -23,7 +41,7 @@ export const TIME: Descriptions = {
       'When each stream was last updated, one row per account and stream that was ever tried. Unlike max(_synced_at), which is the last change, it tells a quiet source from a worker that has stopped.',
     columns: {
       ...ACCOUNT,
-      stream: 'Stream: resources, followups, training-employee-status, equipments or users.',
+      stream,
       last_success_at: 'When the last successful run ended; null before the first.',
       age_seconds: 'Seconds since then.',
       last_status:
@@ -33,4 +51,4 @@ export const TIME: Descriptions = {
         'Up to when what the source holds is stored. followups: every change before it, by the service’s clock; training-employee-status: when the source calculated it; the others: last_success_at.',
     },
   },
-};
+});

@@ -67,6 +67,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     store: createStore(world, clock, options.cacheMs ?? DEFAULT_CACHE_MS),
     readings: { ...defaultReadings, ...options.readings },
     hooks: { ...options.hooks },
+    methods: options.methods ?? {},
     access: new Access(token),
     faults: new FaultPlan(options.faults ?? {}, Random.of(seed, STREAM.faults)),
     log: new RequestLog(options.requestLogSize ?? DEFAULT_REQUEST_LOG_SIZE),

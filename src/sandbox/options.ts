@@ -2,6 +2,7 @@ import type { FaultOptions } from './faults/fault.ts';
 import type { SandboxSize } from './generate/sandbox-size.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
+import type { Method } from './service/answer.ts';
 import type { Hooks } from './service/hooks.ts';
 import type { Readings } from './service/readings.ts';
 
@@ -28,6 +29,8 @@ export interface SandboxOptions {
   faults?: FaultOptions;
   readings?: Partial<Readings>;
   hooks?: Hooks;
+  /** Methods that the service has besides those of the specification, by the name in their path. */
+  methods?: Readonly<Record<string, Method>>;
   /** Requests kept in `sandbox.requests`. Default 10 000. */
   requestLogSize?: number;
   /** Called once per request, when its answer is out or will never be. */

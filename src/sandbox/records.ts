@@ -104,5 +104,3 @@ export interface User {
   id: string;
   name: string;
 }
-
-export type RecordKind = 'resource' | 'followup' | 'employee' | 'equipment' | 'user';

@@ -1,5 +1,6 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
 import { boolean, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { EQUIPMENT } from '../dictionary/equipment.ts';
 import {
   accountId,
   bigintText,
@@ -209,6 +210,8 @@ const ownType = (record: WireRecord): string | null =>
 
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
+  contents: 'equipment',
+  descriptions: EQUIPMENT,
   method: 'equipments.list',
   answerKey: 'equipments',
   reading: { kind: 'snapshot', scope: 'equipment_type' },

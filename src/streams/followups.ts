@@ -1,5 +1,6 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
 import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { FOLLOWUPS } from '../dictionary/followups.ts';
 import {
   accountId,
   bigintText,
@@ -155,6 +156,8 @@ function isOldestFirst(messages: readonly Message[]): boolean {
 
 export const followupsStream: StreamDefinition = {
   name: 'followups',
+  contents: 'follow-ups',
+  descriptions: FOLLOWUPS,
   method: 'followups.list',
   answerKey: 'followups',
   reading: { kind: 'incremental', pageSize: 500 },

@@ -1,5 +1,6 @@
 /** Controlled documents and their versions (specification: resources.list). */
 import { boolean, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
+import { RESOURCES } from '../dictionary/resources.ts';
 import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
@@ -86,6 +87,8 @@ function oldestFirst<T extends { readonly created: string | null; readonly index
 
 export const resourcesStream: StreamDefinition = {
   name: 'resources',
+  contents: 'documents',
+  descriptions: RESOURCES,
   method: 'resources.list',
   answerKey: 'resources',
   reading: { kind: 'snapshot', scope: 'account' },

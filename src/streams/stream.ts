@@ -1,7 +1,9 @@
 /** What a stream is: readonly data and pure functions. No I/O happens here. */
 import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Descriptions } from '../dictionary/description.ts';
 
-export type StreamName = 'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'users';
+/** A declaration's `name`, in lower case with hyphens; the registry says which there are. */
+export type StreamName = string;
 
 export type IssueKind = 'record_rejected' | 'field_nulled' | 'unknown_field' | 'unknown_value';
 
@@ -71,6 +73,10 @@ export interface StateHistory {
 
 export interface StreamDefinition {
   readonly name: StreamName;
+  /** What its records are to people: `documents`. */
+  readonly contents: string;
+  /** What its tables, and the views on them, mean. */
+  readonly descriptions: Descriptions;
   /** The service's method. */
   readonly method: string;
   /** The property of the answer that holds the records (for a look-up: the record). */

@@ -1,6 +1,7 @@
 /** Training status of each employee and what was completed when (specification: training-employee-status.list). */
 import { boolean, date, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
 import { MINUTE_MS } from '../shared/time.ts';
+import { TRAINING } from '../dictionary/training.ts';
 import {
   accountId,
   bigintText,
@@ -91,6 +92,8 @@ function isMoreRecent(kept: Item, next: Item): boolean {
 
 export const trainingEmployeeStatusStream: StreamDefinition = {
   name: 'training-employee-status',
+  contents: 'training',
+  descriptions: TRAINING,
   method: 'training-employee-status.list',
   answerKey: 'employees',
   reading: { kind: 'calculation', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },

@@ -1,5 +1,6 @@
 /** Names of the people whose ids the other streams carry (specification: users.info, known from an example only). */
 import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { ACCOUNT, BOOKKEEPING } from '../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
@@ -18,6 +19,19 @@ export const users = safetySchema.table(
 
 export const usersStream: StreamDefinition = {
   name: 'users',
+  contents: 'names of people',
+  descriptions: {
+    users: {
+      comment:
+        'Names of everybody whose id another table carries, looked up one by one and kept (source: users.info).',
+      columns: {
+        ...ACCOUNT,
+        id: 'Identifier of the person. Source: id.',
+        name: 'Name. Source: name; null when not sent.',
+        ...BOOKKEEPING,
+      },
+    },
+  },
   method: 'users.info',
   answerKey: 'user',
   reading: { kind: 'lookup' },

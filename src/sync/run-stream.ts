@@ -187,7 +187,7 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
   let stored: Readonly<RecordCounts> = noCounts();
   let loader: Loader | undefined;
   try {
-    const stream = streamNamed(request.stream);
+    const stream = streamNamed(request.stream, context.streams);
     const shape = streamShape(stream);
     const staging = createStaging(session, {
       shape,

@@ -3,7 +3,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Tracing } from '../shared/tracing.ts';
-import type { StreamName } from '../streams/stream.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunKind, RunTrigger } from '../database/control-tables.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
@@ -12,6 +12,8 @@ import type { BackfillRange, HistoryProgress, SyncSettings } from '../reading/ex
 
 export interface RunContext {
   readonly settings: SyncSettings;
+  /** Among which a run finds its stream; default: the registry. */
+  readonly streams?: readonly StreamDefinition[];
   readonly databaseUrl: string;
   /** For what is written outside of a run's own session. */
   readonly db: Database;

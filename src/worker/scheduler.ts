@@ -91,7 +91,7 @@ function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[]
   return accounts.flatMap(({ accountId, timezone, streams, reconcile, off = [] }) =>
     STREAM_NAMES.filter((stream) => !off.includes(stream)).flatMap((stream) =>
       (['sync', 'reconcile'] as const).flatMap((kind) => {
-        const expression = kind === 'sync' ? streams[stream] : reconcile;
+        const expression = kind === 'sync' ? (streams[stream] ?? null) : reconcile;
         return expression === null
           ? []
           : [{ accountId, target: { accountId, stream, kind }, timezone, expression }];

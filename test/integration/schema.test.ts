@@ -5,10 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check-database.ts';
 import { STREAMS } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { DICTIONARY } from '../../src/dictionary/index.ts';
+import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+const DICTIONARY = dictionaryOf(STREAMS);
 
 let database: TestDatabase;
 let connection: Connection;

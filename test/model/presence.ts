@@ -1,21 +1,21 @@
 /** What must not be marked deleted, by the source alone. */
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
 import { id as toId } from '../support/source-wire.ts';
 
 type Table = 'followups' | 'resources' | 'equipment' | 'employees';
 
-const KEYS: Readonly<Record<Exclude<StreamName, 'users'>, readonly [table: Table, keyField: string]>> = {
-  followups: ['followups', 'id'],
-  resources: ['resources', 'id'],
-  equipments: ['equipment', 'id'],
-  'training-employee-status': ['employees', 'm_user_id'],
-};
+const KEYS: ReadonlyMap<string, readonly [table: Table, keyField: string]> = new Map([
+  ['followups', ['followups', 'id']],
+  ['resources', ['resources', 'id']],
+  ['equipments', ['equipment', 'id']],
+  ['training-employee-status', ['employees', 'm_user_id']],
+]);
 
 /** Keys of a stream's records that the source has now. */
-export function presentAt(sandbox: Sandbox, stream: StreamName): Set<string> {
-  if (stream === 'users') return new Set();
-  const [table, keyField] = KEYS[stream];
+export function presentAt(sandbox: Sandbox, stream: string): Set<string> {
+  const known = KEYS.get(stream);
+  if (known === undefined) return new Set();
+  const [table, keyField] = known;
   const keys = new Set<string>();
   for (const record of sandbox.store[table].values()) {
     const key = toId((record as unknown as Record<string, unknown>)[keyField]);

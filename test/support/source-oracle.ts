@@ -33,7 +33,7 @@ const child = (parent: string, key: string[], columns: Record<string, ColumnKind
   parent,
   columns,
 });
-const entity = (key: string, columns: Record<string, ColumnKind>): TableSpec => ({
+export const entity = (key: string, columns: Record<string, ColumnKind>): TableSpec => ({
   key: [key],
   parent: null,
   columns,
@@ -180,14 +180,13 @@ export async function findDifferences(compared: Compared, options: CompareOption
     const isLenient =
       options.exceptDeletedFollowups === true && (name === 'followups' || spec.parent === 'followups');
     differences.push(
-      ...compareTable({
+      ...(await compareTable(compared, {
         name,
         spec,
         expected: expected[name] ?? [],
-        actual: await readTable(compared, name, spec),
         // A name that was looked up once stays, whoever still mentions it.
         mayHaveMore: isLenient ? goneFollowups(name, expected) : name === 'users' ? () => true : () => false,
-      }),
+      })),
     );
   }
   return differences.slice(0, MOST_DIFFERENCES);
@@ -202,11 +201,15 @@ interface Comparison {
   readonly name: string;
   readonly spec: TableSpec;
   readonly expected: readonly ExpectedRow[];
-  readonly actual: readonly ExpectedRow[];
-  readonly mayHaveMore: (row: ExpectedRow) => boolean;
+  readonly mayHaveMore?: (row: ExpectedRow) => boolean;
 }
 
-function compareTable({ name, spec, expected, actual, mayHaveMore }: Comparison): string[] {
+/** One line for each difference between a table's live rows and those that it should have. */
+export async function compareTable(
+  compared: Pick<Compared, 'query'>,
+  { name, spec, expected, mayHaveMore = () => false }: Comparison,
+): Promise<string[]> {
+  const actual = await readTable(compared, name, spec);
   const keyOf = (row: ExpectedRow): string => spec.key.map((column) => String(row[column])).join(' / ');
   const wanted = new Map(expected.map((row) => [keyOf(row), row]));
   const differences: string[] = [];
@@ -238,7 +241,11 @@ export const SELECT: Readonly<Record<ColumnKind, (column: string) => string>> = 
   list: (column) => `array_to_json(${column}::text[])::text`,
 };
 
-async function readTable(compared: Compared, name: string, spec: TableSpec): Promise<ExpectedRow[]> {
+async function readTable(
+  compared: Pick<Compared, 'query'>,
+  name: string,
+  spec: TableSpec,
+): Promise<ExpectedRow[]> {
   const columns = Object.entries(spec.columns).map(
     ([column, kind]) => `${SELECT[kind](`t."${column}"`)} as "${column}"`,
   );
@@ -325,6 +332,15 @@ function keyed(records: WireObject[], keyField: string, versionField?: string): 
     if (before === undefined || version(record) >= version(before)) kept.set(key, record);
   }
   return [...kept.values()];
+}
+
+/** What one list of the service says now. */
+export async function readList(
+  sandbox: Sandbox,
+  asked: { method: string; list: string; keyField: string; parameters?: object },
+): Promise<WireObject[]> {
+  const { keyField, parameters = {}, ...list } = asked;
+  return keyed(await withoutHooks(sandbox, () => askAll(sandbox, { ...list, parameters })), keyField);
 }
 
 /** The rows that these tables should have by what the service says now. */

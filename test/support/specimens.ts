@@ -1,15 +1,12 @@
 /** For each stream, what a test must know to change its source: no stream may be left out. */
 import type { RecordTable } from '../../src/sandbox/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunRequest, RunResult } from '../../src/sync/run.ts';
-import type { TableName } from './source-oracle.ts';
 import { NOON } from './test-clock.ts';
 import type { TestWorker } from './worker.ts';
 
 type Fields = Record<string, unknown>;
 
 export interface Specimen {
-  readonly table: TableName;
+  readonly table: string;
   readonly keyColumn: string;
   readonly keyField: string;
   records(worker: TestWorker): RecordTable<object>;
@@ -54,7 +51,9 @@ const resource = (id: string, creator = '10001'): Fields => ({
   ],
 });
 
-export const SPECIMENS: Readonly<Record<StreamName, Specimen>> = {
+type SpecimenName = 'resources' | 'followups' | 'training-employee-status' | 'equipments' | 'users';
+
+export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
   resources: {
     table: 'resources',
     keyColumn: 'id',
@@ -217,13 +216,3 @@ export const SPECIMENS: Readonly<Record<StreamName, Specimen>> = {
     },
   },
 };
-
-/** A run that asks for everything again, after the time in which nothing would have to be asked. */
-export async function runAgain(
-  worker: TestWorker,
-  stream: StreamName,
-  request: Partial<RunRequest> = {},
-): Promise<RunResult> {
-  await SPECIMENS[stream].beforeRun(worker);
-  return await worker.run(stream, { force: true, ...request });
-}

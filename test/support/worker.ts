@@ -1,7 +1,7 @@
 import { createApiClient } from '../../src/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
-import { STREAM_NAMES } from '../../src/streams/index.ts';
-import type { StreamName } from '../../src/streams/stream.ts';
+import { STREAMS } from '../../src/streams/index.ts';
+import type { StreamDefinition, StreamName } from '../../src/streams/stream.ts';
 import type { SyncSettings } from '../../src/reading/extract.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
@@ -16,6 +16,8 @@ export interface TestWorkerOptions {
   readonly retryAttempts?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
+  /** Default: the registry. */
+  readonly streams?: readonly StreamDefinition[];
   /** Default: one of its own on the server of this test run. */
   readonly database?: TestDatabase;
 }
@@ -66,10 +68,12 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     readers: 4,
     ...options.settings,
   };
+  const streams = options.streams ?? STREAMS;
   const run = (stream: StreamName, request: Partial<RunRequest> = {}) =>
     runStream(
       {
         settings,
+        streams,
         databaseUrl: database.url,
         db: connection.db,
         api: () => api,
@@ -88,7 +92,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     run,
     async runAll(request) {
       const results: RunResult[] = [];
-      for (const stream of STREAM_NAMES) results.push(await run(stream, request));
+      for (const { name } of streams) results.push(await run(name, request));
       return results;
     },
     query: (text) => connection.query(text),

@@ -2,19 +2,12 @@
 import { html, type Html } from '../html.ts';
 import { describeIssue } from '../status/words.ts';
 import { formatAge, roughly } from '../../shared/format.ts';
-import type { Report, StreamFreshness } from './read-report.ts';
+import { streamNamed } from '../../streams/index.ts';
+import type { Report } from './read-report.ts';
 import { table } from './table.ts';
 import { formatMoment } from './words.ts';
 
 const LISTED_ISSUES = 12;
-
-const CONTENTS: Readonly<Record<StreamFreshness['stream'], string>> = {
-  resources: 'documents',
-  followups: 'follow-ups',
-  'training-employee-status': 'training',
-  equipments: 'equipment',
-  users: 'names of people',
-};
 
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
@@ -27,7 +20,7 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
       ...(hasFailures ? [{ title: 'remark' }] : []),
     ],
     streams.map(({ stream, lastSuccessMs, failedWith }) => [
-      CONTENTS[stream],
+      streamNamed(stream).contents,
       lastSuccessMs === null ? '–' : formatMoment(lastSuccessMs, timezone),
       lastSuccessMs === null ? 'never' : roughly(formatAge(new Date(lastSuccessMs).toISOString(), asOfMs)),
       ...(hasFailures ? [failedWith === null ? '' : `the newest attempt failed: ${failedWith}`] : []),

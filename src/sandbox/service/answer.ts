@@ -1,4 +1,3 @@
-import type { RecordKind } from '../records.ts';
 import type { Parameters, Rules } from './parameters.ts';
 import type { Readings } from './readings.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
@@ -6,7 +5,7 @@ import type { SandboxStore } from '../store/sandbox-store.ts';
 /** A successful answer before it is text. The list stays a list of the store's records until it is written. */
 export interface Answer {
   fields: Record<string, unknown>;
-  list?: { name: string; kind: RecordKind; records: readonly object[]; shape?: (record: object) => object };
+  list?: { name: string; kind: string; records: readonly object[]; shape?: (record: object) => object };
 }
 
 export interface Method {

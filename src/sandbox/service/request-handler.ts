@@ -10,7 +10,7 @@ import type { Random } from '../random.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Access } from './access.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Method } from './answer.ts';
 import type { Hooks } from './hooks.ts';
 import { findMethod } from './methods.ts';
 import { toDateHeader } from './date-header.ts';
@@ -25,6 +25,7 @@ export interface ServiceContext {
   store: SandboxStore;
   readings: Readings;
   hooks: Hooks;
+  methods: Readonly<Record<string, Method>>;
   access: Access;
   faults: FaultPlan;
   log: RequestLog;
@@ -152,7 +153,7 @@ async function answerOf(
   const { context, entry, path } = serving;
   const { readings, store } = context;
   const name = PATH.exec(path)?.[1];
-  const method = name === undefined ? undefined : findMethod(name, readings);
+  const method = name === undefined ? undefined : (findMethod(name, readings) ?? context.methods[name]);
   if (method === undefined) throw new ServiceError('api_method_not_found');
   if (parameters instanceof ServiceError) throw parameters;
   const { token, ...asked } = parameters;

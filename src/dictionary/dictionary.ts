@@ -1,0 +1,18 @@
+/** The meaning of everything in the two schemas: of its own tables each stream tells it, of the others this folder. */
+import { describeControl } from './control.ts';
+import type { Descriptions } from './description.ts';
+import { describeTime } from './time.ts';
+
+export type Dictionary = Readonly<Record<'safety' | 'safety_sync', Descriptions>>;
+
+export function dictionaryOf(
+  streams: readonly { readonly name: string; readonly descriptions: Descriptions }[],
+): Dictionary {
+  const names = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(streams.map(({ name }) => name));
+  const stream = `Stream: ${names}.`;
+  const tables = streams.map(({ descriptions }) => descriptions);
+  return {
+    safety: Object.assign({}, ...tables, describeTime(stream)) as Descriptions,
+    safety_sync: describeControl(stream),
+  };
+}

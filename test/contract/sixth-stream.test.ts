@@ -1,0 +1,191 @@
+/**
+ * What adding a stream takes: this file alone. It has the declaration with its table, what a migration would create, the
+ * sandbox's method and the specimen; everything else follows from the declaration.
+ */
+import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { describe, expect, test } from 'vitest';
+import { createApiClient } from '../../src/api/client.ts';
+import type { Check } from '../../src/cli/check-database.ts';
+import { checkService } from '../../src/cli/check-service.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
+import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
+import { createSandbox, MemoryTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
+import { systemClock } from '../../src/shared/time.ts';
+import { accountId, bookkeeping, instant, safetySchema } from '../../src/streams/columns.ts';
+import { STREAMS } from '../../src/streams/index.ts';
+import type { RowOf, StreamDefinition } from '../../src/streams/stream.ts';
+import * as wire from '../../src/streams/wire.ts';
+import { readFields } from '../../src/streams/wire.ts';
+import { compareTable, entity, readList } from '../support/source-oracle.ts';
+import * as source from '../support/source-wire.ts';
+import type { Specimen } from '../support/specimens.ts';
+import { describeStream } from '../support/stream-battery.ts';
+import { NOON } from '../support/test-clock.ts';
+import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+
+const workSites = safetySchema.table(
+  'work_sites',
+  {
+    account_id: accountId(),
+    id: text().notNull(),
+    name: text(),
+    opened_at: instant(),
+    ...bookkeeping(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.id] })],
+);
+
+const MIGRATION = `create table safety.work_sites (account_id text not null, id text not null, name text,
+  opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,
+  _run_id bigint not null, primary key (account_id, id))`;
+
+const workSitesStream: StreamDefinition = {
+  name: 'work-sites',
+  contents: 'work sites',
+  descriptions: {
+    work_sites: {
+      comment: 'Places where work is done (source: work-sites.list).',
+      columns: {
+        ...ACCOUNT,
+        id: 'Identifier of the site. Source: id.',
+        name: 'Name. Source: name; null when not sent.',
+        opened_at: 'When work began there. Source: opened (ms); null when not sent.',
+        ...BOOKKEEPING,
+      },
+    },
+  },
+  method: 'work-sites.list',
+  answerKey: 'sites',
+  reading: { kind: 'snapshot', scope: 'account' },
+  keyField: 'id',
+  keyColumn: 'id',
+  parent: workSites,
+  children: [],
+  versionColumn: null,
+  contextColumns: [],
+  histories: [],
+  identityFields: ['opened'],
+  userIdColumns: [],
+  version: 1,
+  toRows(record, _context, report) {
+    const fields = readFields({ id: wire.key, name: wire.text, opened: wire.instant }, record, { report });
+    const parent: RowOf<typeof workSites> = {
+      id: fields.id ?? '',
+      name: fields.name,
+      opened_at: fields.opened,
+    };
+    return { parent, children: [] };
+  },
+};
+
+const SIX = [...STREAMS, workSitesStream];
+
+type Sites = MemoryTable<Record<string, unknown>>;
+
+const buildSite = (id: string) => ({ id, name: `Site ${id}`, opened: NOON - 5_000 });
+
+function createSites(): Sites {
+  const sites: Sites = new MemoryTable({ keyField: 'id' });
+  for (let number = 1; number <= 12; number += 1) sites.put(buildSite(`S${number}`));
+  return sites;
+}
+
+const serve = (sites: Sites): Record<string, Method> => ({
+  'work-sites.list': {
+    rules: () => ({}),
+    answer: () => ({ fields: {}, list: { name: 'sites', kind: 'site', records: [...sites.values()] } }),
+  },
+});
+
+const sitesOf = new WeakMap<Sandbox, Sites>();
+
+const specimen: Specimen = {
+  table: 'work_sites',
+  keyColumn: 'id',
+  keyField: 'id',
+  records: ({ sandbox }) => sitesOf.get(sandbox) ?? createSites(),
+  build: buildSite,
+  text: { field: 'name', column: 'name' },
+  bad: { field: 'opened', column: 'opened_at', value: 'yesterday', right: NOON - 7_000 },
+  unknownValue: null,
+  fieldsBesidesKey: ['name', 'opened'],
+  beforeRun: () => Promise.resolve(),
+};
+
+async function createWorker(options: TestWorkerOptions): Promise<TestWorker> {
+  const sites = createSites();
+  const sandbox = { ...options.sandbox, methods: serve(sites) };
+  const worker = await createTestWorker({ ...options, streams: SIX, sandbox });
+  sitesOf.set(worker.sandbox, sites);
+  await worker.query(MIGRATION);
+  return worker;
+}
+
+async function isEqual(worker: TestWorker): Promise<void> {
+  const asked = { method: 'work-sites.list', list: 'sites', keyField: 'id' };
+  const expected = (await readList(worker.sandbox, asked)).map((record) => ({
+    id: source.id(record['id']),
+    name: source.text(record['name']),
+    opened_at: source.ms(record['opened']),
+  }));
+  const spec = entity('id', { id: 'text', name: 'text', opened_at: 'ms' });
+  expect(await compareTable(worker, { name: 'work_sites', spec, expected })).toEqual([]);
+}
+
+describeStream({ stream: workSitesStream, specimen, isEqual, createWorker });
+
+describe('a sixth stream', () => {
+  const env = { SAFETY_BASE_URL: 'https://service.example', SAFETY_TOKEN: 't', SYNC_CRON: '0 5 * * *' };
+  const scheduleBy = (more: Record<string, string>) => {
+    const options = { needsService: true, isTerminal: false, streams: SIX };
+    return loadConfig({ ...env, ...more }, options).accounts[0]?.schedule.streams['work-sites'];
+  };
+
+  test('has a schedule of its own, by a variable of its name', () => {
+    expect(scheduleBy({})).toBe('0 5 * * *');
+    expect(scheduleBy({ SYNC_CRON_WORK_SITES: '0 6 * * *' })).toBe('0 6 * * *');
+    expect(scheduleBy({ SYNC_CRON_WORK_SITES: 'off' })).toBeNull();
+    expect(() => scheduleBy({ SYNC_CRON_WORK_SITES: 'daily' })).toThrow(
+      'SYNC_CRON_WORK_SITES: expected a cron',
+    );
+  });
+
+  test('is asked for by check', async () => {
+    const sandbox = await createSandbox({ methods: serve(createSites()) });
+    const api = createApiClient({
+      baseUrl: sandbox.url,
+      token: sandbox.token,
+      concurrency: 1,
+      requestsPerMinute: undefined,
+      requestTimeoutMs: 10_000,
+      retryAttempts: 0,
+      retryMinDelayMs: 1,
+      retryMaxDelayMs: 1,
+      clock: systemClock,
+      userAgent: 'safety-sync-test',
+    });
+    try {
+      const checks: Check[] = [];
+      const { signal } = new AbortController();
+      await checkService({ api, equipmentTypes: [], signal, tell: (one) => checks.push(one), streams: SIX });
+      expect(checks).toContainEqual({
+        what: 'service: work-sites.list',
+        result: 'ok',
+        finding: 'answers, 12 records',
+        advice: null,
+      });
+    } finally {
+      await api.close();
+      await sandbox.close();
+    }
+  });
+
+  test('is in the dictionary, with its table and by its name', () => {
+    const { safety, safety_sync: control } = dictionaryOf(SIX);
+    expect(safety['work_sites']).toEqual(workSitesStream.descriptions['work_sites']);
+    expect(control['runs']?.columns['stream']).toBe(
+      'Stream: resources, followups, training-employee-status, equipments, users or work-sites.',
+    );
+  });
+});

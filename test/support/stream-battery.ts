@@ -1,0 +1,473 @@
+/** What every stream promises (contract, "What always holds"): one battery for all of them, new ones included. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Fault, Readings } from '../../src/sandbox/index.ts';
+import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/index.ts';
+import type { StreamDefinition } from '../../src/streams/stream.ts';
+import type { RunResult } from '../../src/sync/run.ts';
+import { createGate } from './gate.ts';
+import type { Specimen } from './specimens.ts';
+import { clockOf, NOON } from './test-clock.ts';
+import { issuesOf, rowVersions, runsOf, stateOf } from './warehouse-marks.ts';
+import { createTestWorker, type TestWorker, type TestWorkerOptions } from './worker.ts';
+
+const SIZE = { followups: 30, employees: 22, equipment: 24, resources: 12, users: 10 };
+const EVERYTHING_MS = 10 * 365 * 24 * 3_600_000;
+const SEED = 411;
+
+function expectSuccess(result: RunResult): void {
+  if (result.outcome === 'failed') throw result.error;
+  expect(result.outcome).toBe('succeeded');
+}
+
+/** The first request meets each of them in turn; retries are enough for all. */
+const EVERY_FAULT: Fault[] = [
+  { kind: 'rateLimit' },
+  { kind: 'serverError' },
+  { kind: 'reset' },
+  { kind: 'hang' },
+  { kind: 'cut', framing: 'content-length', share: 0.7 },
+  { kind: 'cut', framing: 'chunked', share: 0.3 },
+  { kind: 'nonJson', httpStatus: 502 },
+  { kind: 'nonJson', httpStatus: 200, body: '' },
+];
+
+export interface Battery {
+  readonly stream: StreamDefinition;
+  readonly specimen: Specimen;
+  /** Fails when a live row, or a child of one, is not what the service says now. */
+  readonly isEqual: (worker: TestWorker) => Promise<void>;
+  /** Default: one of the registry's streams. */
+  readonly createWorker?: (options: TestWorkerOptions) => Promise<TestWorker>;
+}
+
+export function describeStream({
+  stream,
+  specimen,
+  isEqual,
+  createWorker: create = createTestWorker,
+}: Battery): void {
+  describe(stream.name, () => {
+    const { name } = stream;
+    const isList = stream.reading.kind !== 'lookup';
+    const open: TestWorker[] = [];
+    afterEach(async () => {
+      for (const worker of open.splice(0)) await worker.close();
+    });
+
+    async function createWorker(options: TestWorkerOptions = {}): Promise<TestWorker> {
+      const worker = await create({
+        clock: clockOf({ now: NOON }),
+        ...options,
+        sandbox: { seed: SEED, clock: () => NOON, size: SIZE, ...options.sandbox },
+        // Every incremental read sees every record: what is unchanged can be counted.
+        settings: { followupsOverlapMs: EVERYTHING_MS, ...options.settings },
+      });
+      open.push(worker);
+      return worker;
+    }
+
+    /** A run that asks for everything again, after the time in which nothing would have to be asked. */
+    async function runAgain(worker: TestWorker): Promise<RunResult> {
+      await specimen.beforeRun(worker);
+      return await worker.run(name, { force: true });
+    }
+
+    async function synced(options: TestWorkerOptions = {}): Promise<TestWorker> {
+      const worker = await createWorker(options);
+      expectSuccess(await runAgain(worker));
+      return worker;
+    }
+    const someKey = (worker: TestWorker): string => [...specimen.records(worker).keys()][3] ?? '';
+    /** Put as a whole, so that the sandbox keeps a value that it would otherwise calculate. */
+    const patch = (worker: TestWorker, key: string, fields: object): void => {
+      specimen.records(worker).put({ ...specimen.records(worker).get(key), ...fields }, key);
+    };
+    const rowCount = async (worker: TestWorker): Promise<number> => {
+      const [row] = await worker.query<{ rows: number }>(
+        `select count(*)::int as rows from safety.${specimen.table} where _deleted_at is null`,
+      );
+      return row?.rows ?? 0;
+    };
+    const cellOf = async (worker: TestWorker, key: string, column: string): Promise<unknown> => {
+      const [row] = await worker.query<{ cell: unknown }>(
+        `select ${column}::text as cell from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
+      );
+      return row?.cell;
+    };
+
+    test('the first sync makes the warehouse equal to the source', async () => {
+      const worker = await synced();
+      await isEqual(worker);
+      const records = specimen.records(worker).size;
+      expect(records).toBeGreaterThan(9);
+      expect(await rowCount(worker)).toBe(records);
+      expect((await runsOf(worker, name))[0]).toMatchObject({
+        status: 'succeeded',
+        is_finished: true,
+        records_read: records,
+        inserted: records,
+        updated: 0,
+        unchanged: 0,
+        deleted: 0,
+        rejected: 0,
+        error_code: null,
+      });
+    });
+
+    test('a second sync of an unchanged source writes no row and counts every record as unchanged', async () => {
+      const worker = await synced();
+      await specimen.beforeRun(worker);
+      const before = await rowVersions(worker);
+      const result = await worker.run(name, { force: true });
+      expectSuccess(result);
+      expect(await rowVersions(worker)).toEqual(before);
+      const records = specimen.records(worker).size;
+      expect(result.counts).toEqual({
+        read: records,
+        inserted: 0,
+        updated: 0,
+        unchanged: records,
+        deleted: 0,
+        rejected: 0,
+      });
+    });
+
+    test('one new and one changed record are counted as one and one, the others as unchanged', async () => {
+      const worker = await synced();
+      const records = specimen.records(worker);
+      const before = records.size;
+      records.put(specimen.build('brand-new'));
+      records.update(someKey(worker), { [specimen.text.field]: 'changed' });
+      const result = await runAgain(worker);
+      expectSuccess(result);
+      expect(result.counts).toEqual({
+        read: before + 1,
+        inserted: 1,
+        updated: 1,
+        unchanged: before - 1,
+        deleted: 0,
+        rejected: 0,
+      });
+      expect((await runsOf(worker, name))[0]).toMatchObject({
+        records_read: before + 1,
+        inserted: 1,
+        updated: 1,
+        unchanged: before - 1,
+      });
+      await isEqual(worker);
+    });
+
+    test('a record that was marked deleted is undeleted when the source has it', async () => {
+      const worker = await synced();
+      const key = someKey(worker);
+      await worker.query(
+        `update safety.${specimen.table} set _deleted_at = now() where ${specimen.keyColumn} = '${key}'`,
+      );
+      const result = await runAgain(worker);
+      expectSuccess(result);
+      expect(result.counts).toMatchObject({ inserted: 0, updated: 1 });
+      expect(await cellOf(worker, key, '_deleted_at')).toBeNull();
+      await isEqual(worker);
+    });
+
+    test('a record without a key is rejected and held, the others load, and the issue closes when it gets its key', async () => {
+      const worker = await createWorker();
+      const records = specimen.records(worker);
+      const whole = specimen.build('late-key');
+      const keyless = { ...whole, [specimen.keyField]: isList ? undefined : 'somebody else' };
+      records.put(keyless, 'late-key');
+      const result = await runAgain(worker);
+      expectSuccess(result);
+      expect(result.counts).toMatchObject({ read: records.size, inserted: records.size - 1, rejected: 1 });
+      const held = (await issuesOf(worker, name))[0];
+      expect(held).toMatchObject({ kind: 'record_rejected', record_id: null, occurrences: 1, is_open: true });
+      expect(JSON.stringify(held?.value)).toContain(String(whole[specimen.text.field]));
+      expect(await rowCount(worker)).toBe(records.size - 1);
+
+      expectSuccess(await runAgain(worker));
+      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: true, occurrences: 2 }]);
+
+      records.put(whole, 'late-key');
+      expectSuccess(await runAgain(worker));
+      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false, occurrences: 2 }]);
+      await isEqual(worker);
+    });
+
+    test('a field that cannot be stored is null with an issue, which closes when the field comes right', async () => {
+      const worker = await synced();
+      const key = someKey(worker);
+      const { field, column, value, right } = specimen.bad;
+      patch(worker, key, { [field]: value });
+      expectSuccess(await runAgain(worker));
+      expect(await cellOf(worker, key, column)).toBeNull();
+      const issues = await issuesOf(worker, name);
+      expect(issues).toEqual([
+        { record_id: key, field, kind: 'field_nulled', value, occurrences: 1, is_open: true },
+      ]);
+      await isEqual(worker);
+
+      patch(worker, key, { [field]: right });
+      expectSuccess(await runAgain(worker));
+      expect(await cellOf(worker, key, column)).not.toBeNull();
+      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false, occurrences: 1 }]);
+      await isEqual(worker);
+    });
+
+    test('a field that nobody knows is told once, stored in _raw, and closed when no record has it any longer', async () => {
+      const worker = await synced();
+      const records = specimen.records(worker);
+      const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
+      records.update(first, { colour: 'red' });
+      records.update(second, { colour: 'blue' });
+      expectSuccess(await runAgain(worker));
+      expect(await issuesOf(worker, name)).toMatchObject([
+        { kind: 'unknown_field', field: 'colour', occurrences: 2, is_open: true },
+      ]);
+      expect(await cellOf(worker, first, `(_raw->>'colour')`)).toBe('red');
+      await isEqual(worker);
+
+      records.update(first, { colour: undefined });
+      expectSuccess(await runAgain(worker));
+      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: true }]);
+      records.update(second, { colour: undefined });
+      expectSuccess(await runAgain(worker));
+      expect(await issuesOf(worker, name)).toMatchObject([{ is_open: false }]);
+    });
+
+    if (specimen.unknownValue !== null) {
+      const { patch: fields, field, value } = specimen.unknownValue;
+      test('a value outside of its documented list is kept as it comes and told', async () => {
+        const worker = await synced();
+        const key = someKey(worker);
+        patch(worker, key, fields);
+        expectSuccess(await runAgain(worker));
+        expect(await issuesOf(worker, name)).toMatchObject([
+          { kind: 'unknown_value', record_id: key, field, value, is_open: true },
+        ]);
+        await isEqual(worker);
+      });
+    }
+
+    test('text that PostgreSQL cannot hold is made storable, and a second sync of it writes nothing', async () => {
+      const worker = await synced();
+      const key = someKey(worker);
+      const { field, column } = specimen.text;
+      specimen.records(worker).update(key, { [field]: 'a\u0000b\ud83dc\ude00d😀\\u0000\t\n\\N' });
+      expectSuccess(await runAgain(worker));
+      expect(await cellOf(worker, key, column)).toBe('a\ufffdb\ufffdc\ufffdd😀\\u0000\t\n\\N');
+      await isEqual(worker);
+      await specimen.beforeRun(worker);
+      const before = await rowVersions(worker);
+      expectSuccess(await worker.run(name, { force: true }));
+      expect(await rowVersions(worker)).toEqual(before);
+    });
+
+    test('numbers are stored to the last digit, in _raw and in identifiers, and a second sync of them writes nothing', async () => {
+      const worker = await synced();
+      const key = someKey(worker);
+      const numbers = ['9007199254740993', '12345678901234567890.10', '-0.0', '1e999', '1.0e-7', '5'];
+      specimen.records(worker).update(key, {
+        [specimen.text.field]: new RawNumber('12345678901234567890'),
+        measured: { '': numbers.map((number) => new RawNumber(number)) },
+        'beyond numeric': new RawNumber('-1e200000'),
+      });
+      // Rounded they are one.
+      const twins = ['12345678901234567890', '12345678901234567891'];
+      for (const twin of twins) {
+        specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
+      }
+      expectSuccess(await runAgain(worker));
+      const received = numbers.map((number) => `'${number}'::jsonb`).join(', ');
+      const [raw] = await worker.query<{ stored: string; received: string; beyond: string }>(
+        `select (_raw->'measured'->'')::text as stored, jsonb_build_array(${received})::text as received,
+         _raw->>'beyond numeric' as beyond
+       from safety.${specimen.table} where ${specimen.keyColumn} = '${key}'`,
+      );
+      expect(raw).toMatchObject({ stored: raw?.received, beyond: '-1e200000' });
+      expect(raw?.stored).toMatch(
+        /^\[9007199254740993, 12345678901234567890\.10, 0\.0, 10{999}, 0\.00000010, 5\]$/,
+      );
+      expect(await cellOf(worker, key, specimen.text.column)).toBe('12345678901234567890');
+      for (const twin of twins) {
+        expect(await cellOf(worker, twin, `(_raw->'${specimen.keyField}')`)).toBe(twin);
+      }
+      await isEqual(worker);
+      await specimen.beforeRun(worker);
+      const before = await rowVersions(worker);
+      expectSuccess(await worker.run(name, { force: true }));
+      expect(await rowVersions(worker)).toEqual(before);
+    });
+
+    test('each way in which the specification can be read leads to the same rows', async () => {
+      const worker = await synced();
+      const rows = await rowCount(worker);
+      const readings: Partial<Readings>[] = [
+        { identifiers: 'numbers' },
+        { numbers: 'text' },
+        { absent: 'null' },
+        { leftOut: optionalFields },
+        { bigNumbers: true },
+        { bigNumbers: true, numbers: 'text', identifiers: 'numbers' },
+        { extraFields: true },
+        { unknownValues: true },
+        { emptyMetavalue: null },
+        { versionOrder: 'oldest-first', messageOrder: 'newest-first' },
+        { leftOut: specimen.fieldsBesidesKey },
+        {},
+      ];
+      for (const reading of readings) {
+        Object.assign(worker.sandbox.readings, defaultReadings, reading);
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect([reading, result.counts.inserted, result.counts.deleted]).toEqual([reading, 0, 0]);
+        await isEqual(worker);
+      }
+      expect(await rowCount(worker)).toBe(rows);
+      expect((await issuesOf(worker, name)).filter((issue) => issue.is_open)).toEqual([]);
+    });
+
+    if (isList) {
+      test('a record that an answer holds twice is stored once, and a second sync of it writes nothing', async () => {
+        const worker = await createWorker();
+        const records = specimen.records(worker);
+        const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
+        records.put({ ...records.get(first) }, 'the same again');
+        records.put({ ...records.get(second), [specimen.text.field]: 'told differently' }, 'not the same');
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect(result.counts).toMatchObject({
+          read: records.size,
+          inserted: records.size - 2,
+          unchanged: 2,
+          rejected: 0,
+        });
+        await isEqual(worker);
+        for (let again = 0; again < 2; again += 1) {
+          await specimen.beforeRun(worker);
+          const before = await rowVersions(worker);
+          const { counts } = await worker.run(name, { force: true });
+          expect(await rowVersions(worker)).toEqual(before);
+          expect(counts).toMatchObject({ inserted: 0, updated: 0, unchanged: records.size });
+        }
+      });
+    }
+
+    test('a failing request leaves everything as it was and a failed run with code and request id', async () => {
+      const worker = await synced();
+      specimen.records(worker).update(someKey(worker), { [specimen.text.field]: 'changed meanwhile' });
+      await specimen.beforeRun(worker);
+      const [before, state] = [await rowVersions(worker), await stateOf(worker, name)];
+      worker.sandbox.requests.length = 0;
+      worker.sandbox.faults.next(() => true, { kind: 'error', error: 'request_data_invalid' }, 100);
+      const result = await worker.run(name, { force: true });
+      expect(result).toMatchObject({ outcome: 'failed', error: { code: 'request_data_invalid' } });
+      expect(await rowVersions(worker)).toEqual(before);
+      expect(await stateOf(worker, name)).toEqual(state);
+      const [run] = await runsOf(worker, name);
+      expect(run).toMatchObject({
+        status: 'failed',
+        is_finished: true,
+        error_code: 'request_data_invalid',
+        requests: worker.sandbox.requests.length,
+        records_read: 0,
+      });
+      expect(worker.sandbox.requests.map((entry) => entry.requestId)).toContain(run?.request_id);
+      worker.sandbox.faults.clear();
+      expectSuccess(await runAgain(worker));
+      await isEqual(worker);
+    });
+
+    test('faults of every kind delay a sync and change nothing of its outcome', async () => {
+      const worker = await createWorker({ requestTimeoutMs: 250 });
+      await specimen.beforeRun(worker);
+      worker.sandbox.faults.script(EVERY_FAULT);
+      worker.sandbox.faults.set({
+        rateLimit: 0.03,
+        serverError: 0.03,
+        reset: 0.03,
+        hang: 0.02,
+        cut: 0.03,
+        nonJson: 0.03,
+        slow: 0.03,
+        slowMs: 60,
+      });
+      const result = await worker.run(name, { force: true });
+      expectSuccess(result);
+      expect(result.retries).toBeGreaterThanOrEqual(EVERY_FAULT.length);
+      expect(result.requests).toBe(worker.sandbox.requests.length);
+      const records = specimen.records(worker).size;
+      expect(result.counts).toMatchObject({ read: records, inserted: records, unchanged: 0 });
+      worker.sandbox.faults.clear();
+      await isEqual(worker);
+    });
+
+    test.each(['token_invalid', 'token_inactive', 'account_inactive'] as const)(
+      'a token refused as %s is tried once, and nothing else is asked',
+      async (code) => {
+        const worker = await createWorker();
+        await specimen.beforeRun(worker);
+        const before = await rowVersions(worker);
+        const { access } = worker.sandbox;
+        if (code === 'token_invalid') access.revoke();
+        else access.set(code === 'token_inactive' ? 'inactive' : 'account-inactive');
+        worker.sandbox.requests.length = 0;
+        const result = await worker.run(name, { force: true });
+        expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
+        // A look-up may have its second request in flight when the first is refused.
+        expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
+        expect(await rowVersions(worker)).toEqual(before);
+        expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
+      },
+    );
+
+    test('two syncs at once never overlap: a scheduled one skips, a manual one waits', async () => {
+      const waiting = createGate();
+      const asked = createGate();
+      const gate = createGate();
+      const worker = await createWorker({ events: { onWait: () => waiting.open() } });
+      await specimen.beforeRun(worker);
+      worker.sandbox.hooks.beforeAnswer = async () => {
+        asked.open();
+        await gate.opened;
+      };
+      const first = worker.run(name, { force: true });
+      await asked.opened;
+      const scheduled = await worker.run(name, { force: true, trigger: 'schedule' });
+      expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0 });
+      const second = worker.run(name, { force: true });
+      await waiting.opened;
+      const beforeRelease = worker.sandbox.requests.length;
+      gate.open();
+      expectSuccess(await first);
+      expectSuccess(await second);
+      expect(beforeRelease).toBeLessThanOrEqual(isList ? 1 : 2);
+      const [overlap] = await worker.query<{ overlapping: number }>(
+        `select count(*)::int as overlapping from safety_sync.runs a join safety_sync.runs b
+         on a.stream = b.stream and a.run_id < b.run_id and a.finished_at > b.started_at
+       where a.stream = '${name}' and a.status = 'succeeded' and b.status = 'succeeded'`,
+      );
+      expect(overlap).toEqual({ overlapping: 0 });
+      // The one that skipped has nothing to tell: replicas would write most of all rows.
+      expect(scheduled.record.runId).toBeNull();
+      expect((await runsOf(worker, name)).map((run) => run.status)).toEqual(['succeeded', 'succeeded']);
+      await isEqual(worker);
+    });
+
+    test('a run that a dead worker left open is closed as worker_died by the next one', async () => {
+      const worker = await createWorker();
+      await specimen.beforeRun(worker);
+      await worker.query(
+        `insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
+       values ('default', '${name}', 'sync', 'schedule', 'running', 'gone'),
+         ('another account', '${name}', 'sync', 'schedule', 'running', 'alive')`,
+      );
+      expectSuccess(await worker.run(name, { force: true }));
+      expect(await runsOf(worker, name)).toMatchObject([
+        { status: 'succeeded' },
+        { status: 'running', is_finished: false },
+        { status: 'failed', is_finished: true, error_code: 'worker_died' },
+      ]);
+      await isEqual(worker);
+    });
+  });
+}
