@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { toArrayLiteral, toCopyLine } from '../../src/database/copy-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const MANY = 200_000;
@@ -86,4 +87,31 @@ test('statements that come while a COPY is under way wait for its end', async ()
   const answers = await Promise.all(asked);
   expect(answers.filter((answer) => JSON.stringify(answer) !== '[{"one":1}]')).toEqual([]);
   expect(await count()).toBe(MANY + 1);
+});
+
+test('an array of any texts is read by PostgreSQL as it was', async () => {
+  const texts = [
+    '',
+    ' ',
+    'NULL',
+    'null',
+    '\\',
+    '\\\\"',
+    '"',
+    '{}',
+    '{a,b}',
+    'a,b',
+    "it's",
+    'é 🐢',
+    'two\nlines\t\r',
+    null,
+  ];
+  const [row] = await session.query<{ json: string }>('select array_to_json($1::text[])::text as json', [
+    toArrayLiteral(texts),
+  ]);
+  expect(JSON.parse(row?.json ?? 'null')).toEqual(texts);
+  await session.query('create temporary table lists (a text[])');
+  await session.copy('copy lists from stdin', [toCopyLine([{ name: 'a', type: 'text[]' }], { a: texts })]);
+  const [copied] = await session.query<{ json: string }>('select array_to_json(a)::text as json from lists');
+  expect(JSON.parse(copied?.json ?? 'null')).toEqual(texts);
 });

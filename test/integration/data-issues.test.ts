@@ -133,7 +133,8 @@ test('identifiers that become the same one by what PostgreSQL cannot store are t
   await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');
   worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k\ud801') }, 'k2');
-  expect((await sync('resources')).counts).toMatchObject({ read: 12, inserted: 11, unchanged: 1 });
+  worker.sandbox.store.resources.put({ ...SPECIMENS.resources.build('k'), title: 'k\ud801' });
+  expect((await sync('resources')).counts).toMatchObject({ read: 13, inserted: 12, unchanged: 1 });
   expect(await openIssues('resources')).toMatchObject([
     { kind: 'unknown_value', field: 'id', record_id: 'k\ufffd', value: 'k\ufffd' },
   ]);
@@ -295,6 +296,31 @@ describe('putting stored records through again', () => {
       await worker.query('select stream from safety_sync.stream_state where last_success_at > $$epoch$$'),
     ).toEqual([{ stream: 'equipments' }]);
   });
+
+  test.each([
+    ['name a finer type than was asked for', { equipmentOwnType: 'sub-type' }],
+    ['do not name their type', { leftOut: ['equipment.equipmentType_id'] }],
+  ] as const)(
+    'equipment that comes in records which %s keeps the type it is listed under',
+    async (_, readings) => {
+      await start();
+      Object.assign(worker.sandbox.readings, readings);
+      const { equipment } = worker.sandbox.store;
+      for (const key of [...equipment.keys()])
+        equipment.update(key, { created: 'never' as unknown as number });
+      await sync('equipments');
+      // An issue can have gone over to this record from one of another type.
+      await worker.query(
+        `update safety_sync.data_issues set context = '{"equipmentTypeId":"another"}' where stream = 'equipments'`,
+      );
+      const before = await rowVersions(worker);
+      const result = await worker.run('equipments', { retryIssues: true });
+      expectSucceeded(result);
+      expect(result.counts).toMatchObject({ read: 12, unchanged: 12 });
+      expect(await rowVersions(worker)).toEqual(before);
+      await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_asked_types'] });
+    },
+  );
 
   test('a rejected record whose key can be read now becomes a row', async () => {
     await start();

@@ -72,3 +72,10 @@ test('another account does not wait', async () => {
     await south.transaction((other) => noteUsers(other, ids('ann'), 'south'));
   });
 });
+
+test('a run of users under way keeps no stream from storing whom it meets', async () => {
+  const [users, resources] = [await open('users'), await open('resources')];
+  await resources.transaction((tx) => noteUsers(tx, ids('ann'), 'north'));
+  await users.transaction((tx) => noteUsers(tx, ids('ben'), 'north'));
+  expect(await waitingForLocks()).toBe(0);
+});

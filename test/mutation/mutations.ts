@@ -31,6 +31,10 @@ const VIEWS = 'test/integration/views.test.ts';
 const LIMITER = 'test/unit/api/limiter.test.ts';
 const REFUSALS = 'test/unit/health/circuit-breaker.test.ts';
 const SCHEDULES = 'test/unit/worker/cron-groups.test.ts';
+const NOTES = 'test/integration/user-notes.test.ts';
+const ISSUES = 'test/integration/data-issues.test.ts';
+const COPY = 'test/integration/copy.test.ts';
+const PHONE = 'test/integration/phone-page.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -1263,5 +1267,93 @@ export const MUTATIONS: readonly Mutation[] = [
     search: ".includes('start')",
     replace: ".includes('node')",
     tests: [OPERATIONS_FILES],
+  },
+  {
+    breaks:
+      'streams that meet the same people note them without taking turns, so that one of them is deadlocked',
+    invariant: 8,
+    file: 'src/database/user-lookups.ts',
+    search: 'select pg_advisory_xact_lock(hashtextextended(',
+    replace: 'select (hashtextextended(',
+    tests: [NOTES],
+  },
+  {
+    breaks: 'accounts take turns in noting people',
+    invariant: 8,
+    file: 'src/database/user-lookups.ts',
+    search: "'safety-sync-user-lookups:' || ${accountId}::text",
+    replace: "'safety-sync-user-lookups:' || left(${accountId}::text, 0)",
+    tests: [NOTES],
+    names: 'another account',
+  },
+  {
+    breaks: 'a run of users under way keeps every stream of its account from storing',
+    invariant: 8,
+    file: 'src/database/user-lookups.ts',
+    search: "'safety-sync-user-lookups:' || ${accountId}::text",
+    replace: "'safety-sync:' || ${accountId}::text || ':users'",
+    tests: [NOTES],
+    names: 'a run of users under way',
+  },
+  {
+    breaks: 'nobody is told that two identifiers became the same one',
+    invariant: 5,
+    file: 'src/loading/normalize.ts',
+    search: 'if (identified.isKeyAltered) issues.push(',
+    replace: 'if (identified.isKeyAltered && identified.isShortened) issues.push(',
+    tests: [ISSUES],
+    names: 'become the same one',
+  },
+  {
+    breaks: 'a key that is stored as it was received counts as altered',
+    invariant: 5,
+    file: 'src/loading/identify.ts',
+    search: 'const isKeyAltered = value !== received && told !== (received as WireRecord)[stream.keyField];',
+    replace: 'const isKeyAltered = value !== received;',
+    tests: [ISSUES],
+  },
+  {
+    breaks: 'a backslash in an array is an escape',
+    invariant: 1,
+    file: 'src/database/copy-text.ts',
+    search: "replace(/[\\\\\"]/g, '\\\\$&')",
+    replace: "replace(/[\"]/g, '\\\\$&')",
+    tests: [COPY],
+    names: 'an array of any texts',
+  },
+  {
+    breaks: 'the text NULL in an array is a null, or a null a text',
+    invariant: 1,
+    file: 'src/database/copy-text.ts',
+    search: "value === null ? 'NULL'",
+    replace: "value === null || value === 'NULL' ? 'NULL'",
+    tests: [COPY],
+    names: 'an array of any texts',
+  },
+  {
+    breaks: 'a text with no place to break makes the status page wider than a phone',
+    invariant: 8,
+    file: 'src/pages/status/style.ts',
+    search: 'body{margin:0;background:var(--bg);color:var(--text);overflow-wrap:anywhere;',
+    replace: 'body{margin:0;background:var(--bg);color:var(--text);',
+    tests: [PHONE],
+  },
+  {
+    breaks: 'equipment that is put through again loses the type that it was asked for',
+    invariant: 1,
+    file: 'src/sync/stored-issues.ts',
+    search: 'where a.account_id = t.account_id and a.equipment_id = t.id',
+    replace: 'where a.account_id = t.account_id and a.equipment_id <> t.id limit 0',
+    tests: [ISSUES],
+    names: 'keeps the type it is listed under',
+  },
+  {
+    breaks: 'equipment that is put through again takes the type of an issue that went over to it',
+    invariant: 1,
+    file: 'src/sync/stored-issues.ts',
+    search: "reading.kind === 'snapshot' && reading.scope === 'equipment_type'",
+    replace: "reading.kind === 'snapshot' && reading.scope === undefined",
+    tests: [ISSUES],
+    names: 'keeps the type it is listed under',
   },
 ];
