@@ -9,7 +9,6 @@ import { SafetySyncError } from './shared/errors.ts';
 import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
 import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
-import { noTracing, type Tracing } from './shared/tracing.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
 import { toDatabaseError } from './database/database-error.ts';
 import type { MigrationOutcome } from './database/migrate.ts';
@@ -63,7 +62,6 @@ export interface CreateAppOptions {
   /** The database on the embedded server. */
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
-  readonly trace?: Tracing;
 }
 
 function describeOwner(): string {
@@ -90,7 +88,6 @@ export interface BuildApiClientOptions {
   /** In an outage that was told already nobody wants to hear of every retry. */
   readonly isOutage?: () => boolean;
   readonly onRetry?: (event: RetryEvent) => void;
-  readonly trace?: Tracing;
 }
 
 function logRequest(log: Logger, event: RequestEvent): void {
@@ -115,7 +112,7 @@ function logRequest(log: Logger, event: RequestEvent): void {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, clock = systemClock, isOutage = () => false, onRetry, trace = noTracing }: BuildApiClientOptions,
+  { log, clock = systemClock, isOutage = () => false, onRetry }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
@@ -124,7 +121,6 @@ export function buildApiClient(
     ...settings,
     ...service,
     clock,
-    trace,
     userAgent: `safety-sync/${VERSION}`,
     // Not even described where nobody reads it.
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
@@ -146,7 +142,7 @@ export function buildApiClient(
 }
 
 export async function createApp(options: CreateAppOptions): Promise<App> {
-  const { config, signal, clock = systemClock, trace = noTracing } = options;
+  const { config, signal, clock = systemClock } = options;
   const log = buildLogger(config);
   const warehouse = await openWarehouse({
     url: config.databaseUrl,
@@ -181,7 +177,6 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
           log: ownLog,
           clock,
           isOutage,
-          trace,
           onRetry: () => onRetry(),
         });
         clients.push(api);
@@ -202,7 +197,6 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         clock,
         owner,
         signal,
-        trace,
         events,
       }),
     };

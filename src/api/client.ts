@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
-import { noTracing, type Tracing } from '../shared/tracing.ts';
+import { withSpan } from '../shared/with-span.ts';
 import { createChannel } from './channel.ts';
 import { readPaging } from './envelope.ts';
 import { createHttpExchange } from './http-exchange.ts';
@@ -89,12 +89,10 @@ export interface ApiClientOptions {
   /** Every request that was answered, or not. */
   readonly onRequest?: (event: RequestEvent) => void;
   readonly userAgent: string;
-  /** Default: none. */
-  readonly trace?: Tracing;
 }
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { clock, random = Math.random, trace = noTracing } = options;
+  const { clock, random = Math.random } = options;
   const limiter = createLimiter({
     concurrency: options.concurrency,
     requestsPerMinute: options.requestsPerMinute,
@@ -118,9 +116,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   /** What is asked with is in no span: it may tell more than a tracing service should know. */
   const traced = (call: Call, attemptNumber: number): Promise<Answer> => {
     const attributes = { 'rpc.method': call.method, 'safety_sync.attempt': attemptNumber };
-    return trace.span(`request ${call.method}`, attributes, async (span) => {
+    return withSpan(`request ${call.method}`, attributes, async (span) => {
       const answer = await exchange.call(call);
-      span.set({
+      span.setAttributes({
         'safety_sync.status': 'ok',
         'safety_sync.request_id': answer.headers.requestId,
         'safety_sync.records.read': answer.count,

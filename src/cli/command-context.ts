@@ -2,7 +2,7 @@
 import { type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
-import { openTracing } from '../worker/open-telemetry.ts';
+import { startTracing } from '../worker/open-telemetry.ts';
 import { VERSION } from '../version.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -41,11 +41,10 @@ export async function withApp<T>(
     accounts: options.accounts ?? [],
   });
   options.begin?.(config, buildLogger(config));
-  const trace = await openTracing(context.env, VERSION);
+  const stopTracing = await startTracing(context.env, VERSION);
   const app = await createApp({
     config,
     signal,
-    trace,
     say: (line) => terminal.note(terminal.noteColors.dim(line)),
   });
   try {
@@ -59,7 +58,7 @@ export async function withApp<T>(
     return await work(app);
   } finally {
     await app.close();
-    await trace.close();
+    await stopTracing();
   }
 }
 

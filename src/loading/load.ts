@@ -7,7 +7,7 @@ import type { OpenRejections } from '../database/issues.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import { type DeleteGuard, type Merged, mergeStaged } from './merge.ts';
 import type { SnapshotScope } from './merge-sql.ts';
-import type { SpanAttributes, Tracing } from '../shared/tracing.ts';
+import { withSpan } from '../shared/with-span.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { Staging, StreamShape } from './staging.ts';
 import type { StreamSession } from '../database/stream-session.ts';
@@ -28,14 +28,13 @@ const BATCH_RECORDS = 2000;
 export const MOST_HELD = 4000;
 
 /** For spans. */
-export function countAttributes(counts: Readonly<RecordCounts>): SpanAttributes {
+export function countAttributes(counts: Readonly<RecordCounts>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]),
   );
 }
 
 export interface LoaderOptions {
-  readonly trace: Tracing;
   readonly session: StreamSession;
   readonly staging: Staging;
   readonly shape: StreamShape;
@@ -278,7 +277,7 @@ export function createLoader(options: LoaderOptions): Loader {
     },
     async commit(commit) {
       await settle();
-      await options.trace.span('store', about, async (span) => {
+      await withSpan('store', about, async (span) => {
         try {
           await store(commit);
         } catch (error) {
@@ -287,7 +286,7 @@ export function createLoader(options: LoaderOptions): Loader {
           await spill();
           await store(commit);
         }
-        span.set(countAttributes(counts));
+        span.setAttributes(countAttributes(counts));
       });
       held = [];
       hasSpilled = false;

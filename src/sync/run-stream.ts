@@ -1,7 +1,7 @@
 /** One run of one stream, from lock to closed run record: the only file that knows the order of the steps. */
 import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { noTracing } from '../shared/tracing.ts';
+import { markFailed, withSpan } from '../shared/with-span.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { Database } from '../database/connection.ts';
 import { isCancelled, toDatabaseError } from '../database/database-error.ts';
@@ -52,20 +52,20 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
 
 /** Never rejects: how a run ended is its result. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
-  const { trace = noTracing, settings } = context;
+  const { settings } = context;
   const { stream, kind, trigger } = request;
   const about = { 'safety_sync.account': settings.accountId, 'safety_sync.stream': stream };
   const attributes = { ...about, 'safety_sync.kind': kind, 'safety_sync.trigger': trigger };
-  return await trace.span(`run ${stream}`, attributes, async (span) => {
+  return await withSpan(`run ${stream}`, attributes, async (span) => {
     const result = await runOnce(context, request);
-    span.set({
-      'safety_sync.run_id': result.record.runId,
+    span.setAttributes({
+      'safety_sync.run_id': result.record.runId ?? undefined,
       'safety_sync.outcome': result.outcome,
       'safety_sync.requests': result.requests,
       'safety_sync.retries': result.retries,
       ...countAttributes(result.counts),
     });
-    if (result.outcome === 'failed') span.fail(result.error.code);
+    if (result.outcome === 'failed') markFailed(span, result.error.code);
     return result;
   });
 }
@@ -203,7 +203,6 @@ async function runInSession(run: SessionRun): Promise<SessionEnd> {
       runId,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
       distrustsHashes: request.kind === 'reconcile',
-      trace: context.trace ?? noTracing,
       keyless: state.keyless,
       openRejections: await readOpenRejections(db, { accountId, stream: stream.name }),
     });

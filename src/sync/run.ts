@@ -2,7 +2,6 @@
 import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
-import type { Tracing } from '../shared/tracing.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunKind, RunTrigger } from '../database/control-tables.ts';
@@ -23,8 +22,6 @@ export interface RunContext {
   /** Host and process, for `runs.owner`. */
   readonly owner: string;
   readonly signal: AbortSignal;
-  /** Default: none. */
-  readonly trace?: Tracing;
   readonly events: RunEvents;
 }
 

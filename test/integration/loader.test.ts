@@ -1,6 +1,5 @@
 /** Records that are prepared while others are stored, and new ones that turn out not to be new. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { noTracing } from '../../src/shared/tracing.ts';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
 import { createLoader, type Loader } from '../../src/loading/load.ts';
@@ -28,7 +27,6 @@ async function openLoader(stream: StreamDefinition): Promise<Loader> {
     distrustsHashes: false,
     openRejections: { identities: new Set(), keys: new Set() },
     keyless: null,
-    trace: noTracing,
   });
 }
 
