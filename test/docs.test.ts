@@ -187,6 +187,19 @@ describe('the README', () => {
   });
 });
 
+describe('the glossary', () => {
+  const words = tableRows('docs/glossary.md').slice(1);
+
+  it('is in alphabetical order and has every word once', () => {
+    const names = words.map(([name = '']) => name.toLowerCase());
+    expect(names).toEqual([...new Set(names)].sort());
+  });
+
+  it('says what each word means, in a sentence', () => {
+    expect(words.filter(([, meaning = '']) => !/^[A-Z`].{15,}\.$/.test(meaning))).toEqual([]);
+  });
+});
+
 describe('links', () => {
   /** The anchors that headings of a page get where it is rendered. */
   const anchorsOf = (page: string): string[] =>
