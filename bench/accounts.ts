@@ -17,7 +17,9 @@ import { createMetrics } from '../src/status/metrics.ts';
 import { type AccountFacts, buildOverview, type Overview, pageOf } from '../src/status/overview.ts';
 import { renderOverview } from '../src/pages/status/render-overview.ts';
 import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
-import { type Scheduler, startScheduler } from '../src/worker/scheduler.ts';
+import { createRunQueue } from '../src/worker/run-queue.ts';
+import { createScheduler, type Scheduler } from '../src/worker/scheduler.ts';
+import type { FollowUp } from '../src/health/account-health.ts';
 import { systemClock } from '../src/shared/time.ts';
 import { STREAM_NAMES } from '../src/streams/index.ts';
 import { runStream } from '../src/sync/run-stream.ts';
@@ -28,7 +30,7 @@ import { readAccounts } from '../src/status/read-accounts.ts';
 import { readStatus } from '../src/status/read-status.ts';
 import { openStreamSession } from '../src/database/stream-session.ts';
 
-const PLACES = 20;
+const SLOTS = 20;
 const RUNS_OF_A_STREAM = 10;
 const WATCHED_MS = 10_000;
 /** Real runs and locks are measured on this many at most: they cost the same each. */
@@ -60,17 +62,19 @@ async function idleCpuMs(): Promise<number> {
   return ((user + system) / 1000) * (60_000 / WATCHED_MS);
 }
 
-function startSchedule(config: Config, run: () => Promise<void>): Scheduler {
-  return startScheduler({
+function startSchedule(config: Config, run: () => Promise<readonly FollowUp[]>): Scheduler {
+  const scheduler = createScheduler({
     accounts: config.accounts.map(({ accountId, schedule }) => ({ accountId, ...schedule })),
     spreadMs: 300_000,
-    slots: PLACES,
+    queue: createRunQueue({ slots: SLOTS, clock: systemClock }),
     clock: systemClock,
     run,
     onOverrun: () => undefined,
     onMissed: () => undefined,
     runsLast: (stream) => stream === 'users',
   });
+  scheduler.start();
+  return scheduler;
 }
 
 async function measureSchedules(config: Config): Promise<void> {
@@ -79,21 +83,21 @@ async function measureSchedules(config: Config): Promise<void> {
   const { value: scheduler, ms: startMs } = await timed(() =>
     startSchedule(config, () => {
       done += 1;
-      return Promise.resolve();
+      return Promise.resolve([]);
     }),
   );
   say('schedules: start', ms(startMs));
   say('schedules: memory', `${(heapMb() - before).toFixed(1)} MB`);
-  say('schedules: CPU a minute while nothing fires', ms(await idleCpuMs()));
+  say('schedules: CPU a minute while nothing is due', ms(await idleCpuMs()));
   const all = config.accounts.length * STREAM_NAMES.length;
   const { ms: firedMs } = await timed(async () => {
     for (const { accountId } of config.accounts) {
-      for (const stream of STREAM_NAMES) scheduler.fire(accountId, stream);
+      for (const stream of STREAM_NAMES) scheduler.trigger(accountId, stream);
     }
-    await scheduler.settled();
+    await scheduler.idle();
   });
-  say(`schedules: ${all} firings at once, until all had their turn`, ms(firedMs));
-  if (done !== all) throw new Error(`${done} of ${all} firings ran`);
+  say(`schedules: ${all} triggers at once, until all had their turn`, ms(firedMs));
+  if (done !== all) throw new Error(`${done} of ${all} triggers led to a run`);
   const { ms: nextMs } = await timed(() => scheduler.nextRuns(config.accounts[0]?.accountId ?? ''));
   say('schedules: next runs of one account', ms(nextMs));
   await scheduler.stop();
@@ -109,7 +113,7 @@ async function measureUngrouped(count: number): Promise<void> {
   );
   say('ungrouped: start', ms(startMs));
   say('ungrouped: memory', `${(heapMb() - before).toFixed(1)} MB`);
-  say('ungrouped: CPU a minute while nothing fires', ms(await idleCpuMs()));
+  say('ungrouped: CPU a minute while nothing is due', ms(await idleCpuMs()));
   for (const task of tasks) await task.destroy();
 }
 
@@ -156,7 +160,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       databaseProblem: null,
       isDatabaseSlow: false,
       databaseOutage: undefined,
-      queue: { slots: PLACES, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
+      queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts: facts,
     });
   const { value: overview, ms: buildMs } = await timed(build);
@@ -173,7 +177,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
 
 async function measureLocks(databaseUrl: string, config: Config): Promise<void> {
   const some = config.accounts.slice(0, MOST_REAL);
-  const limit = pLimit(PLACES);
+  const limit = pLimit(SLOTS);
   const { ms: tookMs } = await timed(() =>
     Promise.all(
       some.map(({ accountId }) =>
@@ -195,7 +199,7 @@ async function measureLocks(databaseUrl: string, config: Config): Promise<void> 
 /** Two syncs of every account; the second one finds nothing new, as most do. */
 async function measureRuns(app: App): Promise<void> {
   const some = app.accounts.slice(0, MOST_REAL);
-  const limit = pLimit(PLACES);
+  const limit = pLimit(SLOTS);
   for (const what of ['first', 'unchanged']) {
     const cpu = process.cpuUsage();
     const { ms: tookMs } = await timed(() =>

@@ -1,14 +1,18 @@
 /** Composition root: builds everything from the configuration and hands it on. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type ApiClient, createApiClient, type RequestEvent, type RetryEvent } from './api/client.ts';
-import type { AccountConfig } from './config/account-config.ts';
+import { type ApiClient, createApiClient, type RequestEvent } from './api/client.ts';
+import { type AccountConfig, type OffReasons, offReasonsOf } from './config/account-config.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
+import { type AccountHealth, createAccountHealth } from './health/account-health.ts';
+import type { TrialDelays } from './health/circuit-breaker.ts';
 import { createOutageLog, type OutageLog } from './health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
 import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
+import { STREAM_NAMES } from './streams/index.ts';
+import type { StreamName } from './streams/stream.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
 import { toDatabaseError } from './database/database-error.ts';
 import type { MigrationOutcome } from './database/migrate.ts';
@@ -25,13 +29,14 @@ export interface Account {
   readonly id: string;
   /** Tells the account in every line where there are several. */
   readonly log: Logger;
-  /** Of its service; that of the database is shared by all. */
-  readonly outages: OutageLog;
+  readonly health: AccountHealth;
+  /** Streams that are synced on schedule. */
+  readonly scheduled: readonly StreamName[];
+  /** Of the other streams. */
+  readonly offReasons: OffReasons;
   /** The client of its service; `configuration_invalid` when none is configured. */
   readonly api: ApiClient;
   runContext(events?: RunEvents): RunContext;
-  /** Hears of every repetition of a request, as soon as it is due. */
-  watchRetries(listener: () => void): void;
 }
 
 export interface App {
@@ -41,8 +46,7 @@ export interface App {
   readonly warehouse: Warehouse;
   /** Host and process: who holds a stream, in `runs.owner`. */
   readonly owner: string;
-  /** Of the database. */
-  readonly outages: OutageLog;
+  readonly databaseOutage: OutageLog;
   /** Takes the secrets of the configuration out of a text. */
   readonly blot: (text: string) => string;
   /** At least one. */
@@ -62,6 +66,8 @@ export interface CreateAppOptions {
   /** The database on the embedded server. */
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
+  /** How long a service is left alone that refuses the credentials. */
+  readonly trialDelays?: TrialDelays | undefined;
 }
 
 function describeOwner(): string {
@@ -85,9 +91,8 @@ export function buildLogger(config: Config): Logger {
 export interface BuildApiClientOptions {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** In an outage that was told already nobody wants to hear of every retry. */
-  readonly isOutage?: () => boolean;
-  readonly onRetry?: (event: RetryEvent) => void;
+  /** Is told of every retry, and knows of outages, in which retries are no warning. */
+  readonly health?: AccountHealth;
 }
 
 function logRequest(log: Logger, event: RequestEvent): void {
@@ -112,7 +117,7 @@ function logRequest(log: Logger, event: RequestEvent): void {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, clock = systemClock, isOutage = () => false, onRetry }: BuildApiClientOptions,
+  { log, clock = systemClock, health }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
@@ -126,8 +131,8 @@ export function buildApiClient(
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
     onRetry: (event) => {
       const { method, attempt, delayMs, error } = event;
-      onRetry?.(event);
-      log[isOutage() ? 'debug' : 'warn'](
+      health?.recordRetry();
+      log[health?.outage === undefined ? 'warn' : 'debug'](
         {
           method,
           attempt,
@@ -154,35 +159,41 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     maxConnections: 3,
     say: options.say,
   });
-  const outages = createOutageLog({ log, clock });
+  const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const owner = describeOwner();
   const clients: ApiClient[] = [];
 
   function buildAccount(account: AccountConfig): Account {
     const { accountId } = account;
     const ownLog = config.accounts.length === 1 ? log : accountLog(log, accountId);
-    const ownOutages = createOutageLog({ log: ownLog, clock, shared: outages });
+    const offReasons = offReasonsOf(account);
+    const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
+    const health = createAccountHealth({
+      log: ownLog,
+      clock,
+      streams: scheduled,
+      database: databaseOutage,
+      delays: options.trialDelays,
+    });
     let api: ApiClient | undefined;
-    let onRetry: () => void = () => undefined;
     const made: Account = {
       config: account,
       id: accountId,
       log: ownLog,
-      outages: ownOutages,
+      health,
+      scheduled,
+      offReasons,
       // Made when it is needed: of thousands of accounts most do nothing at a time.
       get api() {
         if (api !== undefined) return api;
-        const isOutage = () => ownOutages.current('service') !== undefined;
         api = buildApiClient(account, config.api, {
           log: ownLog,
           clock,
-          isOutage,
-          onRetry: () => onRetry(),
+          health,
         });
         clients.push(api);
         return api;
       },
-      watchRetries: (listener) => void (onRetry = listener),
       runContext: (events = {}) => ({
         settings: {
           accountId,
@@ -209,7 +220,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     clock,
     warehouse,
     owner,
-    outages,
+    databaseOutage,
     blot: createBlotter(secretsOf(config)),
     accounts: config.accounts.map(buildAccount),
     signal,

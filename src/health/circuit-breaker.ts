@@ -1,10 +1,10 @@
 /**
- * Keeps a service that refuses our credentials from being asked on and on: lets one run through after a while, then
- * after twice as long, and opens by itself when that one is accepted. A missing permission holds only its own stream;
- * every other refusal holds all.
+ * Keeps a service from being asked on and on while it refuses the credentials. A refusal opens the circuit: nothing is
+ * asked until one trial run may go (half-open), after 15 minutes, then 30, then every hour; a trial that is accepted
+ * closes it. A missing permission opens the circuit of its own stream; every other refusal that of the account.
  *
- * A run is given a ticket, and its answer is noted on that ticket: an answer says something about a hold only when its
- * run was let through after the refusal that made the hold.
+ * A run is given a permit, and its outcome counts on that permit: it says something about a circuit only when the permit
+ * was given after the refusal that opened it.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../shared/time.ts';
@@ -19,7 +19,7 @@ export const TRIAL_DELAYS: TrialDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR
 
 export interface OpenCircuit {
   readonly stream: StreamName;
-  /** All streams are held, not only this one. */
+  /** Nothing of the account is asked; else only this stream is not. */
   readonly holdsAll: boolean;
   readonly code: string;
   readonly message: string;
@@ -29,149 +29,136 @@ export interface OpenCircuit {
   readonly nextTryMs: number;
 }
 
-/** What an answer changes. */
-export interface GateChange {
-  /** `all`: every stream was held and may go now; `stream`: only the one that was answered; null: nothing opened. */
-  readonly opened: 'all' | 'stream' | null;
-  /** What is held from now on, or still; null: this answer made no hold and lengthened none. */
-  readonly held: 'all' | 'stream' | null;
-  /** ms until somebody should try again; undefined when that is seen to already. */
-  readonly againMs: number | undefined;
+export type Scope = 'account' | 'stream';
+
+/** What the outcome of a run changes. */
+export interface CircuitChange {
+  /** `account` also where circuits of streams stay open; null: none was closed. */
+  readonly closed: Scope | null;
+  /** When a circuit that is open should be tried; null: none is, or its trial is seen to already. */
+  readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
 }
 
 /** Of one run that may ask: exactly one of these is called when it has ended. */
-export interface Ticket {
-  refused(error: SafetySyncError): GateChange;
+export interface Permit {
+  refused(error: SafetySyncError): CircuitChange;
   /** The service took the credentials. */
-  accepted(): GateChange;
-  /** The run ended without an answer of the service: nothing is known. */
-  unanswered(): GateChange;
+  accepted(): CircuitChange;
+  /** The run ended without a response of the service. */
+  unanswered(): CircuitChange;
 }
 
 export interface CircuitBreaker {
-  /** A ticket when a run may ask now; undefined while its stream is held. */
-  admit(stream: StreamName): Ticket | undefined;
+  /** A permit when a run may ask now; undefined while a circuit is open for its stream. */
+  admit(stream: StreamName): Permit | undefined;
   readonly openCircuits: readonly OpenCircuit[];
 }
 
-interface Held {
+interface Circuit {
   readonly stream: StreamName;
   readonly error: SafetySyncError;
   readonly sinceMs: number;
   readonly delayMs: number;
-  /** Tickets with a higher number were given after this refusal. */
+  /** Permits with a higher number were given after the newest refusal. */
   readonly refusedAt: number;
-  /** On the monotonic clock; while a run tries, when it is not waited for any longer. */
-  nextTryAtMs: number;
-  isTrying: boolean;
+  /** On the monotonic clock; while half-open, when the trial is given up. */
+  trialAtMs: number;
+  isHalfOpen: boolean;
 }
 
-type Scope = StreamName | 'all';
-
-const NOTHING: GateChange = { opened: null, held: null, againMs: undefined };
-/** How soon a try that brought no answer is followed by another one. */
+/** How soon a trial that brought no response is followed by another one. */
 const UNANSWERED_AGAIN_MS = MINUTE_MS;
 /** Timers may fire a little early. */
 const TOLERANCE_MS = 50;
 
 export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
-  const holds = new Map<Scope, Held>();
-  /** Counts tickets and refusals, so that they have an order. */
+  /** By stream; null: that of the account. */
+  const circuits = new Map<StreamName | null, Circuit>();
+  /** Numbers permits and refusals in their order. */
   let count = 0;
 
-  function open(scope: Scope): void {
-    holds.delete(scope);
-  }
-
-  /** Undefined when the hold is there already and this run was let through before it. */
-  function hold(
-    scope: Scope,
-    { stream, error, number }: { stream: StreamName; error: SafetySyncError; number: number },
-  ): number | undefined {
-    const before = holds.get(scope);
-    // Runs of one firing are refused together: only a try makes the wait longer.
-    if (before !== undefined && number < before.refusedAt) return undefined;
-    const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
-    count += 1;
-    holds.set(scope, {
-      stream,
-      error,
-      sinceMs: before?.sinceMs ?? clock.now(),
-      delayMs,
-      refusedAt: count,
-      nextTryAtMs: clock.monotonicMs() + delayMs,
-      isTrying: false,
-    });
-    return delayMs;
-  }
-
-  function createTicket(stream: StreamName, gatedBy: Held | undefined): Ticket {
+  function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
     count += 1;
     const number = count;
-    const isTryOf = (scope: Scope): boolean => number > (holds.get(scope)?.refusedAt ?? Infinity);
+    const isTrialOf = (key: StreamName | null): boolean =>
+      number > (circuits.get(key)?.refusedAt ?? Infinity);
 
-    /** The next try of the hold that let this run through; undefined when the hold has changed since. */
-    function endTry(inMs: number): number | undefined {
-      if (gatedBy === undefined || ![...holds.values()].includes(gatedBy)) return undefined;
-      gatedBy.isTrying = false;
-      gatedBy.nextTryAtMs = clock.monotonicMs() + inMs;
-      return inMs;
+    function close(key: StreamName | null): boolean {
+      return isTrialOf(key) && circuits.delete(key);
+    }
+
+    function open(scope: Scope, error: SafetySyncError): CircuitChange['trial'] {
+      const key = scope === 'account' ? null : stream;
+      const before = circuits.get(key);
+      // Runs of one tick are refused together: only a trial makes the wait longer.
+      if (before !== undefined && number < before.refusedAt) return null;
+      const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
+      count += 1;
+      circuits.set(key, {
+        stream,
+        error,
+        sinceMs: before?.sinceMs ?? clock.now(),
+        delayMs,
+        refusedAt: count,
+        trialAtMs: clock.monotonicMs() + delayMs,
+        isHalfOpen: false,
+      });
+      return { scope, inMs: delayMs };
+    }
+
+    /** The next trial of the circuit that let this run through; null when that has closed or was opened anew. */
+    function tryAgain(inMs: number): CircuitChange['trial'] {
+      if (trialOf === undefined || ![...circuits.values()].includes(trialOf)) return null;
+      trialOf.isHalfOpen = false;
+      trialOf.trialAtMs = clock.monotonicMs() + inMs;
+      return { scope: circuits.get(null) === trialOf ? 'account' : 'stream', inMs };
     }
 
     return {
       refused(error) {
         if (error.code === 'token_permission') {
-          // Whoever is told what its token may not do has a token that is taken.
-          const isTaken = isTryOf('all');
-          if (isTaken) open('all');
-          const againMs = hold(stream, { stream, error, number });
-          return {
-            opened: isTaken ? 'all' : null,
-            held: againMs === undefined ? null : 'stream',
-            againMs,
-          };
+          // A token that is told what it may not do is a valid one.
+          const closed = close(null) ? 'account' : null;
+          return { closed, trial: open('stream', error) };
         }
-        const againMs = hold('all', { stream, error, number });
-        // A try of the stream alone: it goes again as soon as all may go.
-        endTry(0);
-        return { opened: null, held: againMs === undefined ? null : 'all', againMs };
+        const trial = open('account', error);
+        // A trial of the stream alone: it goes again as soon as all may go.
+        tryAgain(0);
+        return { closed: null, trial };
       },
       accepted() {
-        const opened = isTryOf('all') ? 'all' : isTryOf(stream) ? 'stream' : null;
-        if (isTryOf('all')) open('all');
-        if (isTryOf(stream)) open(stream);
-        return { ...NOTHING, opened };
+        const [isAccount, isStream] = [close(null), close(stream)];
+        return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
       },
-      unanswered() {
-        const againMs = endTry(Math.min(UNANSWERED_AGAIN_MS, delays.firstMs));
-        if (againMs === undefined) return NOTHING;
-        return { opened: null, held: holds.get('all') === gatedBy ? 'all' : 'stream', againMs };
-      },
+      unanswered: () => ({
+        closed: null,
+        trial: tryAgain(Math.min(UNANSWERED_AGAIN_MS, delays.firstMs)),
+      }),
     };
   }
 
   return {
     admit(stream) {
-      const gatedBy = holds.get('all') ?? holds.get(stream);
-      if (gatedBy !== undefined) {
+      const circuit = circuits.get(null) ?? circuits.get(stream);
+      if (circuit !== undefined) {
         const nowMs = clock.monotonicMs();
-        if (nowMs < gatedBy.nextTryAtMs - TOLERANCE_MS) return undefined;
-        // A try that hangs is not waited for for ever.
-        gatedBy.nextTryAtMs = nowMs + delays.mostMs;
-        gatedBy.isTrying = true;
+        if (nowMs < circuit.trialAtMs - TOLERANCE_MS) return undefined;
+        // A trial that hangs is not waited for longer than this.
+        circuit.trialAtMs = nowMs + delays.mostMs;
+        circuit.isHalfOpen = true;
       }
-      return createTicket(stream, gatedBy);
+      return createPermit(stream, circuit);
     },
     get openCircuits() {
       const nowMs = clock.monotonicMs();
-      return [...holds].map(([scope, { stream, error, sinceMs, nextTryAtMs, isTrying }]) => ({
+      return [...circuits].map(([key, { stream, error, sinceMs, trialAtMs, isHalfOpen }]) => ({
         stream,
-        holdsAll: scope === 'all',
+        holdsAll: key === null,
         code: error.code,
         message: error.message,
         advice: error.advice,
         sinceMs,
-        nextTryMs: clock.now() + (isTrying ? 0 : Math.max(0, nextTryAtMs - nowMs)),
+        nextTryMs: clock.now() + (isHalfOpen ? 0 : Math.max(0, trialAtMs - nowMs)),
       }));
     },
   };

@@ -1,11 +1,9 @@
-/**
- * Tells an outage once when it begins and once when it ends, however many runs fail in between. What depends on the
- * service is followed stream by stream: one that keeps failing does not make the others end its outage.
- */
+/** An outage of the service or of the database: logged once when it begins and once when it is over. */
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { Clock } from '../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
 
 export type Dependency = 'service' | 'database';
 
@@ -14,25 +12,23 @@ export interface Outage {
   /** ms since 1970, by our clock. */
   readonly sinceMs: number;
   readonly failedRuns: number;
-  /** Of its beginning. */
+  /** Of the first failure. */
   readonly code: string;
   readonly message: string;
 }
 
+/** Of the database one response ends the outage; of the service each stream that failed has to be answered. */
 export interface OutageLog {
-  /** True when this failure is part of an outage that was told already, or is told now: no need to say it again. */
-  noteFailure(who: string, error: SafetySyncError, fields?: Readonly<Record<string, unknown>>): boolean;
-  /** `who` was answered. */
-  noteAnswer(dependency: Dependency, who: string): void;
-  /** `who` ended well without asking the service: it is no longer part of an outage in which others were answered. */
-  noteUnasked(who: string): void;
-  current(dependency: Dependency): Outage | undefined;
+  /** `run`: undefined for the worker's own look at the database, which is no failed run. */
+  recordFailure(error: SafetySyncError, run?: { readonly stream: StreamName; readonly kind: string }): void;
+  /** The dependency has responded, whatever it said. */
+  recordResponse(stream?: StreamName): void;
+  /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams were answered. */
+  recordUnasked(stream: StreamName): void;
+  readonly current: Outage | undefined;
 }
 
-/** Not a run: the look at the database that the worker takes every few seconds. */
-export const WATCH = 'watch';
-
-/** What cannot be reached or does not answer sensibly; undefined for every other failure. */
+/** What cannot be reached or does not respond as it should; undefined for every other failure. */
 export function dependencyOf({ code, recovery }: SafetySyncError): Dependency | undefined {
   if (code === 'database_unreachable' || code === 'lock_lost') return 'database';
   return recovery === 'retry' ? 'service' : undefined;
@@ -42,87 +38,68 @@ interface OpenOutage {
   readonly sinceMs: number;
   readonly startedMs: number;
   readonly error: SafetySyncError;
-  readonly affected: Set<string>;
-  /** Somebody was answered since it began. */
-  isAnswered: boolean;
+  readonly failing: Set<StreamName>;
+  hasResponded: boolean;
   failedRuns: number;
 }
 
 export interface OutageLogOptions {
+  readonly dependency: Dependency;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Follows the database for all accounts of a process: its outage is theirs together, and is told once. */
-  readonly shared?: OutageLog | undefined;
 }
 
-export function createOutageLog({ log, clock, shared }: OutageLogOptions): OutageLog {
-  const open = new Map<Dependency, OpenOutage>();
+export function createOutageLog({ dependency, log, clock }: OutageLogOptions): OutageLog {
+  let open: OpenOutage | undefined;
 
-  function begin(dependency: Dependency, error: SafetySyncError, fields: object): OpenOutage {
-    const outage: OpenOutage = {
+  function begin(error: SafetySyncError, run: object): OpenOutage {
+    const { code, message, advice } = error;
+    log.error(
+      { outage: dependency, error_code: code, error_message: message, advice, ...run },
+      `the ${dependency} cannot be used (${code}: ${message}); trying on, silent until it is back. ${advice}`,
+    );
+    return {
       sinceMs: clock.now(),
       startedMs: clock.monotonicMs(),
       error,
-      affected: new Set(),
-      isAnswered: false,
+      failing: new Set(),
+      hasResponded: false,
       failedRuns: 0,
     };
-    open.set(dependency, outage);
-    log.error(
-      {
-        outage: dependency,
-        error_code: error.code,
-        error_message: error.message,
-        advice: error.advice,
-        ...fields,
-      },
-      `the ${dependency} cannot be used (${error.code}: ${error.message}); trying on, silent until it is back. ${error.advice}`,
-    );
-    return outage;
   }
 
-  function takeOut(dependency: Dependency, outage: OpenOutage, who: string): void {
-    outage.affected.delete(who);
-    if (outage.affected.size > 0) return;
-    open.delete(dependency);
-    const durationMs = clock.monotonicMs() - outage.startedMs;
+  function endWhenNoneFails({ failing, startedMs, failedRuns }: OpenOutage): void {
+    if (failing.size > 0) return;
+    open = undefined;
+    const durationMs = clock.monotonicMs() - startedMs;
     log.info(
-      { outage: dependency, duration_ms: Math.round(durationMs), failed_runs: outage.failedRuns },
-      `the ${dependency} is back after ${formatDuration(durationMs)}; ${formatNumber(outage.failedRuns, 'run')} failed meanwhile`,
+      { outage: dependency, duration_ms: Math.round(durationMs), failed_runs: failedRuns },
+      `the ${dependency} is back after ${formatDuration(durationMs)}; ${formatNumber(failedRuns, 'run')} failed meanwhile`,
     );
   }
 
   return {
-    noteFailure(who, error, fields = {}) {
-      const dependency = dependencyOf(error);
-      if (dependency === undefined) return false;
-      if (dependency === 'database' && shared !== undefined) return shared.noteFailure(who, error, fields);
-      const outage = open.get(dependency) ?? begin(dependency, error, fields);
-      outage.affected.add(who);
-      if (who !== WATCH) outage.failedRuns += 1;
-      return true;
+    recordFailure(error, run) {
+      open ??= begin(error, { ...run });
+      if (run === undefined) return;
+      open.failedRuns += 1;
+      open.failing.add(run.stream);
     },
-    noteAnswer(dependency, who) {
-      if (dependency === 'database' && shared !== undefined) {
-        shared.noteAnswer(dependency, who);
-        return;
-      }
-      const outage = open.get(dependency);
-      if (outage === undefined) return;
-      outage.isAnswered = true;
-      // One answer of the database is good for all.
-      if (dependency === 'database') outage.affected.clear();
-      takeOut(dependency, outage, who);
+    recordResponse(stream) {
+      if (open === undefined) return;
+      open.hasResponded = true;
+      if (stream === undefined || dependency === 'database') open.failing.clear();
+      else open.failing.delete(stream);
+      endWhenNoneFails(open);
     },
-    noteUnasked(who) {
-      const outage = open.get('service');
-      if (outage?.isAnswered === true) takeOut('service', outage, who);
+    recordUnasked(stream) {
+      if (open?.hasResponded !== true) return;
+      open.failing.delete(stream);
+      endWhenNoneFails(open);
     },
-    current(dependency) {
-      if (dependency === 'database' && shared !== undefined) return shared.current(dependency);
-      const outage = open.get(dependency);
-      if (outage === undefined) return undefined;
-      const { sinceMs, failedRuns, error } = outage;
+    get current() {
+      if (open === undefined) return undefined;
+      const { sinceMs, failedRuns, error } = open;
       return { dependency, sinceMs, failedRuns, code: error.code, message: error.message };
     },
   };

@@ -1,52 +1,64 @@
-/** One account in a worker: its gate, its progress, its jobs. What it does touches no other account. */
+/** One account in a worker: its jobs, and what is known of them while they run. What it does touches no other account. */
 import type { Account } from '../app.ts';
-import { type OffReasons, offReasonsOf } from '../config/account-config.ts';
+import type { FollowUp } from '../health/account-health.ts';
 import type { Metrics } from '../status/metrics.ts';
-import { createCircuitBreaker, type OpenCircuit, type TrialDelays } from '../health/circuit-breaker.ts';
-import { buildRunEvents } from './run-report.ts';
 import type { PressureReport } from '../status/status.ts';
-import type { Job, Scheduler } from './scheduler.ts';
-import type { Clock } from '../shared/time.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
+import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { HistoryProgress } from '../reading/extract.ts';
-import type { RunEvents } from '../sync/run.ts';
-import { createJobs } from './run-jobs.ts';
+import type { RunEvents, RunRequest, RunResult } from '../sync/run.ts';
+import { runStream } from '../sync/run-stream.ts';
+import type { Monitor } from './monitor.ts';
+import { buildRunEvents, logResult } from './run-report.ts';
+import type { Job } from './scheduler.ts';
 
 export interface AccountRunner {
   readonly account: Account;
-  readonly scheduled: readonly StreamName[];
-  /** Of the other streams. */
-  readonly offReasons: OffReasons;
-  readonly openCircuits: readonly OpenCircuit[];
   /** Of runs of this process. */
   readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
   /** null: its service was not asked by this process yet. */
   readonly pressure: PressureReport | null;
-  run(job: Job): Promise<void>;
+  run(job: Job): Promise<readonly FollowUp[]>;
 }
 
 export interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly trialDelays: TrialDelays | undefined;
   /** Database sessions of the runs under way, of all accounts. */
   readonly sessions: Set<number>;
-  /** There before the first job. */
-  readonly scheduler: () => Scheduler | undefined;
-  /** Whether a service that does not answer makes its account wait behind others: not where there are none. */
-  readonly isOneOfMany: boolean;
-  readonly onChange: () => void;
-  /** A run has stored something: the database answers. */
-  readonly onStored: () => void;
+  /** Is told what runs tell of the database. */
+  readonly monitor: Pick<Monitor<unknown, unknown>, 'lookSoon' | 'recordResponse'>;
+}
+
+/** A skipped sync that would have something to do within this time is done then, not a whole period later. */
+const SOON_MS = MINUTE_MS;
+/** Clocks and timers are not exact. */
+const MARGIN_MS = 250;
+/** Ticks of workers whose clocks differ by less than this count as one. */
+const MOST_SKEW_MS = MINUTE_MS;
+
+function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): RunRequest {
+  const request = { stream, kind, trigger: 'schedule', allowMassDelete: false } as const;
+  if (kind === 'sync') return { ...request, force: false };
+  const skewMs = Math.min(MOST_SKEW_MS, (periodMs ?? Infinity) / 2);
+  return {
+    ...request,
+    force: true,
+    whenBusy: 'wait',
+    unlessBegunWithinMs: () => clock.monotonicMs() - triggeredMs + skewMs,
+  };
+}
+
+/** A stream whose source changes soon is synced again then. */
+function whenDue(result: RunResult): FollowUp[] {
+  if (result.outcome !== 'skipped' || result.dueInMs === undefined || result.dueInMs > SOON_MS) return [];
+  return [{ stream: result.stream, inMs: result.dueInMs + MARGIN_MS }];
 }
 
 export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
-  const { account, clock, metrics, sessions, scheduler, onChange } = options;
-  const offReasons = offReasonsOf(account.config);
-  const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
-  const gate = createCircuitBreaker(clock, options.trialDelays);
+  const { account, clock, metrics, sessions, monitor } = options;
+  const { log, health } = account;
   const progress = new Map<StreamName, HistoryProgress>();
   let hasAsked = false;
 
@@ -54,50 +66,50 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     ...buildRunEvents(account),
     onProgress: (stream, made) => void progress.set(stream, made),
     onSession: (_stream, pid) => {
-      options.onStored();
+      monitor.recordResponse();
       sessions.add(pid);
-      onChange();
+      monitor.lookSoon();
     },
     onSessionEnd: (stream, pid) => {
       sessions.delete(pid);
       progress.delete(stream);
     },
   };
-  const noteHealth = (isWell: boolean): void => {
-    if (options.isOneOfMany) scheduler()?.noteHealth(account.id, isWell);
-  };
-  account.watchRetries(() => noteHealth(false));
-  const run = createJobs({
-    account,
-    clock,
-    events,
-    gate,
-    metrics,
-    scheduled,
-    fire: (stream) => scheduler()?.fire(account.id, stream),
-    fireIn: (stream, ms) => scheduler()?.fireIn(account.id, stream, ms),
-    noteHealth,
-    onEnd: onChange,
-    onStored: options.onStored,
-  });
 
   return {
     account,
-    scheduled,
-    offReasons,
-    get openCircuits() {
-      return gate.openCircuits;
-    },
     progress,
     get pressure() {
       // A client is made when it is asked for: thousands that nobody used are not worth their memory.
-      if (!hasAsked && options.isOneOfMany) return null;
+      if (!hasAsked) return null;
       const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
       return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
     },
     async run(job) {
+      const { stream, kind } = job;
+      const permit = health.admit(stream);
+      if (permit === undefined) {
+        metrics.recordSkippedTick(account.id, stream, 'credentials_refused');
+        log.debug({ stream }, `${stream}: not asked, the service refuses the credentials`);
+        return [];
+      }
       hasAsked = true;
-      await run(job);
+      const result = await runStream(account.runContext(events), toRequest(job, clock));
+      metrics.recordRun(account.id, kind, result);
+      const { isTold, followUps } = permit.end(result, kind);
+      // That workers share the work is nothing to tell.
+      const isTaken = result.outcome === 'skipped' && result.isTaken === true;
+      logResult(account, result, { kind, isKnown: isTold || isTaken });
+      if ((result.repaired ?? 0) > 0) {
+        const { repaired } = result;
+        log.warn(
+          { stream, repaired },
+          `${stream}: reconcile found changes that an earlier sync should have brought; please report this`,
+        );
+      }
+      if (result.outcome !== 'failed') monitor.recordResponse();
+      monitor.lookSoon();
+      return [...followUps, ...whenDue(result)];
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Looks at the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
-import { dependencyOf, type OutageLog, WATCH } from '../health/outage-log.ts';
+import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -22,8 +22,8 @@ export interface Monitor<Seen, Counted> {
   look(): Promise<void>;
   /** Something has changed: looks within a second. */
   lookSoon(): void;
-  /** The database has answered a run of this worker: it is not away, however long a look takes. */
-  noteAnswer(): void;
+  /** The database has responded to a run of this worker: it is not away, however long a look takes. */
+  recordResponse(): void;
   stop(): void;
 }
 
@@ -35,7 +35,7 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
   /** The cheapest question that there is. */
   readonly ping: () => Promise<unknown>;
   readonly clock: Clock;
-  readonly outages: OutageLog;
+  readonly outage: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
   /** The database answers, but not a look within so many ms; told once until a look is quick again. */
   readonly onSlow: (ms: number) => void;
@@ -59,7 +59,7 @@ const MOST_COUNT_REST_MS = 2 * MINUTE_MS;
 export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
   options: MonitorOptions<Seen, Counted>,
 ): Monitor<Seen, Counted> {
-  const { clock, outages, onDefect, everyMs = EVERY_MS } = options;
+  const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
   let latest: Sighting<Seen, Counted> = {
     seen: null,
     counted: null,
@@ -78,11 +78,12 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   let restUntilMs = -Infinity;
   let answeredAtMs = -Infinity;
 
-  function noteFailure(caught: unknown): void {
+  function recordFailure(caught: unknown): void {
     if (isStopped) return;
     const error = toDatabaseError(caught);
     latest = { ...latest, problem: error.message, isSlow: false };
-    if (!outages.noteFailure(WATCH, error)) onDefect(error);
+    if (dependencyOf(error) === 'database') outage.recordFailure(error);
+    else onDefect(error);
   }
 
   /** Beside the looks: where it takes minutes they must not wait for it. */
@@ -99,7 +100,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     } catch (caught) {
       const error = toDatabaseError(caught);
       // Counting that PostgreSQL refuses (a statement timeout) does not keep the rest from being known.
-      if (dependencyOf(error) === 'database') noteFailure(error);
+      if (dependencyOf(error) === 'database') recordFailure(error);
       else onDefect(error);
     }
     countAtMs = clock.monotonicMs() + restMs;
@@ -112,7 +113,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     const endedMs = clock.monotonicMs();
     answeredAtMs = endedMs;
     latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
-    outages.noteAnswer('database', WATCH);
+    outage.recordResponse();
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * LOOKING_SHARE, MOST_REST_MS);
     if (seen.pendingMigrations === 0) counting ??= count().finally(() => (counting = undefined));
   }
@@ -127,7 +128,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     }
     if (!latest.isSlow) options.onSlow(PATIENCE_MS);
     latest = { ...latest, problem: null, isSlow: true };
-    outages.noteAnswer('database', WATCH);
+    outage.recordResponse();
   }
 
   async function lookOnce(): Promise<void> {
@@ -137,7 +138,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
       const { inTime } = await withTimeout(reading, PATIENCE_MS);
       if (!inTime) await judgeSilence(startedMs);
     } catch (error) {
-      noteFailure(error);
+      recordFailure(error);
     }
   }
 
@@ -161,7 +162,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     },
     look,
     lookSoon: () => schedule(SOON_MS),
-    noteAnswer: () => void (answeredAtMs = clock.monotonicMs()),
+    recordResponse: () => void (answeredAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;
       clearTimeout(timer);

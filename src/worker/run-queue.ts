@@ -1,40 +1,41 @@
 /**
- * Bounds how many runs a process has under way: each holds a database session. Who waits is served account by account
- * in turn, so that one with much to do does not stand before the others.
+ * Bounds how many runs a process has under way, because each holds a database session. Waiting runs get their slot account
+ * by account in turn, so that one account with much to do does not hold up the others.
  *
- * An account whose service does not answer must not keep the slots of those with whom all is well: its runs are counted
- * apart, it has one at a time, and its slots are given to others meanwhile. So there are at most twice as many runs as
- * slots, and that only while services are away.
+ * An unhealthy account, whose service does not respond, holds no slot of the healthy ones: it has one run at a time, in a
+ * lane of its own. So there are at most twice as many runs as slots, and that only while services are away.
  */
 import type { Clock } from '../shared/time.ts';
 
 export interface RunQueue {
-  /** Does the work when it is this account's turn. `onBegin` tells when that is. */
+  /** Does the work when it is this account's turn. */
   run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
-  /** Whether the account's service answers; unknown accounts are taken for well. */
-  noteHealth(accountId: string, isWell: boolean): void;
+  /** Until this is told otherwise an account is healthy. */
+  setHealth(accountId: string, isHealthy: boolean): void;
   readonly load: QueueLoad;
 }
 
 export interface QueueLoad {
   readonly slots: number;
   readonly running: number;
-  /** Of those that run, the ones whose service does not answer. */
+  /** Of those that run, the ones of unhealthy accounts. */
   readonly unhealthy: number;
   readonly waiting: number;
-  /** How long the one that has waited longest has waited, ms; 0 when nobody waits. */
+  /** How long the run that has waited longest has waited, ms; 0 when none waits. */
   readonly longestWaitMs: number;
 }
 
-interface Waiting {
-  readonly sinceMs: number;
-  readonly begin: () => void;
+interface Lane {
+  running: number;
+  /** Accounts with something waiting, next one first. */
+  readonly turns: Set<Line>;
 }
 
-interface AccountLine {
-  isWell: boolean;
+/** Of one account. */
+interface Line {
+  lane: Lane;
   running: number;
-  readonly waiting: Waiting[];
+  readonly waiting: { readonly sinceMs: number; readonly begin: () => void }[];
 }
 
 export function createRunQueue({
@@ -44,47 +45,39 @@ export function createRunQueue({
   readonly slots: number;
   readonly clock: Clock;
 }): RunQueue {
-  const lines = new Map<string, AccountLine>();
-  /** Accounts with something waiting, next one first. */
-  const wellTurns = new Set<string>();
-  const unhealthyTurns = new Set<string>();
-  let well = 0;
-  let unhealthy = 0;
+  const lines = new Map<string, Line>();
+  const healthy: Lane = { running: 0, turns: new Set() };
+  const unhealthy: Lane = { running: 0, turns: new Set() };
 
-  function lineOf(accountId: string): AccountLine {
-    const line = lines.get(accountId) ?? { isWell: true, running: 0, waiting: [] };
+  function lineOf(accountId: string): Line {
+    const line = lines.get(accountId) ?? { lane: healthy, running: 0, waiting: [] };
     lines.set(accountId, line);
     return line;
   }
 
-  function begin(accountId: string, line: AccountLine, turns: Set<string>): void {
-    turns.delete(accountId);
-    const next = line.waiting.shift();
-    // To the end of the line of accounts, when it has more.
-    if (line.waiting.length > 0) turns.add(accountId);
+  const hasSlot = (lane: Lane): boolean =>
+    lane.running < slots && healthy.running + unhealthy.running < 2 * slots;
+
+  function begin(line: Line): void {
+    const { lane, waiting } = line;
+    lane.turns.delete(line);
+    const next = waiting.shift();
+    // To the end of the accounts, when it has more.
+    if (waiting.length > 0) lane.turns.add(line);
     line.running += 1;
-    if (line.isWell) well += 1;
-    else unhealthy += 1;
+    lane.running += 1;
     next?.begin();
   }
 
   function beginWhatMay(): void {
-    for (const accountId of wellTurns) {
-      if (well >= slots || well + unhealthy >= 2 * slots) break;
-      begin(accountId, lineOf(accountId), wellTurns);
+    for (const line of healthy.turns) {
+      if (!hasSlot(healthy)) break;
+      begin(line);
     }
-    for (const accountId of unhealthyTurns) {
-      if (unhealthy >= slots || well + unhealthy >= 2 * slots) break;
-      const line = lineOf(accountId);
-      if (line.running === 0) begin(accountId, line, unhealthyTurns);
+    for (const line of unhealthy.turns) {
+      if (!hasSlot(unhealthy)) break;
+      if (line.running === 0) begin(line);
     }
-  }
-
-  function end(line: AccountLine): void {
-    line.running -= 1;
-    if (line.isWell) well -= 1;
-    else unhealthy -= 1;
-    beginWhatMay();
   }
 
   return {
@@ -92,41 +85,36 @@ export function createRunQueue({
       const line = lineOf(accountId);
       await new Promise<void>((resolve) => {
         line.waiting.push({ sinceMs: clock.monotonicMs(), begin: resolve });
-        (line.isWell ? wellTurns : unhealthyTurns).add(accountId);
+        line.lane.turns.add(line);
         beginWhatMay();
       });
       try {
         return await work();
       } finally {
-        end(line);
+        line.running -= 1;
+        line.lane.running -= 1;
+        beginWhatMay();
       }
     },
-    noteHealth(accountId, isWell) {
+    setHealth(accountId, isHealthy) {
       const line = lineOf(accountId);
-      if (line.isWell === isWell) return;
-      line.isWell = isWell;
-      well += isWell ? line.running : -line.running;
-      unhealthy += isWell ? -line.running : line.running;
-      if (line.waiting.length > 0) {
-        (isWell ? unhealthyTurns : wellTurns).delete(accountId);
-        (isWell ? wellTurns : unhealthyTurns).add(accountId);
-      }
+      const lane = isHealthy ? healthy : unhealthy;
+      if (line.lane === lane) return;
+      line.lane.running -= line.running;
+      lane.running += line.running;
+      if (line.lane.turns.delete(line)) lane.turns.add(line);
+      line.lane = lane;
       beginWhatMay();
     },
     get load() {
-      let waiting = 0;
-      let oldestMs = Infinity;
-      for (const accountId of [...wellTurns, ...unhealthyTurns]) {
-        const line = lineOf(accountId);
-        waiting += line.waiting.length;
-        oldestMs = Math.min(oldestMs, line.waiting[0]?.sinceMs ?? Infinity);
-      }
+      const lined = [...healthy.turns, ...unhealthy.turns];
+      const oldestMs = lined.reduce((ms, { waiting }) => Math.min(ms, waiting[0]?.sinceMs ?? ms), Infinity);
       return {
         slots,
-        running: well + unhealthy,
-        unhealthy,
-        waiting,
-        longestWaitMs: waiting === 0 ? 0 : clock.monotonicMs() - oldestMs,
+        running: healthy.running + unhealthy.running,
+        unhealthy: unhealthy.running,
+        waiting: lined.reduce((sum, { waiting }) => sum + waiting.length, 0),
+        longestWaitMs: lined.length === 0 ? 0 : clock.monotonicMs() - oldestMs,
       };
     },
   };

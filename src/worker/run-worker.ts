@@ -1,21 +1,23 @@
 /** The long-lived worker: puts scheduler, runs, status and HTTP together, from start to stop. */
-import type { App } from '../app.ts';
-import { startHttpServer } from './http-server.ts';
-import { createMetrics } from '../status/metrics.ts';
-import type { TrialDelays } from '../health/circuit-breaker.ts';
-import { type Scheduler, startScheduler } from './scheduler.ts';
+import type { Account, App } from '../app.ts';
+import { toDatabaseError } from '../database/database-error.ts';
+import { closeAllDeadRuns } from '../database/dead-runs.ts';
+import { dependencyOf } from '../health/outage-log.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import { formatDuration } from '../shared/format.ts';
-import { SECOND_MS, untilAborted } from '../shared/time.ts';
+import type { Logger } from '../shared/logger.ts';
+import { SECOND_MS, sleep, untilAborted, withTimeout } from '../shared/time.ts';
+import { createMetrics, type Metrics } from '../status/metrics.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
-import { prepareWarehouse } from './prepare-warehouse.ts';
-import { stopRuns } from './stop-runs.ts';
+import { startHttpServer } from './http-server.ts';
+import { createRunQueue, type RunQueue } from './run-queue.ts';
+import { buildRunEvents } from './run-report.ts';
+import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
 import { type Watch, watchMany, watchOne } from './watch.ts';
 
 export interface WorkerOptions {
-  /** How long to leave a service alone that refuses the credentials. */
-  readonly trialDelays?: TrialDelays;
   /** How often the warehouse is looked at; default: ten seconds. */
   readonly lookEveryMs?: number;
   readonly onListening?: (url: string) => void;
@@ -23,40 +25,38 @@ export interface WorkerOptions {
 
 /** Runs until the app's signal, then ends what is running and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
-  const { config, log, clock, signal, outages, warehouse } = app;
-  const isMany = app.accounts.length > 1;
-  const metrics = createMetrics({ version: VERSION, accountIds: app.accounts.map(({ id }) => id) });
+  const { config, log, clock, signal, accounts } = app;
+  const isMany = accounts.length > 1;
+  const metrics = createMetrics({ version: VERSION, accountIds: accounts.map(({ id }) => id) });
+  const queue = createRunQueue({ slots: config.syncConcurrency, clock });
   const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
-  let scheduler: Scheduler | undefined;
+
   const runners = new Map(
-    app.accounts.map((account): [string, AccountRunner] => [
-      account.id,
-      createAccountRunner({
-        account,
-        clock,
-        metrics,
-        trialDelays: options.trialDelays,
-        sessions,
-        scheduler: () => scheduler,
-        isOneOfMany: isMany,
-        onChange: () => watch.monitor.lookSoon(),
-        onStored: () => watch.monitor.noteAnswer(),
-      }),
-    ]),
+    accounts.map((account): [string, AccountRunner] => {
+      // Alone an account takes slots from nobody.
+      if (isMany) account.health.onChange((isHealthy) => queue.setHealth(account.id, isHealthy));
+      const monitor = {
+        lookSoon: () => watch.monitor.lookSoon(),
+        recordResponse: () => watch.monitor.recordResponse(),
+      };
+      return [account.id, createAccountRunner({ account, clock, metrics, sessions, monitor })];
+    }),
   );
+  const scheduler = buildScheduler(app, { queue, metrics, runners });
   const watch: Watch = (isMany ? watchMany : watchOne)({
     facts: {
       app,
       startedMs: clock.now(),
       state: () => (signal.aborted ? 'stopping' : state),
-      scheduler: () => scheduler,
+      scheduler,
+      queue,
     },
     runners: [...runners.values()],
     metrics,
     monitoring: {
       clock,
-      outages,
+      outage: app.databaseOutage,
       everyMs: options.lookEveryMs,
       onDefect: (error) =>
         log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
@@ -67,6 +67,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     },
   });
 
+  // HTTP comes first, so that a worker that waits for its database can say so.
   const server = await startHttpServer({
     ...config.http,
     routes: watch.routes,
@@ -80,70 +81,150 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   void watch.monitor.look();
   try {
     if (await prepareWarehouse(app)) {
-      scheduler = startScheduler({
-        accounts: [...runners.values()].map(({ account: { id, config: of }, offReasons }) => ({
-          accountId: id,
-          ...of.schedule,
-          // A stream whose own schedule is off is still reconciled; one that has nothing to ask for is not.
-          off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
-        })),
-        spreadMs: isMany ? config.syncSpreadSeconds * SECOND_MS : 0,
-        slots: config.syncConcurrency,
-        clock,
-        runsLast: (stream) => streamNamed(stream).reading.kind === 'lookup',
-        onOverrun: ({ accountId, stream, kind }, jobState) => {
-          metrics.recordSkippedTick(accountId, stream, jobState);
-          const name = kind === 'sync' ? stream : `${stream} ${kind}`;
-          const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
-          logOf(accountId).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
-        },
-        onMissed: ({ accountId, stream, kind }) => {
-          metrics.recordSkippedTick(accountId, stream, 'missed');
-          logOf(accountId).warn(
-            { stream, kind },
-            `${stream}: a tick of the schedule was missed and is made up for now`,
-          );
-        },
-        run: async (job) => await runners.get(job.accountId)?.run(job),
-      });
+      scheduler.start();
       state = 'running';
       await watch.monitor.look();
-      fireNeverSynced(scheduler, runners.values(), watch);
-      tellWhatIsOff(app, runners.values());
+      triggerNeverSynced(app, scheduler, watch);
+      logWhatIsOff(app);
       await untilAborted(signal);
     }
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    if (scheduler !== undefined) {
-      await stopRuns({ scheduler, sessions, connection: warehouse.connection, log });
-    }
+    await stopRuns(app, scheduler, sessions);
     watch.monitor.stop();
     await server.close();
     metrics.close();
     log.info('stopped');
   }
+}
 
-  function logOf(accountId: string) {
-    return runners.get(accountId)?.account.log ?? log;
+interface SchedulerParts {
+  readonly queue: RunQueue;
+  readonly metrics: Metrics;
+  readonly runners: ReadonlyMap<string, AccountRunner>;
+}
+
+function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): Scheduler {
+  const { config, accounts, clock } = app;
+  const logOf = ({ accountId }: JobTarget): Logger => runners.get(accountId)?.account.log ?? app.log;
+  return createScheduler({
+    accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
+      accountId: id,
+      ...schedule,
+      // A stream whose own schedule is off is still reconciled; one that has nothing to ask for is not.
+      off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
+    })),
+    spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
+    queue,
+    clock,
+    runsLast: (stream) => streamNamed(stream).reading.kind === 'lookup',
+    onOverrun: (job, jobState) => {
+      const { accountId, stream, kind } = job;
+      metrics.recordSkippedTick(accountId, stream, jobState);
+      const name = kind === 'sync' ? stream : `${stream} ${kind}`;
+      const why = jobState === 'running' ? 'still running' : 'still waiting for its turn';
+      logOf(job).warn({ stream, kind }, `${name}: ${why}, this tick of the schedule is skipped`);
+    },
+    onMissed: (target) => {
+      const { accountId, stream, kind } = target;
+      metrics.recordSkippedTick(accountId, stream, 'missed');
+      logOf(target).warn(
+        { stream, kind },
+        `${stream}: a tick of the schedule was missed and is made up for now`,
+      );
+    },
+    run: async (job) => (await runners.get(job.accountId)?.run(job)) ?? [],
+  });
+}
+
+const FIRST_DELAY_MS = SECOND_MS;
+const MOST_DELAY_MS = 30 * SECOND_MS;
+
+/**
+ * Migrates as soon as the database is there, however long that takes. False when a stop was asked for before. Throws what
+ * waiting does not cure: rights, an old server.
+ */
+async function prepareWarehouse(app: App): Promise<boolean> {
+  const { signal, databaseOutage, log } = app;
+  const stopped = untilAborted(signal).then(() => 'stopped' as const);
+  for (let delayMs = FIRST_DELAY_MS; !signal.aborted; delayMs = Math.min(delayMs * 2, MOST_DELAY_MS)) {
+    try {
+      const migrated = await Promise.race([app.migrate(), stopped]);
+      if (migrated === 'stopped') return false;
+      databaseOutage.recordResponse();
+      await closeDeadRuns(app);
+      if (migrated.applied > 0) log.info({ applied: migrated.applied }, 'the warehouse was migrated');
+      return true;
+    } catch (error) {
+      if (!(error instanceof SafetySyncError) || dependencyOf(error) !== 'database') throw error;
+      databaseOutage.recordFailure(error);
+      log.debug({ error_code: error.code, delay_ms: delayMs }, `${error.message}; trying again`);
+      await sleep(delayMs, signal);
+    }
+  }
+  return false;
+}
+
+/** Else runs of dead workers would look as if they were running until their streams are run again. */
+async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
+  const byId = new Map(accounts.map((account): [string, Account] => [account.id, account]));
+  try {
+    for (const one of await closeAllDeadRuns(warehouse.connection.db, [...byId.keys()])) {
+      const account = byId.get(one.accountId);
+      if (account !== undefined) buildRunEvents(account).onDeadRuns?.(one.stream, one.closed);
+    }
+  } catch (error) {
+    throw toDatabaseError(error);
   }
 }
 
 /** Nobody wants to wait a quarter of an hour for the first rows. */
-function fireNeverSynced(scheduler: Scheduler, runners: Iterable<AccountRunner>, watch: Watch): void {
-  for (const { account, scheduled } of runners) {
-    const never = watch.neverSynced(account.id);
-    for (const stream of scheduled) if (never.has(stream)) scheduler.fire(account.id, stream);
+function triggerNeverSynced({ accounts }: App, scheduler: Scheduler, watch: Watch): void {
+  for (const { id, scheduled } of accounts) {
+    const never = watch.neverSynced(id);
+    for (const stream of scheduled) if (never.has(stream)) scheduler.trigger(id, stream);
   }
 }
 
 /** Of many accounts in one line: each has its own reasons. */
-function tellWhatIsOff({ log, accounts }: App, runners: Iterable<AccountRunner>): void {
-  const off = [...runners].flatMap(({ offReasons }) => Object.entries(offReasons));
+function logWhatIsOff({ log, accounts }: App): void {
+  const off = accounts.flatMap(({ offReasons }) => Object.entries(offReasons));
   if (off.length === 0) return;
   const isOne = accounts.length === 1;
   const what = isOne
     ? off.map(([stream, reason]) => `${stream} (${reason})`).join(', ')
     : `${off.length} streams of ${accounts.length} accounts`;
   log.info({ off: isOne ? off.map(([stream]) => stream) : off.length }, `off: ${what}`);
+}
+
+/** Requests end at once and most statements take milliseconds: what lasts longer than this is a statement that hangs. */
+const PATIENCE_MS = 4 * SECOND_MS;
+const CANCEL_EVERY_MS = 500;
+/** Together with closing the pool this stays below the ten seconds after which service managers kill. */
+const GIVE_UP_MS = 8 * SECOND_MS;
+
+/** Only what has been running for a while: the statement that closes the run must not be hit. */
+const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pid = any ($1::int[]) and state = 'active' and query_start < clock_timestamp() - interval '1 second'`;
+
+/** Ends what is running, so that a stop takes seconds and leaves no run open. */
+async function stopRuns(app: App, scheduler: Scheduler, sessions: ReadonlySet<number>): Promise<void> {
+  const { log, warehouse } = app;
+  await scheduler.stop();
+  const idle = scheduler.idle();
+  let hasEnded = (await withTimeout(idle, PATIENCE_MS)).inTime;
+  for (let ms = PATIENCE_MS; !hasEnded && ms < GIVE_UP_MS; ms += CANCEL_EVERY_MS) {
+    log.debug({ sessions: [...sessions] }, 'cancelling the statements of runs that do not end');
+    // Over the pool, and without waiting: where the database is away there is nothing to cancel.
+    warehouse.connection.query(CANCEL, [`{${[...sessions].join(',')}}`]).catch(() => undefined);
+    hasEnded = (await withTimeout(idle, CANCEL_EVERY_MS)).inTime;
+  }
+  if (!hasEnded) {
+    const streams = scheduler.open.map(({ stream }) => stream);
+    log.error(
+      { streams },
+      `${streams.join(', ')}: not ended in time; the next run closes the record, nothing is half stored`,
+    );
+  }
 }

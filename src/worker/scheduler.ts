@@ -1,32 +1,34 @@
-/** Cron → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
+/** Ticks → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
+import type { FollowUp } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { type CronEntry, startCronGroups } from './cron-groups.ts';
-import { createRunQueue, type QueueLoad } from './run-queue.ts';
+import { type CronEntry, type CronGroups, startCronGroups } from './cron-groups.ts';
+import type { RunQueue } from './run-queue.ts';
 
 export type JobKind = 'sync' | 'reconcile';
 
-export interface Job {
+export interface JobTarget {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly kind: JobKind;
-  /** When the schedule fired, on the monotonic clock. */
-  readonly firedMs: number;
-  /** ms from this firing to the next one of the schedule; null when it was not fired by one. */
-  readonly periodMs: number | null;
 }
 
-export type JobTarget = Pick<Job, 'accountId' | 'stream' | 'kind'>;
+export interface Job extends JobTarget {
+  /** On the monotonic clock. */
+  readonly triggeredMs: number;
+  /** ms from this tick of the schedule to its next one; null when no schedule triggered the job. */
+  readonly periodMs: number | null;
+}
 
 export interface AccountSchedule {
   readonly accountId: string;
   readonly timezone: string;
   /** null: off. */
   readonly streams: Readonly<Record<StreamName, string | null>>;
-  /** Full sweep of all streams but those that are off; null: off. */
+  /** Full refresh of all streams but those that are off; null: off. */
   readonly reconcile: string | null;
-  /** Streams for which nothing is fired, whatever the schedules say. */
+  /** Streams that are not triggered, whatever the schedules say. */
   readonly off?: readonly StreamName[];
 }
 
@@ -35,16 +37,15 @@ export type JobState = 'waiting' | 'running';
 
 export interface ScheduleOptions {
   readonly accounts: readonly AccountSchedule[];
-  /** Over how long the accounts' firings are spread, ms. */
+  /** Over how long the accounts' ticks are staggered, ms. */
   readonly spreadMs: number;
-  /** Most runs at once. */
-  readonly slots: number;
+  readonly queue: RunQueue;
   readonly clock: Clock;
-  /** Does a job; must not reject. */
-  readonly run: (job: Job) => Promise<void>;
-  /** A firing came while the stream was still being worked on here, or waited for a place. */
+  /** Does a job and says what has to be synced because of it; must not reject. */
+  readonly run: (job: Job) => Promise<readonly FollowUp[]>;
+  /** A tick came while the stream was still being worked on here, or waited for a slot. */
   readonly onOverrun: (job: Job, state: JobState) => void;
-  /** A firing came too late to be on time (the machine slept, the process was starved); it is made up for now. */
+  /** A tick came too late to be on time (the machine slept, the process was starved); it is made up for now. */
   readonly onMissed: (target: JobTarget) => void;
   /** This stream starts only when the others of its account that are running here have ended. */
   readonly runsLast: (stream: StreamName) => boolean;
@@ -58,23 +59,20 @@ export interface NextRun {
 }
 
 export interface Scheduler {
-  /** Fires a stream now, as its schedule would. */
-  fire(accountId: string, stream: StreamName): void;
-  /** Fires a stream once in so many ms; when it is being worked on then, as soon as that is done. */
-  fireIn(accountId: string, stream: StreamName, ms: number): void;
-  /** Tells whether an account's service answers: see the run queue. */
-  noteHealth(accountId: string, isWell: boolean): void;
-  readonly load: QueueLoad;
+  /** Nothing is triggered by a schedule before this. */
+  start(): void;
+  /** Triggers a sync now, as its schedule would. */
+  trigger(accountId: string, stream: StreamName): void;
   /** Jobs that are not done yet. */
   readonly open: readonly JobTarget[];
   /** Of one account, soonest first. */
   nextRuns(accountId: string): NextRun[];
-  /** False when no schedule has been looked at for minutes: the process is up and does nothing. */
+  /** False when the schedules have not been compared with the clock for minutes: the process is up and does nothing. */
   isAlive(): boolean;
-  /** No new firing from now on. */
+  /** No new job from now on. */
   stop(): Promise<void>;
-  /** Resolves when what is running has ended. */
-  settled(): Promise<void>;
+  /** Resolves when no job is under way. */
+  idle(): Promise<void>;
 }
 
 const DEAD_AFTER_MS = 3 * MINUTE_MS;
@@ -100,11 +98,11 @@ function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[]
   );
 }
 
-export function startScheduler(options: ScheduleOptions): Scheduler {
-  const { clock } = options;
+export function createScheduler(options: ScheduleOptions): Scheduler {
+  const { clock, queue } = options;
   const open = new Map<string, Map<string, OpenJob>>();
   const timers = new Set<NodeJS.Timeout>();
-  const queue = createRunQueue({ slots: options.slots, clock });
+  let groups: CronGroups<JobTarget> | undefined;
   let isStopping = false;
 
   const openJobs = (): OpenJob[] => [...open.values()].flatMap((jobs) => [...jobs.values()]);
@@ -114,89 +112,91 @@ export function startScheduler(options: ScheduleOptions): Scheduler {
       .filter(({ job }) => job.kind === kind && job.stream !== stream && !options.runsLast(job.stream))
       .map(({ done }) => done);
 
-  const busyWith = ({ accountId, kind, stream }: JobTarget): OpenJob | undefined => {
+  function busyWith({ accountId, kind, stream }: JobTarget): OpenJob | undefined {
     const jobs = open.get(accountId);
-    // A sweep brings what a sync would; the other way round the sweep waits for the stream's lock.
-    const sweep = kind === 'sync' ? jobs?.get(keyOf({ kind: 'reconcile', stream })) : undefined;
-    return jobs?.get(keyOf({ kind, stream })) ?? sweep;
-  };
+    // A reconcile brings what a sync would; the other way round the reconcile waits for the stream's lock.
+    const reconcile = kind === 'sync' ? jobs?.get(keyOf({ kind: 'reconcile', stream })) : undefined;
+    return jobs?.get(keyOf({ kind, stream })) ?? reconcile;
+  }
 
-  const forget = ({ accountId, ...job }: Job): void => {
+  function forget({ accountId, ...job }: Job): void {
     const jobs = open.get(accountId);
     jobs?.delete(keyOf(job));
     if (jobs?.size === 0) open.delete(accountId);
-  };
+  }
 
-  const fireJob = (job: Job): void => {
+  async function work(entry: OpenJob): Promise<void> {
+    const { job } = entry;
+    // Ticks of one minute come one after the other: let all of them begin first.
+    await new Promise((resolve) => setImmediate(resolve));
+    if (options.runsLast(job.stream)) await Promise.all(othersOf(job));
+    const followUps = await queue.run(job.accountId, async () => {
+      entry.state = 'running';
+      return isStopping ? [] : await options.run(job);
+    });
+    for (const followUp of followUps) follow(job.accountId, followUp);
+  }
+
+  function trigger(target: JobTarget, periodMs: number | null = null): void {
     if (isStopping) return;
+    const job = { ...target, triggeredMs: clock.monotonicMs(), periodMs };
     const busy = busyWith(job);
     if (busy !== undefined) {
       options.onOverrun(job, busy.state);
       return;
     }
     const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
-    const work = async (): Promise<void> => {
-      // Firings of one minute come one after the other: let all of them begin first.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (options.runsLast(job.stream)) await Promise.all(othersOf(job));
-      await queue.run(job.accountId, async () => {
-        entry.state = 'running';
-        if (!isStopping) await options.run(job);
-      });
-    };
-    entry.done = work().finally(() => forget(job));
+    entry.done = work(entry).finally(() => forget(job));
     const jobs = open.get(job.accountId) ?? new Map<string, OpenJob>();
     jobs.set(keyOf(job), entry);
     open.set(job.accountId, jobs);
-  };
+  }
 
-  const fire = (target: JobTarget, periodMs: number | null = null): void =>
-    fireJob({ ...target, firedMs: clock.monotonicMs(), periodMs });
-
-  const groups = startCronGroups<JobTarget>({
-    entries: toEntries(options.accounts),
-    spreadMs: options.spreadMs,
-    clock,
-    fire,
-    onMissed: (target) => {
-      if (!isStopping) options.onMissed(target);
-    },
-  });
+  function follow(accountId: string, { stream, inMs }: FollowUp): void {
+    if (isStopping) return;
+    const target = { accountId, stream, kind: 'sync' } as const;
+    if (inMs === 0) {
+      trigger(target);
+      return;
+    }
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      const busy = busyWith(target);
+      if (busy === undefined) trigger(target);
+      // Whoever asks for it counts on it: it must not be lost to a run that happens to be under way.
+      else void busy.done.then(() => trigger(target));
+    }, inMs);
+    timers.add(timer);
+  }
 
   return {
-    fire: (accountId, stream) => fire({ accountId, stream, kind: 'sync' }),
-    fireIn(accountId, stream, ms) {
-      if (isStopping) return;
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        const target = { accountId, stream, kind: 'sync' } as const;
-        const busy = busyWith(target);
-        if (busy === undefined) fire(target);
-        // Whoever asks for it counts on it: it must not be lost to a run that happens to be under way.
-        else void busy.done.then(() => fire(target));
-      }, ms);
-      timers.add(timer);
+    start() {
+      groups = startCronGroups<JobTarget>({
+        entries: toEntries(options.accounts),
+        spreadMs: options.spreadMs,
+        clock,
+        onTick: trigger,
+        onMissed: (target) => {
+          if (!isStopping) options.onMissed(target);
+        },
+      });
     },
-    noteHealth: (accountId, isWell) => queue.noteHealth(accountId, isWell),
-    get load() {
-      return queue.load;
-    },
+    trigger: (accountId, stream) => trigger({ accountId, stream, kind: 'sync' }),
     get open() {
       return openJobs().map(({ job }) => job);
     },
     nextRuns: (accountId) =>
-      groups
-        .next(accountId)
+      (groups?.next(accountId) ?? [])
         .map(({ target: { stream, kind }, inMs }) => ({ stream, kind, inMs }))
         .sort((one, other) => one.inMs - other.inMs),
-    isAlive: () => clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
+    isAlive: () => groups === undefined || clock.monotonicMs() - groups.lookedMs < DEAD_AFTER_MS,
     async stop() {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       timers.clear();
-      await groups.stop();
+      await groups?.stop();
     },
-    async settled() {
+    async idle() {
       await Promise.all(openJobs().map(({ done }) => done));
     },
   };

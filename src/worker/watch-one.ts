@@ -2,6 +2,7 @@
 import type { App } from '../app.ts';
 import { buildStatus } from '../status/build-status.ts';
 import type { QueueReport, Status, WorkerState } from '../status/status.ts';
+import type { RunQueue } from './run-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { VERSION } from '../version.ts';
@@ -15,18 +16,11 @@ export interface ProcessFacts {
   readonly app: App;
   readonly startedMs: number;
   readonly state: () => WorkerState;
-  readonly scheduler: () => Scheduler | undefined;
+  readonly scheduler: Scheduler;
+  readonly queue: RunQueue;
 }
 
-export function queueOf({ app, scheduler }: ProcessFacts): QueueReport {
-  const idle = {
-    slots: app.config.syncConcurrency,
-    running: 0,
-    unhealthy: 0,
-    waiting: 0,
-    longestWaitMs: 0,
-  };
-  const load = scheduler()?.load ?? idle;
+export function queueOf({ queue: { load } }: ProcessFacts): QueueReport {
   return { ...load, longestWaitMs: Math.round(load.longestWaitMs) };
 }
 
@@ -37,7 +31,7 @@ function roundToSecond(ms: number): number {
 
 export function statusOfAccount(
   facts: ProcessFacts,
-  { account, offReasons, openCircuits, progress, pressure }: AccountRunner,
+  { account, progress, pressure }: AccountRunner,
   { seen, counted, countedAtMs, problem, isSlow }: Sighting<Operations, Volumes>,
 ): Status {
   const { app, startedMs, state, scheduler } = facts;
@@ -47,20 +41,20 @@ export function statusOfAccount(
     accountId: account.id,
     timezone: account.config.schedule.timezone,
     freshnessBudgetMinutes: config.freshnessBudgetMinutes,
-    offReasons,
+    offReasons: account.offReasons,
     entry: account.config.service?.entry,
     owner: app.owner,
     nowMs: clock.now(),
     startedMs,
     worker: state(),
-    isSchedulerAlive: scheduler()?.isAlive() ?? true,
+    isSchedulerAlive: scheduler.isAlive(),
     operations: seen,
     volumes: counted,
     countedAtMs,
     databaseProblem: problem,
     isDatabaseSlow: isSlow,
-    outages: (['database', 'service'] as const).flatMap((name) => account.outages.current(name) ?? []),
-    openCircuits,
+    outages: [app.databaseOutage.current, account.health.outage].filter((outage) => outage !== undefined),
+    openCircuits: account.health.openCircuits,
     service: pressure ?? {
       inFlight: 0,
       waiting: 0,
@@ -68,7 +62,7 @@ export function statusOfAccount(
       coolingUntilMs: null,
     },
     queue: queueOf(facts),
-    nextRuns: (scheduler()?.nextRuns(account.id) ?? []).map(({ inMs, ...next }) => ({
+    nextRuns: scheduler.nextRuns(account.id).map(({ inMs, ...next }) => ({
       ...next,
       atMs: roundToSecond(clock.now() + inMs),
     })),

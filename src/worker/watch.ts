@@ -28,7 +28,7 @@ export interface WatchOptions {
   readonly metrics: Metrics;
   readonly monitoring: Pick<
     MonitorOptions<never, never>,
-    'clock' | 'outages' | 'onDefect' | 'onSlow' | 'everyMs'
+    'clock' | 'outage' | 'onDefect' | 'onSlow' | 'everyMs'
   >;
 }
 
@@ -81,17 +81,17 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
       nowMs: app.clock.now(),
       startedMs: facts.startedMs,
       worker: facts.state(),
-      isSchedulerAlive: facts.scheduler()?.isAlive() ?? true,
+      isSchedulerAlive: facts.scheduler.isAlive(),
       sight: seen,
       databaseProblem: problem,
       isDatabaseSlow: isSlow,
-      databaseOutage: app.outages.current('database'),
+      databaseOutage: app.databaseOutage.current,
       queue: queueOf(facts),
-      accounts: runners.map(({ account, scheduled, openCircuits, pressure }) => ({
+      accounts: runners.map(({ account, pressure }) => ({
         accountId: account.id,
-        scheduled,
-        outage: account.outages.current('service'),
-        openCircuits,
+        scheduled: account.scheduled,
+        outage: account.health.outage,
+        openCircuits: account.health.openCircuits,
         service: pressure,
       })),
     });
@@ -140,7 +140,7 @@ export function watchMany({ facts, runners, metrics, monitoring }: WatchOptions)
     neverSynced: (accountId) => {
       const sights = monitor.latest.seen?.accounts.get(accountId) ?? [];
       const synced = new Set(sights.flatMap((one) => (one.lastSuccessMs === null ? [] : [one.stream])));
-      const scheduled = byId.get(accountId)?.scheduled ?? [];
+      const scheduled = byId.get(accountId)?.account.scheduled ?? [];
       return new Set(scheduled.filter((stream) => !synced.has(stream)));
     },
   };

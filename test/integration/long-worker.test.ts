@@ -46,7 +46,7 @@ describe('refused credentials', () => {
     expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(1);
     const firstWave = worker.sandbox.requests.length;
-    // Of each firing four streams are held back; only the tries ask.
+    // Of each tick four streams are held back; only the tries ask.
     await expect
       .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
       .toBeGreaterThanOrEqual(8);

@@ -127,7 +127,7 @@ describe('several accounts in one worker', () => {
     );
     expect(states.get('unreachable')?.not_ready[0]).toMatch(/has never been synced/);
     expect(states.get('misled')).toMatchObject({ is_ready: false });
-    // The gate of the refused one has held it back, and nobody else.
+    // The circuit breaker of the refused one has held it back, and nobody else.
     expect(refused.requests.length).toBeLessThanOrEqual(4);
 
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -145,7 +145,7 @@ describe('several accounts in one worker', () => {
     expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
   });
 
-  it('share a bounded number of places; one whose service hangs does not keep them', async () => {
+  it('share a bounded number of slots; one whose service hangs does not keep them', async () => {
     const hanging = await addSandbox(4);
     const release = createGate();
     hanging.hooks.beforeAnswer = () => release.opened;
@@ -157,7 +157,7 @@ describe('several accounts in one worker', () => {
     });
     await expect.poll(() => streamsOf('well'), PATIENCE).toEqual(ALL);
     // One run that hangs on goes on hanging; its account's others wait, and are shown. The last run of the other
-    // account gives its place back a moment after its record said that it has succeeded.
+    // account gives its slot back a moment after its record said that it has succeeded.
     await expect
       .poll(() => json(`${url}/api/status`), PATIENCE)
       .toMatchObject({ queue: { slots: 1, running: 1, unhealthy: 1, waiting: 3 } });

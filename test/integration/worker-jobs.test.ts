@@ -1,15 +1,15 @@
-/** What a worker does with the answers to its runs: streams fired by their timers alone, in a time of the test. */
+/** What a worker does with the answers to its runs: streams triggered by their timers alone, in a time of the test. */
 import { afterEach, expect, it } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createMetrics } from '../../src/status/metrics.ts';
+import { createAccountHealth } from '../../src/health/account-health.ts';
 import { createOutageLog } from '../../src/health/outage-log.ts';
-import { createCircuitBreaker } from '../../src/health/circuit-breaker.ts';
 import type { Logger } from '../../src/shared/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
-import { createJobs } from '../../src/worker/run-jobs.ts';
+import { createAccountRunner } from '../../src/worker/account-runner.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -48,32 +48,26 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
   let passedMs = 0;
   const clock = { now: () => NOON + passedMs, monotonicMs: () => passedMs };
   const due: { stream: StreamName; atMs: number }[] = [];
-  const fireIn = (stream: StreamName, ms: number): void => void due.push({ stream, atMs: passedMs + ms });
-  const account = {
-    ...made,
-    api: made.api,
-    log: log as unknown as Logger,
-    outages: createOutageLog({ log: log as unknown as Logger, clock }),
-  };
-  const run = createJobs({
+  const heard = { log: log as unknown as Logger, clock };
+  const database = createOutageLog({ dependency: 'database', ...heard });
+  const health = createAccountHealth({ ...heard, streams: scheduled, database });
+  const account = { ...made, api: made.api, log: heard.log, health };
+  const runner = createAccountRunner({
     account,
     clock,
-    events: {},
-    gate: createCircuitBreaker(clock),
     metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
-    scheduled,
-    fire: (stream) => fireIn(stream, 0),
-    fireIn,
-    noteHealth: () => undefined,
-    onEnd: () => undefined,
-    onStored: () => undefined,
+    sessions: new Set(),
+    monitor: { lookSoon: () => undefined, recordResponse: () => undefined },
   });
-  const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') =>
-    await run({ accountId: account.id, stream, kind, firedMs: passedMs, periodMs: null });
+  const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') => {
+    const job = { accountId: account.id, stream, kind, triggeredMs: passedMs, periodMs: null };
+    for (const { stream: other, inMs } of await runner.run(job))
+      due.push({ stream: other, atMs: passedMs + inMs });
+  };
 
   return {
     sandbox,
-    outages: account.outages,
+    health,
     lines,
     run: runNow,
     /** Lets this much time pass; what is due in it is done one after the other. */
@@ -128,7 +122,7 @@ it('a token that is active again with one right less: the other streams go at on
   expect(stage.told('info')).toContain('the service lets the token read resources again');
 });
 
-it('a try that has nothing to ask is followed by one of another stream a minute later', async () => {
+it('a trial that has nothing to ask is followed by one of another stream a minute later', async () => {
   const stage = await createStage();
   for (const stream of STREAM_NAMES) await stage.run(stream);
   stage.sandbox.access.set('inactive');
@@ -145,7 +139,7 @@ it('a try that has nothing to ask is followed by one of another stream a minute 
   );
 });
 
-it('without a schedule that fires in between, a service that accepts everything is asked within an hour', async () => {
+it('without a schedule that ticks in between, a service that accepts everything is asked within an hour', async () => {
   const stage = await createStage();
   stage.sandbox.access.set('inactive');
   for (const stream of STREAM_NAMES) await stage.run(stream);
@@ -159,15 +153,15 @@ it('without a schedule that fires in between, a service that accepts everything 
   );
 });
 
-it('an outage that only a sweep of users met is over when the service answers the others again', async () => {
+it('an outage that only a reconcile of users met is over when the service answers the others again', async () => {
   const stage = await createStage();
   for (const stream of STREAM_NAMES) await stage.run(stream);
   stage.sandbox.faults.set({ reset: 1 });
   await stage.run('users', 'reconcile');
-  expect(stage.outages.current('service')).toMatchObject({ code: 'network_error' });
+  expect(stage.health.outage).toMatchObject({ code: 'network_error' });
   stage.sandbox.faults.clear();
   for (const stream of STREAM_NAMES) await stage.run(stream);
-  expect(stage.outages.current('service')).toBeUndefined();
+  expect(stage.health.outage).toBeUndefined();
 });
 
 it('that another worker has the stream is told for debugging only', async () => {

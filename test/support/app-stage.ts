@@ -1,6 +1,7 @@
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Clock } from '../../src/shared/time.ts';
+import type { TrialDelays } from '../../src/health/circuit-breaker.ts';
 import { runWorker, type WorkerOptions } from '../../src/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
 
@@ -15,6 +16,7 @@ export interface AppStage {
 export interface AppStageOptions extends WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
+  readonly trialDelays?: TrialDelays;
 }
 
 export async function startAppStage(worker: TestWorker, options: AppStageOptions = {}): Promise<AppStage> {
@@ -37,6 +39,7 @@ export async function startAppStage(worker: TestWorker, options: AppStageOptions
     config,
     signal: stopping.signal,
     say: () => undefined,
+    trialDelays: options.trialDelays,
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   let ended: Promise<void> = Promise.resolve();

@@ -4,7 +4,7 @@ import {
   createCircuitBreaker,
   TRIAL_DELAYS,
   type CircuitBreaker,
-  type Ticket,
+  type Permit,
 } from '../../../src/health/circuit-breaker.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
@@ -17,136 +17,140 @@ const forbidden = new SafetySyncError('token_permission', 'no right');
 
 function createStage() {
   let passedMs = 0;
-  const gate = createCircuitBreaker({ now: () => NOON + passedMs, monotonicMs: () => passedMs });
-  return { gate, pass: (ms: number) => void (passedMs += ms) };
+  const breaker = createCircuitBreaker({ now: () => NOON + passedMs, monotonicMs: () => passedMs });
+  return { breaker, pass: (ms: number) => void (passedMs += ms) };
 }
 
-function ticketOf(gate: CircuitBreaker, stream: StreamName): Ticket {
-  const ticket = gate.admit(stream);
-  if (ticket === undefined) throw new Error(`${stream} is held`);
-  return ticket;
+function permitOf(breaker: CircuitBreaker, stream: StreamName): Permit {
+  const permit = breaker.admit(stream);
+  if (permit === undefined) throw new Error(`${stream} has an open circuit`);
+  return permit;
 }
 
 describe('refused credentials', () => {
   it('hold every stream, let one try through after 15 minutes, then 30, then an hour, then every hour', () => {
-    const { gate, pass } = createStage();
-    expect(ticketOf(gate, 'resources').refused(refused)).toEqual({
-      opened: null,
-      held: 'all',
-      againMs: 15 * MINUTE_MS,
+    const { breaker, pass } = createStage();
+    expect(permitOf(breaker, 'resources').refused(refused)).toEqual({
+      closed: null,
+      trial: { scope: 'account', inMs: 15 * MINUTE_MS },
     });
     for (const minutes of [15, 30, 60, 60]) {
       pass(minutes * MINUTE_MS - 1_000);
-      expect(gate.admit('followups')).toBeUndefined();
+      expect(breaker.admit('followups')).toBeUndefined();
       pass(1_000);
-      const ticket = ticketOf(gate, 'followups');
-      expect(gate.admit('users')).toBeUndefined();
-      expect(ticket.refused(refused).againMs).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
+      const permit = permitOf(breaker, 'followups');
+      expect(breaker.admit('users')).toBeUndefined();
+      expect(permit.refused(refused).trial?.inMs).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
     }
-    expect(gate.openCircuits).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
+    expect(breaker.openCircuits).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
   });
 
-  it('wait no longer because the runs of one firing are refused together', () => {
-    const { gate } = createStage();
+  it('wait no longer because the runs of one tick are refused together', () => {
+    const { breaker } = createStage();
     const [one, two, three] = [
-      ticketOf(gate, 'resources'),
-      ticketOf(gate, 'followups'),
-      ticketOf(gate, 'equipments'),
+      permitOf(breaker, 'resources'),
+      permitOf(breaker, 'followups'),
+      permitOf(breaker, 'equipments'),
     ];
     one.refused(refused);
-    expect(two.refused(refused).againMs).toBeUndefined();
-    expect(three.accepted().opened).toBeNull();
-    expect(gate.admit('equipments')).toBeUndefined();
+    expect(two.refused(refused).trial).toBeNull();
+    expect(three.accepted().closed).toBeNull();
+    expect(breaker.admit('equipments')).toBeUndefined();
   });
 
   it('are forgotten when the try is accepted', () => {
-    const { gate, pass } = createStage();
-    ticketOf(gate, 'resources').refused(refused);
+    const { breaker, pass } = createStage();
+    permitOf(breaker, 'resources').refused(refused);
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'resources').accepted().opened).toBe('all');
-    expect(gate.admit('followups')).toBeDefined();
-    expect(gate.openCircuits).toEqual([]);
+    expect(permitOf(breaker, 'resources').accepted().closed).toBe('account');
+    expect(breaker.admit('followups')).toBeDefined();
+    expect(breaker.openCircuits).toEqual([]);
   });
 
   it('are tried again in a minute when the try never got as far as asking', () => {
-    const { gate, pass } = createStage();
-    const early = ticketOf(gate, 'followups');
-    ticketOf(gate, 'resources').refused(refused);
+    const { breaker, pass } = createStage();
+    const early = permitOf(breaker, 'followups');
+    permitOf(breaker, 'resources').refused(refused);
     pass(15 * MINUTE_MS);
-    const ticket = ticketOf(gate, 'resources');
-    expect(early.unanswered().againMs).toBeUndefined();
-    expect(ticket.unanswered()).toEqual({ opened: null, held: 'all', againMs: MINUTE_MS });
-    expect(gate.admit('followups')).toBeUndefined();
+    const permit = permitOf(breaker, 'resources');
+    expect(early.unanswered().trial).toBeNull();
+    expect(permit.unanswered()).toEqual({
+      closed: null,
+      trial: { scope: 'account', inMs: MINUTE_MS },
+    });
+    expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
-    expect(gate.admit('followups')).toBeDefined();
+    expect(breaker.admit('followups')).toBeDefined();
   });
 
   it('for want of a permission hold only the stream that needs it', () => {
-    const { gate, pass } = createStage();
-    expect(ticketOf(gate, 'equipments').refused(forbidden)).toMatchObject({
-      held: 'stream',
-      againMs: 15 * MINUTE_MS,
+    const { breaker, pass } = createStage();
+    expect(permitOf(breaker, 'equipments').refused(forbidden)).toEqual({
+      closed: null,
+      trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
     });
-    expect(gate.admit('equipments')).toBeUndefined();
-    expect(gate.admit('resources')).toBeDefined();
-    expect(gate.openCircuits).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
+    expect(breaker.admit('equipments')).toBeUndefined();
+    expect(breaker.admit('resources')).toBeDefined();
+    expect(breaker.openCircuits).toMatchObject([{ stream: 'equipments', holdsAll: false }]);
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'equipments').accepted().opened).toBe('stream');
-    expect(gate.openCircuits).toEqual([]);
+    expect(permitOf(breaker, 'equipments').accepted().closed).toBe('stream');
+    expect(breaker.openCircuits).toEqual([]);
   });
 });
 
 describe('credentials that come back in steps', () => {
   it('a token that is active again with one right less: the stream without the right is held, the others go', () => {
-    const { gate, pass } = createStage();
-    ticketOf(gate, 'resources').refused(refused);
+    const { breaker, pass } = createStage();
+    permitOf(breaker, 'resources').refused(refused);
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'resources').refused(forbidden)).toEqual({
-      opened: 'all',
-      held: 'stream',
-      againMs: 15 * MINUTE_MS,
+    expect(permitOf(breaker, 'resources').refused(forbidden)).toEqual({
+      closed: 'account',
+      trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
     });
-    expect(gate.admit('followups')).toBeDefined();
-    expect(gate.admit('resources')).toBeUndefined();
+    expect(breaker.admit('followups')).toBeDefined();
+    expect(breaker.admit('resources')).toBeUndefined();
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'resources').accepted().opened).toBe('stream');
+    expect(permitOf(breaker, 'resources').accepted().closed).toBe('stream');
   });
 
   it('a stream without a right that is told that the token is inactive goes when all go', () => {
-    const { gate, pass } = createStage();
-    ticketOf(gate, 'equipments').refused(forbidden);
+    const { breaker, pass } = createStage();
+    permitOf(breaker, 'equipments').refused(forbidden);
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'equipments').refused(refused)).toMatchObject({ held: 'all', opened: null });
-    expect(gate.admit('equipments')).toBeUndefined();
+    expect(permitOf(breaker, 'equipments').refused(refused)).toMatchObject({
+      closed: null,
+      trial: { scope: 'account' },
+    });
+    expect(breaker.admit('equipments')).toBeUndefined();
     pass(15 * MINUTE_MS);
-    expect(ticketOf(gate, 'followups').accepted().opened).toBe('all');
-    expect(ticketOf(gate, 'equipments').accepted().opened).toBe('stream');
-    expect(gate.openCircuits).toEqual([]);
+    expect(permitOf(breaker, 'followups').accepted().closed).toBe('account');
+    expect(permitOf(breaker, 'equipments').accepted().closed).toBe('stream');
+    expect(breaker.openCircuits).toEqual([]);
   });
 
   it('a try that is accepted while another stream was refused opens its own stream', () => {
-    const { gate, pass } = createStage();
-    const other = ticketOf(gate, 'followups');
-    ticketOf(gate, 'equipments').refused(forbidden);
+    const { breaker, pass } = createStage();
+    const other = permitOf(breaker, 'followups');
+    permitOf(breaker, 'equipments').refused(forbidden);
     pass(15 * MINUTE_MS);
-    const attempt = ticketOf(gate, 'equipments');
+    const attempt = permitOf(breaker, 'equipments');
     other.refused(refused);
-    expect(attempt.accepted().opened).toBe('stream');
-    expect(gate.openCircuits).toMatchObject([{ stream: 'followups', holdsAll: true }]);
+    expect(attempt.accepted().closed).toBe('stream');
+    expect(breaker.openCircuits).toMatchObject([{ stream: 'followups', holdsAll: true }]);
   });
 
   it('a try that hangs is waited for no longer than the longest delay', () => {
-    const { gate, pass } = createStage();
-    ticketOf(gate, 'resources').refused(refused);
+    const { breaker, pass } = createStage();
+    permitOf(breaker, 'resources').refused(refused);
     pass(15 * MINUTE_MS);
-    const hanging = ticketOf(gate, 'resources');
+    const hanging = permitOf(breaker, 'resources');
     pass(HOUR_MS - MINUTE_MS);
-    expect(gate.admit('followups')).toBeUndefined();
+    expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
-    expect(ticketOf(gate, 'followups').refused(refused).againMs).toBe(30 * MINUTE_MS);
+    expect(permitOf(breaker, 'followups').refused(refused).trial?.inMs).toBe(30 * MINUTE_MS);
     // Its run was let through before the newest refusal: too old to say anything.
-    expect(hanging.accepted().opened).toBeNull();
-    expect(gate.admit('followups')).toBeUndefined();
+    expect(hanging.accepted().closed).toBeNull();
+    expect(breaker.admit('followups')).toBeUndefined();
   });
 });
 
@@ -165,36 +169,36 @@ describe('whatever was answered before', () => {
   it('a service that accepts everything gets every stream asked within the longest delay', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, answersLate) => {
-        const { gate, pass } = createStage();
-        const underway: Ticket[] = [];
+        const { breaker, pass } = createStage();
+        const underway: Permit[] = [];
         for (const one of steps) {
           if (one.kind === 'pass') pass(one.minutes * MINUTE_MS);
           if (one.kind === 'ask') {
-            const ticket = gate.admit(one.stream);
-            if (ticket !== undefined) underway.push(ticket);
+            const permit = breaker.admit(one.stream);
+            if (permit !== undefined) underway.push(permit);
           }
           if (one.kind === 'answer') {
-            const [ticket] = underway.splice(one.at % Math.max(1, underway.length), 1);
-            if (one.outcome === 'refused') ticket?.refused(refused);
-            if (one.outcome === 'forbidden') ticket?.refused(forbidden);
-            if (one.outcome === 'accepted') ticket?.accepted();
-            if (one.outcome === 'unanswered') ticket?.unanswered();
+            const [permit] = underway.splice(one.at % Math.max(1, underway.length), 1);
+            if (one.outcome === 'refused') permit?.refused(refused);
+            if (one.outcome === 'forbidden') permit?.refused(forbidden);
+            if (one.outcome === 'accepted') permit?.accepted();
+            if (one.outcome === 'unanswered') permit?.unanswered();
           }
         }
         // From here on everything is accepted; what was under way is answered now or hangs for ever.
-        if (answersLate) for (const ticket of underway) ticket.accepted();
+        if (answersLate) for (const permit of underway) permit.accepted();
         const asked = new Set<StreamName>();
         for (let ms = 0; ms <= TRIAL_DELAYS.mostMs; ms += MINUTE_MS) {
           for (const stream of STREAM_NAMES) {
-            const ticket = gate.admit(stream);
-            if (ticket === undefined) continue;
+            const permit = breaker.admit(stream);
+            if (permit === undefined) continue;
             asked.add(stream);
-            ticket.accepted();
+            permit.accepted();
           }
           pass(MINUTE_MS);
         }
         expect([...asked].sort()).toEqual([...STREAM_NAMES].sort());
-        expect(gate.openCircuits).toEqual([]);
+        expect(breaker.openCircuits).toEqual([]);
       }),
       { numRuns: 2_000 },
     );

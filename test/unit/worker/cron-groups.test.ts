@@ -26,7 +26,7 @@ function start(accounts: readonly string[], spreadMs: number, expressions = [QUA
     ),
     spreadMs,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
-    fire: (target, periodMs) => fired.push({ target, atMs: Date.now(), periodMs }),
+    onTick: (target, periodMs) => fired.push({ target, atMs: Date.now(), periodMs }),
     onMissed: (target) => missed.push(target),
   });
 }
@@ -159,7 +159,7 @@ it('an hour that the change to summer time leaves out is not made up for: the ne
     entries: [{ accountId: 'one', target: 'one', timezone: 'Europe/Oslo', expression: '30 2 * * *' }],
     spreadMs: 0,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
-    fire: () => undefined,
+    onTick: () => undefined,
     onMissed: () => undefined,
   });
   expect(groups.next('one')).toEqual([{ target: 'one', inMs: 24 * HOUR_MS }]);

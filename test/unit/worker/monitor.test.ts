@@ -16,14 +16,14 @@ const after = async <T>(ms: number, value: T): Promise<T> =>
   await new Promise((resolve) => setTimeout(() => resolve(value), ms));
 
 let monitor: Monitor<Seen, number> | undefined;
-let outages: OutageLog;
+let outage: OutageLog;
 let slow: number[];
 let defects: string[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   const log = createLogger({ level: 'silent', format: 'json', colorize: false, secrets: [] });
-  outages = createOutageLog({ log, clock });
+  outage = createOutageLog({ dependency: 'database', log, clock });
   slow = [];
   defects = [];
 });
@@ -39,7 +39,7 @@ function start(options: Partial<MonitorOptions<Seen, number>> = {}): Monitor<See
     count: () => Promise.resolve(7),
     ping: () => Promise.resolve(),
     clock,
-    outages,
+    outage,
     onDefect: (error) => defects.push(error.message),
     onSlow: (ms) => slow.push(ms),
     ...options,
@@ -57,7 +57,7 @@ describe('a look at the database', () => {
     const made = start({ read: () => after(8_000, SEEN) });
     await pass(7_000);
     expect(made.latest).toMatchObject({ seen: null, problem: null, isSlow: true });
-    expect(outages.current('database')).toBeUndefined();
+    expect(outage.current).toBeUndefined();
     await pass(1_000);
     expect(made.latest).toMatchObject({ seen: SEEN, problem: null, isSlow: true });
     await pass(60_000);
@@ -70,16 +70,16 @@ describe('a look at the database', () => {
     expect(made.latest.problem).toBeNull();
     await pass(100);
     expect(made.latest.problem).toBe('PostgreSQL does not answer');
-    expect(outages.current('database')?.code).toBe('database_unreachable');
+    expect(outage.current?.code).toBe('database_unreachable');
   });
 
   it('that is not answered is no outage while runs of this worker are stored', async () => {
     const made = start({ read: never, ping: never });
     await pass(7_000);
-    made.noteAnswer();
+    made.recordResponse();
     await pass(3_000);
     expect(made.latest).toMatchObject({ problem: null, isSlow: true });
-    expect(outages.current('database')).toBeUndefined();
+    expect(outage.current).toBeUndefined();
   });
 
   it('that is refused is an outage at once', async () => {
@@ -87,7 +87,7 @@ describe('a look at the database', () => {
     const made = start({ read: () => Promise.reject(refused) });
     await pass(0);
     expect(made.latest.problem).toMatch(/ECONNREFUSED/);
-    expect(outages.current('database')?.code).toBe('database_unreachable');
+    expect(outage.current?.code).toBe('database_unreachable');
   });
 
   it('begins at the latest half a minute after one that took long', async () => {

@@ -74,7 +74,7 @@ describe('an account whose service does not answer', () => {
     void start('well', 'f');
     await settle();
     expect(begun).toEqual(['sick r', 'sick f']);
-    queue.noteHealth('sick', false);
+    queue.setHealth('sick', false);
     await settle();
     // Not its own third one: it has one at a time from now on.
     expect(begun).toEqual(['sick r', 'sick f', 'well r', 'well f']);
@@ -83,13 +83,13 @@ describe('an account whose service does not answer', () => {
 
   it('has one run at a time, and all of them when it is well again', async () => {
     const { queue, begun, start, end, settle } = createStage(3);
-    queue.noteHealth('sick', false);
+    queue.setHealth('sick', false);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
     await settle();
     expect(begun).toEqual(['sick r']);
     await end('sick r');
     expect(begun).toEqual(['sick r', 'sick f']);
-    queue.noteHealth('sick', true);
+    queue.setHealth('sick', true);
     await settle();
     expect(begun).toEqual(['sick r', 'sick f', 'sick t']);
   });
@@ -99,7 +99,7 @@ describe('an account whose service does not answer', () => {
     for (let wave = 0; wave < 5; wave += 1) {
       for (const account of ['a', 'b']) void start(`${account}${wave}`, 'r');
       await settle();
-      for (const account of ['a', 'b']) queue.noteHealth(`${account}${wave}`, false);
+      for (const account of ['a', 'b']) queue.setHealth(`${account}${wave}`, false);
       await settle();
     }
     expect(begun).toHaveLength(4);

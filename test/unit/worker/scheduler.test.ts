@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Job, type Scheduler, startScheduler } from '../../../src/worker/scheduler.ts';
+import type { FollowUp } from '../../../src/health/account-health.ts';
+import { createRunQueue } from '../../../src/worker/run-queue.ts';
+import { createScheduler, type Job, type Scheduler } from '../../../src/worker/scheduler.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
 import { createGate } from '../../support/gate.ts';
 
@@ -15,14 +17,15 @@ const OFF = {
 let scheduler: Scheduler;
 let begun: string[];
 let overruns: number;
-let work: (job: Job) => Promise<void>;
+let work: (job: Job) => Promise<readonly FollowUp[]>;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START });
   begun = [];
   overruns = 0;
-  work = () => Promise.resolve();
-  scheduler = startScheduler({
+  work = () => Promise.resolve([]);
+  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
+  scheduler = createScheduler({
     accounts: [
       {
         accountId: 'one',
@@ -32,16 +35,17 @@ beforeEach(() => {
       },
     ],
     spreadMs: 0,
-    slots: 4,
-    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
+    queue: createRunQueue({ slots: 4, clock }),
+    clock,
     run: async (job) => {
       begun.push(job.stream);
-      await work(job);
+      return await work(job);
     },
     onOverrun: () => (overruns += 1),
     onMissed: () => undefined,
     runsLast: () => false,
   });
+  scheduler.start();
 });
 afterEach(async () => {
   await scheduler.stop();
@@ -49,16 +53,20 @@ afterEach(async () => {
 });
 
 describe('a scheduler', () => {
-  it('fires what was asked for at a time as soon as the run that is under way then has ended', async () => {
+  it('triggers what a run asked for at a time as soon as the run that is under way then has ended', async () => {
     const gate = createGate();
-    work = async () => await gate.opened;
-    scheduler.fire('one', 'resources');
-    scheduler.fireIn('one', 'resources', MINUTE_MS);
+    work = async ({ stream }) => {
+      if (stream === 'followups') return [{ stream: 'resources', inMs: MINUTE_MS }];
+      await gate.opened;
+      return [];
+    };
+    scheduler.trigger('one', 'resources');
+    scheduler.trigger('one', 'followups');
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect(begun).toEqual(['resources']);
+    expect(begun).toEqual(['resources', 'followups']);
     gate.open();
     await vi.advanceTimersByTimeAsync(SECOND_MS);
-    expect(begun).toEqual(['resources', 'resources']);
+    expect(begun).toEqual(['resources', 'followups', 'resources']);
     expect(overruns).toBe(0);
   });
 

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { noCounts } from '../../../src/database/record-counts.ts';
+import { type AccountHealth, createAccountHealth } from '../../../src/health/account-health.ts';
+import { createOutageLog } from '../../../src/health/outage-log.ts';
+import { SafetySyncError } from '../../../src/shared/errors.ts';
+import type { Logger } from '../../../src/shared/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../../src/streams/index.ts';
+import type { StreamName } from '../../../src/streams/stream.ts';
+import { NO_RECORD, type RunResult } from '../../../src/sync/run.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+function createStage() {
+  const time = { passedMs: 0 };
+  const clock = { now: () => NOON + time.passedMs, monotonicMs: () => time.passedMs };
+  const heard: { level: string; text: string; fields: Record<string, unknown> }[] = [];
+  const hear = (level: string) => (fields: Record<string, unknown>, text: string) =>
+    heard.push({ level, text, fields });
+  const log = {
+    error: hear('error'),
+    info: hear('info'),
+    debug: hear('debug'),
+    warn: hear('warn'),
+  } as unknown as Logger;
+  const database = createOutageLog({ dependency: 'database', log, clock });
+  const createHealth = () => createAccountHealth({ log, clock, streams: STREAM_NAMES, database });
+  const health = createHealth();
+  const changes: boolean[] = [];
+  health.onChange((isHealthy) => changes.push(isHealthy));
+  return { time, heard, health, database, createHealth, changes };
+}
+
+const unreachable = new SafetySyncError('network_error', 'connect ECONNREFUSED');
+const databaseGone = new SafetySyncError('database_unreachable', 'PostgreSQL: connect ECONNREFUSED');
+
+function figures(stream: StreamName, requests: number) {
+  const none = { retries: 0, refusals: 0, durationMs: 1, repaired: null };
+  return { record: NO_RECORD, stream, counts: noCounts(), requests, ...none };
+}
+const answered = (stream: StreamName): RunResult => ({
+  ...figures(stream, 1),
+  outcome: 'succeeded',
+  note: null,
+});
+const unasked = (stream: StreamName): RunResult => ({ ...answered(stream), requests: 0 });
+const failed = (stream: StreamName, error: SafetySyncError): RunResult => ({
+  ...figures(stream, 1),
+  outcome: 'failed',
+  error,
+});
+
+function end(health: AccountHealth, result: RunResult) {
+  const permit = health.admit(result.stream);
+  if (permit === undefined) throw new Error(`${result.stream} has an open circuit`);
+  return permit.end(result, 'sync');
+}
+
+describe('an outage', () => {
+  it('is told once as an error and its end once, with its duration and the number of failed runs', () => {
+    const { time, heard, health } = createStage();
+    for (let tick = 0; tick < 8; tick += 1) {
+      for (const stream of ['resources', 'followups'] as const)
+        expect(end(health, failed(stream, unreachable))).toEqual({ isTold: true, followUps: [] });
+      time.passedMs += 15 * MINUTE_MS;
+    }
+    end(health, answered('resources'));
+    expect(heard.map(({ level }) => level)).toEqual(['error']);
+    end(health, answered('followups'));
+    expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
+    expect(heard[1]).toMatchObject({
+      text: 'the service is back after 2 h; 16 runs failed meanwhile',
+      fields: { outage: 'service', duration_ms: 2 * HOUR_MS, failed_runs: 16 },
+    });
+    expect(health.outage).toBeUndefined();
+  });
+
+  it('of one stream goes on while the others are answered', () => {
+    const { health } = createStage();
+    end(health, failed('followups', unreachable));
+    end(health, answered('resources'));
+    expect(health.outage).toMatchObject({ failedRuns: 1, code: 'network_error' });
+  });
+
+  it('that only a reconcile of users met ends when others are answered and users has nothing to ask', () => {
+    const { heard, health } = createStage();
+    end(health, failed('users', unreachable));
+    end(health, unasked('users'));
+    expect(health.outage).toMatchObject({ failedRuns: 1 });
+    end(health, answered('resources'));
+    expect(health.outage).toMatchObject({ failedRuns: 1 });
+    end(health, unasked('users'));
+    expect(health.outage).toBeUndefined();
+    expect(heard.map(({ level }) => level)).toEqual(['error', 'info']);
+  });
+
+  it('goes on for the streams that fail, whoever has nothing to ask', () => {
+    const { health } = createStage();
+    end(health, failed('followups', unreachable));
+    end(health, failed('users', unreachable));
+    end(health, answered('resources'));
+    end(health, unasked('users'));
+    expect(health.outage).toMatchObject({ failedRuns: 2 });
+    end(health, answered('followups'));
+    expect(health.outage).toBeUndefined();
+  });
+
+  it('of the database is one for all accounts, ends with its first response, and looking at it counts as no run', () => {
+    const { heard, health, database, createHealth } = createStage();
+    database.recordFailure(databaseGone);
+    expect(end(health, failed('followups', databaseGone)).isTold).toBe(true);
+    expect(end(createHealth(), failed('users', databaseGone)).isTold).toBe(true);
+    expect(health.outage).toBeUndefined();
+    database.recordResponse();
+    expect(heard).toHaveLength(2);
+    expect(heard[1]?.text).toMatch(/^the database is back after .*; 2 runs failed meanwhile$/);
+  });
+
+  it('is nothing that the service or the data did wrong', () => {
+    const { heard, health } = createStage();
+    expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isTold).toBe(false);
+    expect(heard).toEqual([]);
+  });
+});
+
+describe('an account', () => {
+  it('is unhealthy from the first retry on, until a run has ended without an outage', () => {
+    const { health, changes } = createStage();
+    health.recordRetry();
+    end(health, failed('followups', unreachable));
+    end(health, answered('resources'));
+    expect(changes).toEqual([false, false, false]);
+    end(health, answered('followups'));
+    expect(changes).toEqual([false, false, false, true]);
+    health.recordRetry();
+    end(health, answered('resources'));
+    expect(changes.slice(4)).toEqual([false, true]);
+  });
+
+  it('of which a trial is accepted has all its other streams synced now', () => {
+    const { time, health } = createStage();
+    end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
+    expect(health.admit('followups')).toBeUndefined();
+    time.passedMs += 15 * MINUTE_MS;
+    expect(end(health, answered('followups')).followUps).toEqual(
+      STREAM_NAMES.filter((stream) => stream !== 'followups').map((stream) => ({ stream, inMs: 0 })),
+    );
+  });
+});
