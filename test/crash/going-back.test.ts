@@ -30,7 +30,7 @@ test('when every newest change was taken back, the watermark stays where it was'
   expect((await stateOf(worker, 'followups')).watermark).toBe(now);
 });
 
-test('a training calculation that is older than the stored one writes nothing', async () => {
+test('a cached training report that is older than the stored one writes nothing', async () => {
   worker = await createTimedWorker();
   const stream = 'training-employee-status';
   expectSucceeded(await worker.run(stream));

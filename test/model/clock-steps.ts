@@ -7,9 +7,9 @@ export interface ClockSteps {
   /** Whether this clock may step now; if so, it has. */
   mayStep(clock: SteppingClock): boolean;
   /** Clocks that are off will be right in a moment: that is a step of theirs. */
-  notePutRight(): void;
+  recordPutRight(): void;
   /** Follow-ups were read: what stepped before is known. */
-  noteRead(): void;
+  recordRead(): void;
 }
 
 /** Of our clock, the service's and its Date header, only one steps between two reads of follow-ups. */
@@ -25,10 +25,10 @@ export function createClockSteps({ serviceClock, readings }: Sandbox): ClockStep
       stepped.add(clock);
       return true;
     },
-    notePutRight() {
+    recordPutRight() {
       for (const clock of off()) stepped.add(clock);
     },
-    noteRead() {
+    recordRead() {
       stepped.clear();
     },
   };

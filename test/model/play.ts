@@ -16,7 +16,7 @@ import { createClockSteps } from './clock-steps.ts';
 import { createDepartures } from './create-departures.ts';
 import { createPeace } from './peace.ts';
 import { createRunChecks, isTimeTold } from './run-checks.ts';
-import { makeChange, noteNewestUpdate, type Source } from './source-change.ts';
+import { makeChange, recordNewestUpdate, type Source } from './source-change.ts';
 import { type History, type Step, toFault } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
@@ -129,7 +129,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   }
 
   async function run(stream: StreamName, request: Partial<RunRequest>): Promise<RunResult> {
-    noteNewestUpdate(source);
+    recordNewestUpdate(source);
     isStill = true;
     source.deletedInRun.clear();
     source.movesInRun.clear();
@@ -155,7 +155,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
       if (result.error.code === 'internal_error') throw result.error;
     }
     const kind = request.kind ?? 'sync';
-    if (stream === 'followups' && result.outcome === 'succeeded' && kind === 'sync') clocks.noteRead();
+    if (stream === 'followups' && result.outcome === 'succeeded' && kind === 'sync') clocks.recordRead();
     await checks.hold({ stream, kind, isRetry: request.retryIssues === true, isStill, before, result });
     return result;
   }
@@ -182,7 +182,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
     const { signal } = await running.finished;
     waiting = [];
     await saboteur.disarm();
-    checks.noteKilled(step.stream, requestsBefore);
+    checks.recordKilled(step.stream, requestsBefore);
     if (signal === 'SIGKILL') tally.kills += 1;
   }
 
@@ -237,11 +237,11 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
         await run(step.stream, { retryIssues: true });
         return;
       case 'put-right':
-        clocks.notePutRight();
+        clocks.recordPutRight();
         departures.take(step);
         return;
       case 'service-clock':
-        // With no time told, what a clock that goes back passes by is found by the sweep only.
+        // With no time told, what a clock that goes back passes by is found by the reconciliation only.
         if (isTimeTold(sandbox) && clocks.mayStep('service')) departures.take(step);
         return;
       case 'date-header':
@@ -271,7 +271,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
         return;
       }
       default:
-        if (step.kind === 'recalculate') checks.noteOddCalculation();
+        if (step.kind === 'recalculate') checks.recordOddReport();
         makeChange(source, step);
     }
   }

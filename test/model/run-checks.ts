@@ -39,9 +39,9 @@ export interface RunChecks {
   before(stream: StreamName): Promise<Before>;
   hold(ended: Ended): Promise<void>;
   /** Of a worker that was killed only its requests are known. */
-  noteKilled(stream: StreamName, requestsBefore: number): void;
-  /** The service has calculated trainings again and may have told an older time for it, or the same one. */
-  noteOddCalculation(): void;
+  recordKilled(stream: StreamName, requestsBefore: number): void;
+  /** The service has made the cached report again and may have told an older time for it, or the same one. */
+  recordOddReport(): void;
   /** Streams of which a record may have been passed by, and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
 }
@@ -62,7 +62,7 @@ export function createRunChecks(options: {
 }): RunChecks {
   const { sandbox, source, ourNow, query, owner, compare } = options;
   const mayLack = new Set<StreamName>();
-  let isCalculationOdd = false;
+  let isReportOdd = false;
   /** The latest time that the service has ever told for its own. */
   let latestToldMs = 0;
 
@@ -162,8 +162,8 @@ export function createRunChecks(options: {
 
   return {
     mayLack,
-    noteOddCalculation() {
-      isCalculationOdd = true;
+    recordOddReport() {
+      isReportOdd = true;
     },
     async before(stream) {
       const toldMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
@@ -175,7 +175,7 @@ export function createRunChecks(options: {
         lastSuccessAt: await lastSuccessOf(stream),
       };
     },
-    noteKilled(stream, requestsBefore) {
+    recordKilled(stream, requestsBefore) {
       if (isAnyRecordLost(sandbox.requests.slice(requestsBefore))) mayLack.add(stream);
     },
     async hold(ended) {
@@ -195,9 +195,9 @@ export function createRunChecks(options: {
       const isTraining = stream === 'training-employee-status';
       const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
       if (isEverything && !isPassedBy) mayLack.delete(stream);
-      if (isTraining && result.note === null) isCalculationOdd = false;
+      if (isTraining && result.note === null) isReportOdd = false;
       // A run that says it succeeded has taken what there is, also when it says that nothing has changed.
-      const isTaken = result.note === null || (isTraining && !isCalculationOdd);
+      const isTaken = result.note === null || (isTraining && !isReportOdd);
       const isPart = kind === 'backfill' && stream === 'followups';
       if (!isStill || !isTaken || isPart || stream === 'users' || mayLack.has(stream)) return;
       await compare({ tables: TABLES_OF[stream] ?? [], exceptDeletedFollowups: kind === 'sync' });

@@ -13,7 +13,7 @@ export interface Source {
   /** The newest `updated_on` that was ever true: no watermark lies beyond it. */
   newestUpdate: number;
   made: number;
-  /** `table/key` of what was deleted at any time: a cached calculation may still lack it. */
+  /** `table/key` of what was deleted at any time: a cached report may still lack it. */
   readonly everDeleted: Set<string>;
   /** `table/key` of what was deleted since the run began, and how often equipment changed its type. */
   readonly deletedInRun: Set<string>;
@@ -28,7 +28,7 @@ const TABLE_STREAMS = {
   users: 'users',
 } as const;
 
-export function noteNewestUpdate(source: Source): void {
+export function recordNewestUpdate(source: Source): void {
   for (const { updated_on } of source.sandbox.store.followups.values()) {
     if (typeof updated_on === 'number' && updated_on <= source.now() && updated_on > source.newestUpdate) {
       source.newestUpdate = updated_on;
@@ -37,7 +37,7 @@ export function noteNewestUpdate(source: Source): void {
 }
 
 export function makeChange(source: Source, change: Change): void {
-  noteNewestUpdate(source);
+  recordNewestUpdate(source);
   source.made += 1;
   const { store } = source.sandbox;
   switch (change.kind) {

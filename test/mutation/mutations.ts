@@ -21,7 +21,7 @@ const TRAINING = 'test/integration/training.test.ts';
 const USERS = 'test/integration/users.test.ts';
 const BATTERY = 'test/contract/streams-battery.test.ts';
 const BACK = 'test/crash/going-back.test.ts';
-const HISTORY = 'test/crash/history.test.ts';
+const BACKFILL = 'test/crash/backfill.test.ts';
 const KEYLESS = 'test/integration/keyless.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
 const STATEMENTS = 'test/crash/statements.test.ts';
@@ -73,7 +73,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search:
       'for (const { preparation } of deliveries) await loader.take(preparation);\n    await checkpoint(',
     replace: 'await checkpoint(',
-    tests: [HISTORY],
+    tests: [BACKFILL],
   },
   {
     breaks: 'what was prepared before another version was stored is taken as it is',
@@ -89,7 +89,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/backfill/backfill.ts',
     search: 'await history.store.idle();',
     replace: '',
-    tests: [HISTORY],
+    tests: [BACKFILL],
   },
   {
     breaks: 'a run whose connections break twice is left open',
@@ -105,7 +105,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/backfill/slice-worker.ts',
     search: 'const isNewestPartEmpty = remainingTo === state.toMs;',
     replace: 'const isNewestPartEmpty = false as boolean;',
-    tests: [HISTORY],
+    tests: [BACKFILL],
   },
   {
     breaks: 'a history that was cut off begins anew',
@@ -113,7 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/backfill/resume.ts',
     search: 'if (restart) return undefined;',
     replace: 'if (!restart) return undefined;',
-    tests: [HISTORY],
+    tests: [BACKFILL],
   },
   {
     breaks: 'a history that was read but not closed is read again',
@@ -121,7 +121,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/backfill/resume.ts',
     search: 'isUnclosed(plan, watermarkMs) || ',
     replace: '',
-    tests: [HISTORY],
+    tests: [BACKFILL],
     names: 'after its last slice',
   },
   {
@@ -130,7 +130,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/backfill/resume.ts',
     search: 'plan.fromMs === range.fromMs && plan.toMs === range.toMs',
     replace: 'plan !== null && range !== null',
-    tests: [HISTORY],
+    tests: [BACKFILL],
     names: 'a backfill',
   },
   {
@@ -420,7 +420,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/reading/incremental.ts',
     search: 'covered: null, state: failure === null ? { watermark } : {}, note, failure };',
     replace: 'covered: null, state: { watermark }, note, failure };',
-    tests: [HISTORY, READINGS],
+    tests: [BACKFILL, READINGS],
   },
   {
     breaks: 'the watermark goes back',
@@ -444,7 +444,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/reading/incremental.ts',
     search: 'const isEverything = range.fromMs === null && range.toMs === null;',
     replace: 'const isEverything = range !== null;',
-    tests: [HISTORY],
+    tests: [BACKFILL],
     names: 'a backfill',
   },
   {
@@ -790,7 +790,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/reading/slice-reader.ts',
     search: 'if (!isShort(page, pageSize)) return page;',
     replace: 'if (page.records.length >= 0) return page;',
-    tests: [HISTORY, READINGS],
+    tests: [BACKFILL, READINGS],
   },
   {
     breaks: 'a remainder that shrank is not asked again',

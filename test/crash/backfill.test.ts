@@ -1,4 +1,4 @@
-/** Reading history: what is cut off goes on, what does not settle says so, and no watermark runs ahead (contract, 5.1, 5.2, 5.7). */
+/** Backfills: what is cut off goes on, what never becomes complete says so, and no watermark runs ahead (contract, 5.1, 5.2, 5.7). */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RequestLogEntry } from '../../src/sandbox/index.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/shared/time.ts';
@@ -327,7 +327,7 @@ describe('a slice', () => {
     expect((await ledger()).filter((slice) => slice.status !== 'done')).toEqual([]);
   });
 
-  test('that does not settle fails the run by name; all others are stored, and the next sync asks only for it', async () => {
+  test('that never becomes complete fails the run by name; all others are stored, and the next sync asks only for it', async () => {
     await start();
     const at = createdAt(0.5);
     worker.sandbox.hooks.rewriteAnswer = (entry, answer) => {
