@@ -56,6 +56,12 @@ const COUNTING_SHARE = 200;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
 const MOST_COUNT_REST_MS = 2 * MINUTE_MS;
 
+/** Who calls while the work is under way gets that one: a database that does not respond is not asked again before it did. */
+function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => (underWay ??= work().finally(() => (underWay = undefined)));
+}
+
 export function createMonitor<Seen extends { readonly pendingMigrations: number }, Counted>(
   options: MonitorOptions<Seen, Counted>,
 ): Monitor<Seen, Counted> {
@@ -69,14 +75,9 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-  // Of each question one at a time: a database that does not answer is not asked again before it did.
-  let reading: Promise<void> | undefined;
-  let looking: Promise<void> | undefined;
-  let pinging: Promise<unknown> | undefined;
-  let counting: Promise<void> | undefined;
   let countAtMs = -Infinity;
   let restUntilMs = -Infinity;
-  let answeredAtMs = -Infinity;
+  let respondedAtMs = -Infinity;
 
   function recordFailure(caught: unknown): void {
     if (isStopped) return;
@@ -86,8 +87,10 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     else onDefect(error);
   }
 
+  const ping = oneAtATime(options.ping);
+
   /** Beside the looks: where it takes minutes they must not wait for it. */
-  async function count(): Promise<void> {
+  const count = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const countedAtMs = clock.now();
     if (startedMs < countAtMs || isStopped) return;
@@ -104,26 +107,25 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
       else onDefect(error);
     }
     countAtMs = clock.monotonicMs() + restMs;
-  }
+  });
 
   /** Takes what it reads also when nobody waits for it any more. */
-  async function read(): Promise<void> {
+  const read = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const seen = await options.read();
     const endedMs = clock.monotonicMs();
-    answeredAtMs = endedMs;
+    respondedAtMs = endedMs;
     latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
     outage.recordResponse();
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * LOOKING_SHARE, MOST_REST_MS);
-    if (seen.pendingMigrations === 0) counting ??= count().finally(() => (counting = undefined));
-  }
+    if (seen.pendingMigrations === 0) void count();
+  });
 
   /** The look goes on, but has taken too long: is the database slow, or does it not answer at all? */
   async function judgeSilence(sinceMs: number): Promise<void> {
-    pinging ??= options.ping().finally(() => (pinging = undefined));
-    const { inTime } = await withTimeout(pinging, PATIENCE_MS);
-    if (inTime) answeredAtMs = clock.monotonicMs();
-    if (answeredAtMs < sinceMs) {
+    const { inTime } = await withTimeout(ping(), PATIENCE_MS);
+    if (inTime) respondedAtMs = clock.monotonicMs();
+    if (respondedAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
     }
     if (!latest.isSlow) options.onSlow(PATIENCE_MS);
@@ -131,29 +133,21 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     outage.recordResponse();
   }
 
-  async function lookOnce(): Promise<void> {
+  const look = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     try {
-      reading ??= read().finally(() => (reading = undefined));
-      const { inTime } = await withTimeout(reading, PATIENCE_MS);
+      const { inTime } = await withTimeout(read(), PATIENCE_MS);
       if (!inTime) await judgeSilence(startedMs);
     } catch (error) {
       recordFailure(error);
     }
-  }
+    schedule(everyMs);
+  });
 
   function schedule(ms: number): void {
     clearTimeout(timer);
     const restMs = Math.max(0, restUntilMs - clock.monotonicMs());
     if (!isStopped) timer = setTimeout(() => void look(), Math.max(ms, restMs));
-  }
-
-  async function look(): Promise<void> {
-    looking ??= lookOnce().finally(() => {
-      looking = undefined;
-      schedule(everyMs);
-    });
-    await looking;
   }
 
   return {
@@ -162,7 +156,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     },
     look,
     lookSoon: () => schedule(SOON_MS),
-    recordResponse: () => void (answeredAtMs = clock.monotonicMs()),
+    recordResponse: () => void (respondedAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -475,7 +475,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a look at the database that takes long is told as an outage',
     invariant: 8,
     file: 'src/worker/monitor.ts',
-    search: 'if (answeredAtMs < sinceMs) {',
+    search: 'if (respondedAtMs < sinceMs) {',
     replace: 'if (sinceMs > 0) {',
     tests: ['test/unit/worker/monitor.test.ts'],
   },
