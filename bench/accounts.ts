@@ -14,8 +14,9 @@ import pLimit from 'p-limit';
 import { type App, createApp } from '../src/app.ts';
 import { type Config, loadConfig } from '../src/config/load-config.ts';
 import { createMetrics } from '../src/status/metrics.ts';
-import { type AccountFacts, buildOverview, type Overview, pageOf } from '../src/status/overview.ts';
-import { renderOverview } from '../src/pages/status/render-overview.ts';
+import { type AccountFacts, buildStatus } from '../src/status/build-status.ts';
+import { pageOf } from '../src/status/status.ts';
+import { renderStatus } from '../src/pages/status/render-status.ts';
 import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
 import { createRunQueue } from '../src/worker/run-queue.ts';
 import { createScheduler, type Scheduler } from '../src/worker/scheduler.ts';
@@ -26,8 +27,9 @@ import { runStream } from '../src/sync/run-stream.ts';
 import { type Connection, openConnection } from '../src/database/connection.ts';
 import { acquireEmbeddedServer } from '../src/embedded/server.ts';
 import { migrateDatabase } from '../src/database/migrate.ts';
+import { readLastRuns } from '../src/database/runs.ts';
 import { readAccounts } from '../src/status/read-accounts.ts';
-import { readStatus } from '../src/status/read-status.ts';
+import { countRows } from '../src/status/read-volumes.ts';
 import { openStreamSession } from '../src/database/stream-session.ts';
 
 const SLOTS = 20;
@@ -138,17 +140,18 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
   const ids = config.accounts.map(({ accountId }) => accountId);
   await fill(connection, `{${ids.join(',')}}`);
   await readAccounts(connection, ids);
-  const { value: sight, ms: readMs } = await timed(() => readAccounts(connection, ids));
+  const { value: seen, ms: readMs } = await timed(() => readAccounts(connection, ids));
   say('look at the warehouse', ms(readMs));
   const facts: AccountFacts[] = ids.map((accountId) => ({
     accountId,
-    scheduled: STREAM_NAMES,
+    offReasons: {},
     outage: undefined,
     openCircuits: [],
     service: null,
+    detail: null,
   }));
-  const build = (): Overview =>
-    buildOverview({
+  const build = () =>
+    buildStatus({
       version: 'bench',
       freshnessBudgetMinutes: 60,
       owner: 'bench',
@@ -156,23 +159,29 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       startedMs: Date.now(),
       worker: 'running',
       isSchedulerAlive: true,
-      sight,
+      seen,
       databaseProblem: null,
       isDatabaseSlow: false,
       databaseOutage: undefined,
       queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts: facts,
     });
-  const { value: overview, ms: buildMs } = await timed(build);
-  say('overview', ms(buildMs));
-  const { value: page, ms: pageMs } = await timed(() => renderOverview(pageOf(overview, 1, 50), 'n'));
+  const { value: status, ms: buildMs } = await timed(build);
+  say('status', ms(buildMs));
+  const { value: page, ms: pageMs } = await timed(() => renderStatus(pageOf(status, 1, 50), 'n'));
   say('status page', `${ms(pageMs)}, ${(page.length / 1024).toFixed(0)} kB`);
   const metrics = createMetrics({ version: 'bench', accountIds: ids });
-  const { value: text, ms: metricsMs } = await timed(() => metrics.render(overview));
+  const { value: text, ms: metricsMs } = await timed(() => metrics.render(status));
   say('metrics', `${ms(metricsMs)}, ${(text.length / 1024).toFixed(0)} kB`);
   metrics.close();
-  const { ms: statusMs } = await timed(() => readStatus(connection.db, ids));
-  say('`status` of all accounts', ms(statusMs));
+  const { ms: verbMs } = await timed(() =>
+    Promise.all([
+      readAccounts(connection, ids),
+      readLastRuns(connection.db, ids),
+      countRows(connection.db, ids),
+    ]),
+  );
+  say('`status` of all accounts', ms(verbMs));
 }
 
 async function measureLocks(databaseUrl: string, config: Config): Promise<void> {

@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
-import { type Freshness, freshnessOf, lastSuccessOf } from '../status/freshness.ts';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
+import { tellDeadRuns } from '../database/dead-runs.ts';
+import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
-import { readStatus, type StreamStatus } from '../status/read-status.ts';
+import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
+import { freshnessOf } from '../status/build-status.ts';
+import { readAccounts, type StreamFacts } from '../status/read-accounts.ts';
+import { countRows } from '../status/read-volumes.ts';
+import type { Freshness } from '../status/status.ts';
+import type { App } from '../app.ts';
 import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
 import { type CommandContext, withApp } from './command-context.ts';
-import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
 import { withIsoTimes } from './json-times.ts';
 import { EXIT, type Failure, renderFailures } from './run-results.ts';
 import { type Colors, renderTable } from './terminal.ts';
@@ -26,7 +31,7 @@ function freshnessText({ freshness, offReason }: Judged, colors: Colors): string
   }
 }
 
-function lastRunText({ lastRun }: StreamStatus, nowMs: number, colors: Colors): string {
+function lastRunText({ lastRun }: Judged, nowMs: number, colors: Colors): string {
   if (lastRun === null) return colors.dim('–');
   const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
   const color = { succeeded: colors.green, failed: colors.red, skipped: colors.yellow, running: colors.cyan }[
@@ -38,7 +43,7 @@ function lastRunText({ lastRun }: StreamStatus, nowMs: number, colors: Colors): 
   return `${what}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function toFailure(label: string, { stream: { lastRun }, entry }: Judged): Failure[] {
+function toFailure(label: string, { lastRun, entry }: Judged): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
@@ -52,41 +57,43 @@ function toFailure(label: string, { stream: { lastRun }, entry }: Judged): Failu
   ];
 }
 
-const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** With more accounts than this, those with whom all is well are counted only. */
 const MOST_LISTED = 20;
 
 interface Judged {
   readonly accountId: string;
-  readonly stream: StreamStatus;
+  readonly facts: StreamFacts;
   readonly freshness: Freshness;
-  /** See `lastSuccessOf`. */
-  readonly lastSuccessAt: string | null;
   /** Why it is not synced by itself; null: it is. */
   readonly offReason: OffReason | null;
+  /** The newest, also one that is under way. */
+  readonly lastRun: RunRow | null;
+  readonly liveRows: number;
+  readonly deletedRows: number;
   /** The account's name in the accounts file, if it has one there. */
   readonly entry: string | undefined;
 }
 
-const needsLook = ({ stream, freshness, offReason }: Judged): boolean =>
-  (offReason === null && freshness !== 'fresh') || stream.lastRun?.status === 'failed';
+const needsLook = ({ lastRun, freshness, offReason }: Judged): boolean =>
+  (offReason === null && freshness !== 'fresh') || lastRun?.status === 'failed';
 
-function toJsonStream({ stream, freshness, lastSuccessAt, offReason }: Judged): Record<string, unknown> {
-  return withIsoTimes({
-    stream: stream.stream,
+function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: Judged): Record<string, unknown> {
+  return {
+    stream: facts.stream,
     freshness,
     is_scheduled: offReason === null,
     off_reason: offReason,
-    last_success_at: lastSuccessAt,
-    current_until: stream.currentUntil,
-    watermark: stream.watermark,
-    calculated_at: stream.calculatedAt,
-    live_rows: stream.liveRows,
-    deleted_rows: stream.deletedRows,
-    open_data_issues: stream.openIssues,
-    last_run: stream.lastRun === null ? null : withIsoTimes(stream.lastRun),
-  });
+    last_success_at: toIso(facts.lastSuccessMs),
+    current_until: toIso(facts.currentUntilMs),
+    watermark: toIso(facts.watermarkMs),
+    calculated_at: toIso(facts.calculatedMs),
+    live_rows: rows.liveRows,
+    deleted_rows: rows.deletedRows,
+    open_data_issues: facts.openIssues,
+    last_run: lastRun === null ? null : withIsoTimes(lastRun),
+  };
 }
 
 /** Of many accounts those that somebody should look at, and how many the others are. */
@@ -96,37 +103,48 @@ function chooseListed(all: readonly (readonly Judged[])[]): { listed: readonly J
   return { listed: listed.flat().filter(needsLook), left: all.length - listed.length };
 }
 
+const keyOf = (row: { readonly account_id: string; readonly stream: string }) =>
+  `${row.stream} ${row.account_id}`;
+
+/** A few statements for all accounts, whose streams come in their order. */
+async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promise<Judged[][]> {
+  const { connection } = warehouse;
+  const ids = accounts.map(({ id }) => id);
+  const [read, runs, counts] = await Promise.all([
+    readAccounts(connection, ids, { clock }),
+    readLastRuns(connection.db, ids).then((last) => tellDeadRuns(connection.db, last)),
+    countRows(connection.db, ids),
+  ]);
+  const runOf = new Map(runs.map((run) => [keyOf(run), run]));
+  const countOf = new Map([...counts].map((count) => [keyOf(count), count]));
+  const nowMs = clock.now();
+  return accounts.map(({ id, config: own }) => {
+    const offReasons = offReasonsOf(own);
+    return (read.accounts.get(id) ?? []).map((facts): Judged => {
+      const key = keyOf({ account_id: id, stream: facts.stream });
+      return {
+        accountId: id,
+        facts,
+        freshness: freshnessOf(facts, nowMs, config.freshnessBudgetMinutes),
+        offReason: offReasons[facts.stream] ?? null,
+        lastRun: runOf.get(key) ?? null,
+        liveRows: countOf.get(key)?.live ?? 0,
+        deletedRows: countOf.get(key)?.deleted ?? 0,
+        entry: own.service?.entry,
+      };
+    });
+  });
+}
+
 export async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
   const frame = { needsService: false, migrates: false, accounts: options.account };
-  return await withApp(context, frame, async ({ config, accounts, warehouse, clock }) => {
-    const read = await readStatus(
-      warehouse.connection.db,
-      accounts.map(({ id }) => id),
-    );
-    const nowMs = clock.now();
-    const isMany = accounts.length > 1;
-    const judged = read.map(({ accountId, streams }, index) => {
-      const own = accounts[index]?.config;
-      const offReasons = own === undefined ? {} : offReasonsOf(own);
-      const successes = new Map(streams.map((one) => [one.stream, toMs(one.lastSuccessAt)]));
-      return streams.map((stream): Judged => {
-        const known = {
-          lastSuccessMs: lastSuccessOf(stream.stream, successes),
-          currentUntilMs: toMs(stream.currentUntil),
-        };
-        return {
-          accountId,
-          stream,
-          lastSuccessAt: known.lastSuccessMs === null ? null : new Date(known.lastSuccessMs).toISOString(),
-          freshness: freshnessOf(known, nowMs, config.freshnessBudgetMinutes),
-          offReason: offReasons[stream.stream] ?? null,
-          entry: own?.service?.entry,
-        };
-      });
-    });
+  return await withApp(context, frame, async (app) => {
+    const judged = await judgeAccounts(app);
+    const nowMs = app.clock.now();
+    const isMany = app.accounts.length > 1;
     if (options.json) {
-      const bodies = read.map(({ accountId }, index) => ({
-        account_id: accountId,
+      const bodies = app.accounts.map(({ id }, index) => ({
+        account_id: id,
         streams: (judged[index] ?? []).map(toJsonStream),
       }));
       context.terminal.print(JSON.stringify(isMany ? { accounts: bodies } : bodies[0]));
@@ -151,14 +169,14 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
           ],
           listed.map((one) => [
             ...(isMany ? [one.accountId] : []),
-            one.stream.stream,
+            one.facts.stream,
             freshnessText(one, colors),
-            formatAge(one.lastSuccessAt, nowMs),
-            lastRunText(one.stream, nowMs, colors),
-            formatTime(one.stream.watermark ?? one.stream.calculatedAt),
-            formatCount(one.stream.liveRows),
-            formatCount(one.stream.deletedRows),
-            formatCount(one.stream.openIssues),
+            formatAge(toIso(one.facts.lastSuccessMs), nowMs),
+            lastRunText(one, nowMs, colors),
+            formatTime(toIso(one.facts.watermarkMs ?? one.facts.calculatedMs)),
+            formatCount(one.liveRows),
+            formatCount(one.deletedRows),
+            formatCount(one.facts.openIssues),
           ]),
           terminal,
         ),
@@ -171,7 +189,7 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
       );
     }
     const failures = renderFailures(
-      listed.flatMap((one) => toFailure(streamLabel(isMany, one.accountId, one.stream.stream), one)),
+      listed.flatMap((one) => toFailure(streamLabel(isMany, one.accountId, one.facts.stream), one)),
       colors,
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);

@@ -1,224 +1,223 @@
-/** Rows and live facts → one Status value. Pure. */
+/** What was read, and what only this process knows → one Status. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
-import { adviceOf } from '../shared/errors.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
-import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../reading/extract.ts';
-import type { IssueGroup, Operations } from './read-operations.ts';
-import type { Volumes } from './read-volumes.ts';
-import type { RunRow } from '../database/runs.ts';
-import { type DatabaseClock, reportDatabase } from './database-report.ts';
-import { freshnessOf, lastSuccessOf } from './freshness.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
+import { MINUTE_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
+import { buildDetail, type DetailFacts } from './account-detail.ts';
+import { type DatabaseClock, reportDatabase } from './database-report.ts';
+import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
-  IssueReport,
-  NextRunReport,
+  AccountStatus,
+  Freshness,
+  Level,
   PressureReport,
-  ProgressReport,
   QueueReport,
-  RunningReport,
-  RunReport,
   Status,
-  StreamReport,
+  StreamStatus,
+  Verdict,
   WorkerState,
 } from './status.ts';
-import { buildVerdict, type Circumstances, reasonsNotReady } from './verdict.ts';
+import {
+  accountReasons,
+  buildVerdict,
+  type Circumstances,
+  processReasons,
+  reasonsNotReady,
+} from './verdict.ts';
+
+export interface AccountFacts {
+  readonly accountId: string;
+  /** Streams that are not synced by themselves. */
+  readonly offReasons: OffReasons;
+  readonly outage: Outage | undefined;
+  readonly openCircuits: readonly OpenCircuit[];
+  /** null: its service was not asked yet. */
+  readonly service: PressureReport | null;
+  /** Where the account is looked at by itself. */
+  readonly detail: DetailFacts | null;
+}
 
 export interface StatusFacts {
   readonly version: string;
-  readonly accountId: string;
-  readonly timezone: string;
   readonly freshnessBudgetMinutes: number;
-  /** Streams that are not synced by themselves. */
-  readonly offReasons: OffReasons;
-  /** The account's name in the accounts file, if it has one there. */
-  readonly entry: string | undefined;
   readonly owner: string;
   /** By our clock. */
   readonly nowMs: number;
   readonly startedMs: number;
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
+  readonly queue: QueueReport;
   /** What was read last; null: nothing yet. */
-  readonly operations: Operations | null;
-  readonly volumes: Volumes | null;
-  /** When the volumes were counted, by our clock; null: never. */
-  readonly countedAtMs: number | null;
+  readonly seen: AccountsRead | null;
   /** Why the database cannot be read now; null: it can, or was not asked yet. */
   readonly databaseProblem: string | null;
   /** It answers, but not as soon as it is looked at. */
   readonly isDatabaseSlow: boolean;
-  readonly outages: readonly Outage[];
-  readonly openCircuits: readonly OpenCircuit[];
-  readonly service: PressureReport;
-  readonly queue: QueueReport;
-  readonly nextRuns: readonly NextRunReport[];
-  /** Of the runs of this process. */
-  readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
+  readonly databaseOutage: Outage | undefined;
+  /** One, or all of them. */
+  readonly accounts: readonly AccountFacts[];
 }
 
-/** Runs shown in the list of the last ones. */
-const LISTED_RUNS = 25;
-
-const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
-
-interface ReportedAt {
-  readonly nowMs: number;
-  readonly entry: string | undefined;
+/** Is a stream as fresh as promised? While the service's own cache explains that nothing is asked, it is. */
+export function freshnessOf(
+  { lastSuccessMs, currentUntilMs }: Pick<StreamFacts, 'lastSuccessMs' | 'currentUntilMs'>,
+  nowMs: number,
+  budgetMinutes: number,
+): Freshness {
+  if (lastSuccessMs === null) return 'never';
+  const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
+  return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
 
-function toRunReport(row: RunRow, { nowMs, entry }: ReportedAt): RunReport {
-  const startedMs = Date.parse(row.started_at);
-  return {
-    runId: row.run_id,
-    stream: row.stream,
-    kind: row.kind,
-    trigger: row.trigger,
-    status: row.status,
-    startedMs,
-    durationMs: Math.max(
-      0,
-      (toMs(row.finished_at) ?? (row.status === 'running' ? nowMs : startedMs)) - startedMs,
-    ),
-    requests: row.requests,
-    retries: row.retries,
-    read: row.records_read,
-    inserted: row.inserted,
-    updated: row.updated,
-    deleted: row.deleted,
-    rejected: row.rejected,
-    repaired: row.repaired,
-    note: row.note,
-    error:
-      row.error_code === null
-        ? null
-        : {
-            code: row.error_code,
-            message: row.error_message ?? '',
-            advice: adviceOf(row.error_code, entry),
-          },
-    requestId: row.request_id,
-    owner: row.owner,
-  };
+interface AccountContext {
+  readonly facts: StatusFacts;
+  readonly clock: DatabaseClock;
+  /** Of the process, as far as an account is told of it. */
+  readonly told: Circumstances;
 }
 
-function progressOf(run: RunReport, facts: StatusFacts): ProgressReport {
-  const live = run.owner === facts.owner ? facts.progress.get(run.stream) : undefined;
-  if (live !== undefined) return { records: live.records, total: live.total };
-  const slices = facts.operations?.slices.find(({ stream }) => stream === run.stream);
-  // The ledger of a backfill that is done says nothing about a sync.
-  const isUnderWay = slices !== undefined && slices.slicesDone < slices.slices;
-  return isUnderWay
-    ? { records: slices.records, total: slices.expected }
-    : { records: run.read, total: null };
-}
-
-function toStreamReport(
-  stream: StreamName,
-  facts: StatusFacts,
-  { offMs, judgedMs }: DatabaseClock,
-): StreamReport {
-  const { operations, volumes } = facts;
-  const states = operations?.states ?? [];
-  const state = states.find((one) => one.stream === stream);
-  const successes = new Map(states.map((one) => [one.stream, toMs(one.lastSuccessAt)]));
-  const runs = (operations?.runs ?? [])
-    .filter((row) => row.stream === stream)
-    .map((row) => toRunReport(row, { nowMs: judgedMs, entry: facts.entry }));
-  const runningRow = runs.find(({ status }) => status === 'running');
-  const volume = volumes?.rows.find((one) => one.stream === stream);
-  const next = facts.nextRuns.find((one) => one.stream === stream && one.kind === 'sync');
-  const issues = (operations?.issues ?? []).filter((one) => one.stream === stream);
-  const known = {
-    lastSuccessMs: lastSuccessOf(stream, successes),
-    currentUntilMs: toMs(state?.currentUntil ?? null),
-  };
-  return {
-    stream,
-    isScheduled: facts.offReasons[stream] === undefined,
-    offReason: facts.offReasons[stream] ?? null,
-    freshness: freshnessOf(known, judgedMs, facts.freshnessBudgetMinutes),
-    ...known,
-    currentToMs: toMs(state?.watermark ?? state?.calculatedAt ?? null),
-    watermarkMs: toMs(state?.watermark ?? null),
-    rows: volume?.rows ?? null,
-    rowsCountedMs: facts.countedAtMs === null ? null : facts.countedAtMs + offMs,
-    isEstimate: volume?.isEstimate ?? false,
-    openIssues: issues.reduce((sum, { count }) => sum + count, 0),
-    nextRunMs: next === undefined ? null : next.atMs + offMs,
-    running: runningRow === undefined ? null : { ...runningRow, progress: progressOf(runningRow, facts) },
-    lastRun: runs.find(({ status }) => status !== 'running') ?? null,
-    recentRuns: runs.toReversed(),
-    repaired: runs.reduce((sum, { repaired }) => sum + (repaired ?? 0), 0),
-  };
-}
-
-function toIssueReport({ firstSeenAt, ...issue }: IssueGroup): IssueReport {
-  return { ...issue, firstSeenMs: Date.parse(firstSeenAt) };
-}
-
-export function buildStatus(facts: StatusFacts): Status {
-  const { operations } = facts;
-  const database = reportDatabase({
-    seen: operations,
-    problem: facts.databaseProblem,
-    isSlow: facts.isDatabaseSlow,
-    ourNowMs: facts.nowMs,
-  });
-  const { offMs, nowMs } = database;
-  const outages = facts.outages.map((one) => ({ ...one, sinceMs: one.sinceMs + offMs }));
-  const openCircuits = facts.openCircuits.map((one) => ({
+function toAccount(account: AccountFacts, { facts, clock, told }: AccountContext): AccountStatus {
+  const { offMs, judgedMs } = clock;
+  const { offReasons } = account;
+  const seen = facts.seen?.accounts.get(account.accountId) ?? UNKNOWN_STREAMS;
+  const streams = seen.map((one): StreamStatus => ({
+    // Field by field: for thousands of accounts spreading costs five times as much.
+    stream: one.stream,
+    lastSuccessMs: one.lastSuccessMs,
+    watermarkMs: one.watermarkMs,
+    calculatedMs: one.calculatedMs,
+    currentUntilMs: one.currentUntilMs,
+    lastRun: one.lastRun,
+    running: one.running,
+    openIssues: one.openIssues,
+    isScheduled: offReasons[one.stream] === undefined,
+    freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
+  }));
+  const outages = shifted(account.outage, offMs);
+  const openCircuits = account.openCircuits.map((one) => ({
     ...one,
     sinceMs: one.sinceMs + offMs,
     nextTryMs: one.nextTryMs + offMs,
   }));
-  const streams = STREAM_NAMES.map((stream) => toStreamReport(stream, facts, database));
-  const circumstances: Circumstances = {
-    nowMs,
-    freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
-    worker: facts.worker,
-    isSchedulerAlive: facts.isSchedulerAlive,
-    database: database.report,
-    outages,
-    openCircuits,
-    streams,
-  };
-  const notReady = reasonsNotReady(circumstances);
-  const running = streams.flatMap(({ running: one }): RunningReport[] => (one === null ? [] : [one]));
+  const circumstances = { ...told, outages: [...told.outages, ...outages], openCircuits, streams };
+  const notReady =
+    facts.accounts.length === 1 ? reasonsNotReady(circumstances) : accountReasons(circumstances);
   return {
-    version: facts.version,
-    accountId: facts.accountId,
-    timezone: facts.timezone,
-    freshnessBudgetMinutes: facts.freshnessBudgetMinutes,
-    nowMs,
-    startedMs: facts.startedMs + offMs,
-    worker: facts.worker,
-    owner: facts.owner,
-    isSchedulerAlive: facts.isSchedulerAlive,
+    accountId: account.accountId,
+    verdict: buildVerdict(circumstances),
     isReady: notReady.length === 0,
     notReady,
-    verdict: buildVerdict(circumstances),
-    database: circumstances.database,
+    openIssues: streams.reduce((sum, { openIssues }) => sum + openIssues, 0),
+    streams,
     outages,
     openCircuits,
-    service: facts.service,
-    queue: facts.queue,
-    streams,
-    running,
-    recentRuns: (operations?.runs ?? [])
-      .slice(0, LISTED_RUNS)
-      .map((row) => toRunReport(row, { nowMs: database.judgedMs, entry: facts.entry })),
-    days: facts.volumes?.days ?? [],
-    issues: (operations?.issues ?? []).map(toIssueReport),
-    nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: one.atMs + offMs })),
+    service: account.service,
+    detail:
+      account.detail === null
+        ? undefined
+        : buildDetail(streams, {
+            facts: account.detail,
+            offReasons,
+            owner: facts.owner,
+            rows: facts.seen?.rows ?? null,
+            offMs,
+            judgedMs,
+          }),
   };
 }
 
-/** For alarms and gauges. */
-export function freshnessSeconds(
-  { lastSuccessMs }: Pick<StreamReport, 'lastSuccessMs'>,
-  nowMs: number,
-): number | undefined {
-  return lastSuccessMs === null ? undefined : Math.max(0, (nowMs - lastSuccessMs) / 1000);
+const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
+  outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
+
+/** Where nothing keeps all accounts alike from being relied on. */
+function verdictOfAll(counts: Status['counts'], total: number): Verdict {
+  // How many accounts are how stands in the counts.
+  const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details: [] });
+  if (counts.bad > 0) {
+    const are = counts.bad === 1 ? 'is' : 'are';
+    return verdict(
+      'bad',
+      `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${are} in trouble.`,
+    );
+  }
+  if (counts.busy > 0) return verdict('busy', 'First syncs are under way.');
+  if (counts.warning > 0) return verdict('warning', 'Everything is fresh, with trouble.');
+  return verdict('good', 'Everything is fresh.');
+}
+
+const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
+
+function judge(
+  process: Circumstances,
+  accounts: readonly AccountStatus[],
+  counts: Status['counts'],
+): Pick<Status, 'isReady' | 'notReady' | 'verdict'> {
+  const [only] = accounts;
+  if (only !== undefined && accounts.length === 1) return only;
+  const reasons = processReasons(process);
+  if (reasons.length > 0) return { isReady: false, notReady: reasons, verdict: buildVerdict(process) };
+  const isAnyReady = accounts.some(({ isReady }) => isReady);
+  return {
+    isReady: isAnyReady,
+    notReady: isAnyReady ? [] : ['no account is ready'],
+    verdict: verdictOfAll(counts, accounts.length),
+  };
+}
+
+export function buildStatus(facts: StatusFacts): Status {
+  const clock = reportDatabase({
+    seen: facts.seen,
+    problem: facts.databaseProblem,
+    isSlow: facts.isDatabaseSlow,
+    ourNowMs: facts.nowMs,
+  });
+  const { report: database, nowMs } = clock;
+  const outages = shifted(facts.databaseOutage, clock.offMs);
+  const { worker, isSchedulerAlive, freshnessBudgetMinutes } = facts;
+  const process: Circumstances = {
+    nowMs,
+    freshnessBudgetMinutes,
+    worker,
+    isSchedulerAlive,
+    database,
+    outages,
+    openCircuits: [],
+    streams: [],
+  };
+  // What keeps all of several accounts alike is told once, not of each.
+  const told: Circumstances =
+    facts.accounts.length === 1
+      ? process
+      : {
+          ...process,
+          worker: 'running',
+          isSchedulerAlive: true,
+          database: { ...database, isUp: true, isTooOld: false, problem: null, pendingMigrations: 0 },
+          outages: [],
+        };
+  const accounts = facts.accounts.map((account) => toAccount(account, { facts, clock, told }));
+  const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
+  accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
+  const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };
+  for (const { verdict } of accounts) counts[verdict.level] += 1;
+  const { isReady, notReady, verdict } = judge(process, accounts, counts);
+  return {
+    version: facts.version,
+    freshnessBudgetMinutes,
+    nowMs,
+    startedMs: facts.startedMs + clock.offMs,
+    worker,
+    owner: facts.owner,
+    isSchedulerAlive,
+    isReady,
+    notReady,
+    verdict,
+    database,
+    outages,
+    queue: facts.queue,
+    accountCount: accounts.length,
+    counts,
+    accounts,
+  };
 }

@@ -1,14 +1,11 @@
 /** How old what is known of the warehouse is, and by which clock it is judged. Pure. */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import type { DatabaseFacts } from './read-accounts.ts';
 import type { DatabaseReport } from './status.ts';
 
-export interface DatabaseFacts {
+export interface DatabaseLook {
   /** What was read last; null: nothing yet. */
-  readonly seen: {
-    readonly databaseNowMs: number;
-    readonly readAtMs: number;
-    readonly pendingMigrations: number;
-  } | null;
+  readonly seen: DatabaseFacts | null;
   /** Why the database cannot be used now; null: it can, or was not asked yet. */
   readonly problem: string | null;
   readonly isSlow: boolean;
@@ -34,7 +31,7 @@ const OLD_MS = 12 * SECOND_MS;
 /** Nobody should rely on what is known only from so long ago. */
 const TOO_OLD_MS = 2 * MINUTE_MS;
 
-export function reportDatabase({ seen, problem, isSlow, ourNowMs }: DatabaseFacts): DatabaseClock {
+export function reportDatabase({ seen, problem, isSlow, ourNowMs }: DatabaseLook): DatabaseClock {
   // Times in the warehouse are the database's: ages are told by its clock, however far off ours is.
   const offMs = seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
   const nowMs = ourNowMs + offMs;

@@ -4,9 +4,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
 import type { RunKind } from '../database/control-tables.ts';
-import { freshnessSeconds } from './build-status.ts';
-import type { Overview } from './overview.ts';
-import type { Level, PressureReport, Status, StreamReport } from './status.ts';
+import type { AccountStatus, Level, ProcessStatus, Status } from './status.ts';
 
 export type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 
@@ -14,7 +12,7 @@ export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
   recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
   /** The text that Prometheus reads. */
-  render(status: Status | Overview): Promise<string>;
+  render(status: Status): Promise<string>;
   readonly contentType: string;
   close(): void;
 }
@@ -144,34 +142,26 @@ const flag = (value: boolean): number => (value ? 1 : 0);
 
 type AccountLabel = { readonly account?: string };
 
-/** What the gauges of an account are set from: a Status, or its line in an Overview. */
-interface AccountGauges {
-  readonly streams: readonly (Pick<
-    StreamReport,
-    'stream' | 'isScheduled' | 'freshness' | 'lastSuccessMs' | 'watermarkMs' | 'openIssues'
-  > & { readonly running: object | null; readonly rows?: number | null })[];
-  readonly openCircuits: readonly unknown[];
-  readonly outages: readonly { readonly dependency: string }[];
-  readonly service: PressureReport | null;
-}
-
 function setAccountGauges(
   gauges: Gauges,
-  account: AccountGauges,
+  account: AccountStatus,
   { nowMs, label }: { readonly nowMs: number; readonly label: AccountLabel },
 ): void {
   for (const stream of account.streams) {
     const labels = { stream: stream.stream, ...label };
-    const seconds = freshnessSeconds(stream, nowMs);
-    if (stream.lastSuccessMs !== null) gauges.lastSuccess.set(labels, stream.lastSuccessMs / 1000);
-    if (seconds !== undefined) gauges.freshness.set(labels, seconds);
+    if (stream.lastSuccessMs !== null) {
+      gauges.lastSuccess.set(labels, stream.lastSuccessMs / 1000);
+      gauges.freshness.set(labels, Math.max(0, (nowMs - stream.lastSuccessMs) / 1000));
+    }
     gauges.stale.set(labels, flag(stream.isScheduled && stream.freshness !== 'fresh'));
     if (stream.watermarkMs !== null) {
       gauges.watermarkAge.set(labels, Math.max(0, (nowMs - stream.watermarkMs) / 1000));
     }
     gauges.openIssues.set(labels, stream.openIssues);
-    if (stream.rows != null) gauges.rows.set(labels, stream.rows);
     gauges.running.set(labels, flag(stream.running !== null));
+  }
+  for (const { stream, rows } of account.detail?.streams ?? []) {
+    if (rows !== null) gauges.rows.set({ stream, ...label }, rows);
   }
   if (account.service !== null) {
     gauges.concurrency.set(label, account.service.concurrencyNow);
@@ -183,7 +173,7 @@ function setAccountGauges(
   gauges.serviceOutage.set(label, flag(account.outages.some(({ dependency }) => dependency === 'service')));
 }
 
-function setProcessGauges(gauges: Gauges, status: Status | Overview): void {
+function setProcessGauges(gauges: Gauges, status: ProcessStatus): void {
   gauges.databaseUp.set(flag(status.database.isUp && !status.database.isTooOld));
   gauges.pending.set(status.database.pendingMigrations ?? 0);
   gauges.schedulerUp.set(flag(status.isSchedulerAlive));
@@ -195,17 +185,24 @@ function setProcessGauges(gauges: Gauges, status: Status | Overview): void {
   gauges.longestWait.set(status.queue.longestWaitMs / 1000);
 }
 
-/** Series of accounts that came right must not stay: all are set anew. */
-function setOverviewGauges(gauges: Gauges, overview: Overview): void {
+/** Of one account everything is told, under the default label; of many those in trouble, each under its own. */
+function setGauges(gauges: Gauges, status: Status): void {
+  const { accounts, accountCount, counts, nowMs } = status;
+  // Series of accounts that came right must not stay: all are set anew.
   for (const gauge of Object.values(gauges)) if (gauge !== gauges.build) gauge.reset();
-  setProcessGauges(gauges, overview);
-  for (const level of LEVELS) gauges.accounts.set({ state: level }, overview.counts[level]);
-  const isEach = overview.accountCount <= MOST_LABELLED_ACCOUNTS;
-  const told = isEach
-    ? overview.accounts
-    : overview.accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_TROUBLED_ACCOUNTS);
+  setProcessGauges(gauges, status);
+  const [only] = accounts;
+  if (accountCount === 1 && only !== undefined) {
+    setAccountGauges(gauges, only, { nowMs, label: {} });
+    return;
+  }
+  for (const level of LEVELS) gauges.accounts.set({ state: level }, counts[level]);
+  const told =
+    accountCount <= MOST_LABELLED_ACCOUNTS
+      ? accounts
+      : accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_TROUBLED_ACCOUNTS);
   for (const account of told) {
-    setAccountGauges(gauges, account, { nowMs: overview.nowMs, label: { account: account.accountId } });
+    setAccountGauges(gauges, account, { nowMs, label: { account: account.accountId } });
   }
 }
 
@@ -244,11 +241,7 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
     recordSkippedTick: (accountId, stream, reason) =>
       counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
     async render(status) {
-      if ('accounts' in status) setOverviewGauges(gauges, status);
-      else {
-        setProcessGauges(gauges, status);
-        setAccountGauges(gauges, status, { nowMs: status.nowMs, label: {} });
-      }
+      setGauges(gauges, status);
       return await registry.metrics();
     },
     contentType: registry.contentType,

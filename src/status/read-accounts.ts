@@ -1,4 +1,4 @@
-/** What an operator of many accounts is shown: a line of each, read in a few statements however many there are. */
+/** What is known of accounts: a line for each stream of each, in a few statements however many accounts there are. */
 import { sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -7,130 +7,195 @@ import type { Connection, Queryable } from '../database/connection.ts';
 import type { RunStatus } from '../database/control-tables.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
-import { CURRENT_UNTIL, readDatabaseState } from './read-operations.ts';
+import { readMigrationStatus } from '../database/migrate.ts';
 import { TOOK_PLACE } from '../database/runs.ts';
+import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
-export interface StreamSight {
+export interface LastRun {
+  readonly status: Exclude<RunStatus, 'running'>;
+  readonly errorCode: string | null;
+}
+
+/** Times are ms since 1970; null: never, or not known. */
+export interface StreamFacts {
   readonly stream: StreamName;
-  /** ms since 1970; null: never. */
   readonly lastSuccessMs: number | null;
   readonly watermarkMs: number | null;
   readonly calculatedMs: number | null;
-  /** Up to when the service itself would answer the same. */
+  /** Up to when the service itself would answer the same: its cache of the training report. */
   readonly currentUntilMs: number | null;
-  readonly lastStatus: Exclude<RunStatus, 'running'> | null;
-  readonly lastErrorCode: string | null;
-  readonly isRunning: boolean;
+  readonly lastRun: LastRun | null;
+  /** null: no run is under way. */
+  readonly running: object | null;
   readonly openIssues: number;
 }
 
-export interface AccountsSight {
+export interface DatabaseFacts {
   /** When the reading began, by the database's clock, ms: everything was read then or later. */
   readonly databaseNowMs: number;
   /** The same moment by our clock. */
   readonly readAtMs: number;
   readonly pendingMigrations: number;
-  /** Accounts of which nothing is known yet are absent. */
-  readonly accounts: ReadonlyMap<string, readonly StreamSight[]>;
 }
 
-interface StreamRow extends Record<string, unknown> {
+export interface AccountsRead extends DatabaseFacts {
+  /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
+  readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
+  /** Where one account was read in full. */
+  readonly rows: AccountRows | null;
+}
+
+/** Of an account of which nothing was read. */
+export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({
+  stream,
+  lastSuccessMs: null,
+  watermarkMs: null,
+  calculatedMs: null,
+  currentUntilMs: null,
+  lastRun: null,
+  running: null,
+  openIssues: 0,
+}));
+
+interface Keyed extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
-  readonly last_success_ms: number | null;
-  readonly watermark_ms: number | null;
-  readonly calculated_ms: number | null;
-  readonly current_until_ms: number | null;
-  readonly last_status: Exclude<RunStatus, 'running'> | null;
-  readonly last_error_code: string | null;
 }
 
-const ms = (column: string) => sql.raw(`(extract(epoch from ${column}) * 1000)::float8`);
+const keyOf = ({ account_id, stream }: Pick<Keyed, 'account_id' | 'stream'>) => `${stream} ${account_id}`;
 
-/** Of every stream that was ever run: its state, and how its newest run ended. */
-async function readStreams(db: Queryable, accounts: string): Promise<Iterable<StreamRow>> {
-  return await db.execute<StreamRow>(sql`
-    select a.account_id, s.stream, ${ms('t.last_success_at')} as last_success_ms,
-      ${ms('t.watermark')} as watermark_ms, ${ms('t.calculated_at')} as calculated_ms,
-      ${ms(`(${CURRENT_UNTIL})`)} as current_until_ms,
-      l.status as last_status, l.error_code as last_error_code
-    from unnest(${accounts}::text[]) as a (account_id)
-    cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream)
-    left join safety_sync.stream_state t on t.account_id = a.account_id and t.stream = s.stream
-    left join lateral (
-      select r.status, r.error_code from safety_sync.runs r
-      where r.account_id = a.account_id and r.stream = s.stream and r.status <> 'running' and ${TOOK_PLACE}
-      order by r.run_id desc limit 1) l on true
-    where t.account_id is not null or l.status is not null`);
-}
-
-interface Counted extends Record<string, unknown> {
-  readonly account_id: string;
-  readonly stream: StreamName;
-  readonly count: number;
-}
-
-const keyOf = ({ account_id, stream }: Pick<Counted, 'account_id' | 'stream'>) => `${stream} ${account_id}`;
-
-async function countIssues(db: Queryable, accounts: string) {
-  const rows = await db.execute<Counted>(sql`
-    select account_id, stream, count(*)::int as count from safety_sync.data_issues
-    where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`);
+function byKey<Row extends Keyed>(rows: Iterable<Row>): Map<string, Row> {
   return new Map([...rows].map((row) => [keyOf(row), row]));
 }
 
-interface OpenRun extends Record<string, unknown> {
-  readonly account_id: string;
-  readonly stream: StreamName;
-  readonly run_id: number;
+const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)::float8`);
+
+async function readStates(db: Queryable, accounts: string) {
+  return byKey(
+    await db.execute<
+      Keyed & {
+        readonly last_success_ms: number | null;
+        readonly watermark_ms: number | null;
+        readonly calculated_ms: number | null;
+        readonly current_until_ms: number | null;
+      }
+    >(sql`
+      select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
+        ${ms('calculated_at')} as calculated_ms,
+        ${ms(`(checked_at_database + fresh_for_ms * interval '1 millisecond')`)} as current_until_ms
+      from safety_sync.stream_state where account_id = any (${accounts}::text[])`),
+  );
+}
+
+type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: string | null };
+
+async function readEndedRuns(db: Queryable, accounts: string) {
+  return byKey(
+    await db.execute<Ended>(sql`
+      select a.account_id, s.stream, l.status, l.error_code from unnest(${accounts}::text[]) as a (account_id)
+      cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
+        select r.status, r.error_code from safety_sync.runs r
+        where r.account_id = a.account_id and r.stream = s.stream and r.status <> 'running' and ${TOOK_PLACE}
+        order by r.run_id desc limit 1) l`),
+  );
 }
 
 /** Of each stream the run that is open, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
-  const rows = await db.execute<OpenRun>(sql`
-    select account_id, stream, run_id::float8 as run_id from safety_sync.runs
-    where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`);
-  const open = [...rows];
+  const open = [
+    ...(await db.execute<Keyed & { readonly run_id: number }>(sql`
+      select account_id, stream, run_id::float8 as run_id from safety_sync.runs
+      where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`)),
+  ];
   const dead = await findDeadRuns(db, open);
-  return new Map(open.map((row) => [keyOf(row), { ...row, isDead: dead.has(row.run_id) }]));
+  return byKey(open.map((row) => ({ ...row, isDead: dead.has(row.run_id) })));
+}
+
+async function countIssues(db: Queryable, accounts: string) {
+  return byKey(
+    await db.execute<Keyed & { readonly count: number }>(sql`
+      select account_id, stream, count(*)::int as count from safety_sync.data_issues
+      where resolved_at is null and account_id = any (${accounts}::text[]) group by account_id, stream`),
+  );
+}
+
+type RunFacts = Pick<StreamFacts, 'lastRun' | 'running' | 'openIssues'>;
+
+async function readRunFacts(
+  db: Queryable,
+  accounts: string,
+): Promise<(key: Pick<Keyed, 'account_id' | 'stream'>) => RunFacts> {
+  const open = await readOpenRuns(db, accounts);
+  const ended = await readEndedRuns(db, accounts);
+  const issues = await countIssues(db, accounts);
+  return (row) => {
+    const key = keyOf(row);
+    const last = ended.get(key);
+    const run = open.get(key);
+    const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
+    return {
+      // Every later run would have closed the dead one: it is the last.
+      lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
+      running: run?.isDead === false ? {} : null,
+      openIssues: issues.get(key)?.count ?? 0,
+    };
+  };
+}
+
+/** The same facts, of rows that were read already. */
+export function runFactsOf({
+  runs,
+  issues,
+}: Pick<AccountRows, 'runs' | 'issues'>): (key: Pick<Keyed, 'stream'>) => RunFacts {
+  return ({ stream }) => {
+    const own = runs.filter((run) => run.stream === stream);
+    const last = own.find(({ status }) => status !== 'running');
+    return {
+      lastRun:
+        last === undefined ? null : { status: last.status as LastRun['status'], errorCode: last.error_code },
+      running: own.some(({ status }) => status === 'running') ? {} : null,
+      openIssues: issues.reduce((sum, one) => (one.stream === stream ? sum + one.count : sum), 0),
+    };
+  };
+}
+
+export interface ReadAccountsOptions {
+  readonly clock?: Pick<Clock, 'now'>;
+  /** With the rows behind the facts, of one account only. */
+  readonly isInFull?: boolean;
 }
 
 export async function readAccounts(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accountIds: readonly string[],
-  clock: Pick<Clock, 'now'> = systemClock,
-): Promise<AccountsSight> {
-  const database = await readDatabaseState({ db, query }, clock);
-  if (database.pendingMigrations > 0) return { ...database, accounts: new Map() };
+  { clock = systemClock, isInFull = false }: ReadAccountsOptions = {},
+): Promise<AccountsRead> {
+  const [row] = await db.execute<{ now: number }>(
+    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
+  );
+  const readAtMs = clock.now();
+  const { pending } = await readMigrationStatus({ query });
+  const database = { databaseNowMs: Number(row?.now), readAtMs, pendingMigrations: pending };
+  if (pending > 0) return { ...database, accounts: new Map(), rows: null };
   const list = toArrayLiteral(accountIds);
-  const open = await readOpenRuns(db, list);
-  const issues = await countIssues(db, list);
-  const accounts = new Map<string, StreamSight[]>();
-  const add = (row: Pick<Counted, 'account_id' | 'stream'> & Partial<StreamRow>): void => {
-    const run = open.get(keyOf(row));
-    const isDead = run?.isDead === true;
-    const sight: StreamSight = {
-      stream: row.stream,
-      lastSuccessMs: row.last_success_ms ?? null,
-      watermarkMs: row.watermark_ms ?? null,
-      calculatedMs: row.calculated_ms ?? null,
-      currentUntilMs: row.current_until_ms ?? null,
-      // Every later run would have closed the dead one: it is the last.
-      lastStatus: isDead ? 'failed' : (row.last_status ?? null),
-      lastErrorCode: isDead ? 'worker_died' : (row.last_error_code ?? null),
-      isRunning: run !== undefined && !isDead,
-      openIssues: issues.get(keyOf(row))?.count ?? 0,
+  const states = await readStates(db, list);
+  const [only] = accountIds;
+  const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
+  const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
+  const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
+    const state = states.get(keyOf({ account_id, stream }));
+    return {
+      stream,
+      lastSuccessMs: state?.last_success_ms ?? null,
+      watermarkMs: state?.watermark_ms ?? null,
+      calculatedMs: state?.calculated_ms ?? null,
+      currentUntilMs: state?.current_until_ms ?? null,
+      ...runFacts({ account_id, stream }),
     };
-    const before = accounts.get(row.account_id);
-    if (before === undefined) accounts.set(row.account_id, [sight]);
-    else before.push(sight);
   };
-  const seen = new Set<string>();
-  for (const row of await readStreams(db, list)) {
-    seen.add(keyOf(row));
-    add(row);
-  }
-  // The very first run of a stream has neither a state nor an end.
-  for (const [key, row] of open) if (!seen.has(key)) add(row);
-  return { ...database, accounts };
+  return {
+    ...database,
+    accounts: new Map(accountIds.map((id) => [id, STREAM_NAMES.map((stream) => factsOf(id, stream))])),
+    rows,
+  };
 }

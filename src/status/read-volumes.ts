@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
 import { target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 
@@ -75,4 +76,22 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
     rows: await readRows(db, accountId),
     days: days.map(({ failed, ...day }) => ({ ...day, failedRuns: failed })),
   };
+}
+
+export interface RowCount extends Record<string, unknown> {
+  readonly account_id: string;
+  readonly stream: StreamName;
+  readonly live: number;
+  readonly deleted: number;
+}
+
+/** Every row, in one statement for all accounts. */
+export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<Iterable<RowCount>> {
+  const counts = STREAMS.map(
+    ({ name, parent }) => sql`select account_id, ${name}::text as stream,
+      count(*) filter (where _deleted_at is null)::int as live,
+      count(*) filter (where _deleted_at is not null)::int as deleted
+    from ${target(tableShape(parent))} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`,
+  );
+  return await db.execute<RowCount>(sql.join(counts, sql` union all `));
 }

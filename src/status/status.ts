@@ -1,8 +1,11 @@
-/** The one value that everything an operator sees is made of. Times are ms since 1970; null: never, or not known. */
+/**
+ * The one value that everything an operator sees is made of: a list of accounts, of one or of thousands. Times are ms since
+ * 1970; null: never, or not known.
+ */
 import type { OffReason } from '../config/account-config.ts';
-import type { Freshness } from './freshness.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { RunKind, RunStatus, RunTrigger } from '../database/control-tables.ts';
+import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
@@ -51,29 +54,30 @@ export interface RunningReport extends RunReport {
   readonly progress: ProgressReport;
 }
 
-export interface StreamReport {
-  readonly stream: StreamName;
+export type Freshness = 'fresh' | 'stale' | 'never';
+
+/** A stream as it stands in a list of accounts. */
+export interface StreamStatus extends StreamFacts {
   readonly isScheduled: boolean;
+  readonly freshness: Freshness;
+}
+
+/** A stream of an account that is looked at by itself. */
+export interface StreamDetail extends Omit<StreamStatus, 'lastRun'> {
   /** Why it is not scheduled. */
   readonly offReason: OffReason | null;
-  readonly freshness: Freshness;
-  readonly lastSuccessMs: number | null;
-  /** Up to when the service would answer the same (its cache of the training calculation): fresh until then. */
-  readonly currentUntilMs: number | null;
-  /** How far the data reaches: the watermark, or the time of the training calculation. */
+  /** How far the data reaches: the watermark, or the time of the training report. */
   readonly currentToMs: number | null;
-  readonly watermarkMs: number | null;
   readonly rows: number | null;
   /** When they were counted. */
   readonly rowsCountedMs: number | null;
   readonly isEstimate: boolean;
-  readonly openIssues: number;
   readonly nextRunMs: number | null;
   readonly running: RunningReport | null;
   readonly lastRun: RunReport | null;
   /** Oldest first. */
   readonly recentRuns: readonly RunReport[];
-  /** Changes that sweeps found which a sync should have brought, over the recent runs. */
+  /** Changes that reconciliations found and a sync should have brought, over the recent runs. */
   readonly repaired: number;
 }
 
@@ -125,26 +129,10 @@ export interface QueueReport {
   readonly longestWaitMs: number;
 }
 
-export interface Status {
-  readonly version: string;
-  readonly accountId: string;
+/** What is shown only of an account that is looked at by itself. */
+export interface AccountDetail {
   readonly timezone: string;
-  readonly freshnessBudgetMinutes: number;
-  readonly nowMs: number;
-  readonly startedMs: number;
-  readonly worker: WorkerState;
-  readonly owner: string;
-  readonly isSchedulerAlive: boolean;
-  readonly isReady: boolean;
-  /** Why not, in plain words. */
-  readonly notReady: readonly string[];
-  readonly verdict: Verdict;
-  readonly database: DatabaseReport;
-  readonly outages: readonly Outage[];
-  readonly openCircuits: readonly OpenCircuit[];
-  readonly service: PressureReport;
-  readonly queue: QueueReport;
-  readonly streams: readonly StreamReport[];
+  readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningReport[];
   /** Newest first. */
   readonly recentRuns: readonly RunReport[];
@@ -154,35 +142,82 @@ export interface Status {
   readonly nextRuns: readonly NextRunReport[];
 }
 
-/** `startedMs` is a time, `durationMs` is not. */
-const isTime = (name: string): boolean =>
-  name.endsWith('Ms') && name !== 'durationMs' && name !== 'longestWaitMs';
-
-/** For JSON: names as everywhere else outside (`started_at`, `duration_ms`), times as ISO texts. */
-export function toJsonStatus(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toJsonStatus);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]: [string, unknown]) => {
-      const isoTime =
-        isTime(name) && typeof one === 'number' ? new Date(one).toISOString() : toJsonStatus(one);
-      return [toJsonName(name), isoTime];
-    }),
-  );
+export interface AccountStatus {
+  readonly accountId: string;
+  readonly verdict: Verdict;
+  /** Nothing of its own keeps its data from being relied on. */
+  readonly isReady: boolean;
+  /** Why not, in plain words. */
+  readonly notReady: readonly string[];
+  readonly openIssues: number;
+  readonly streams: readonly StreamStatus[];
+  readonly outages: readonly Outage[];
+  readonly openCircuits: readonly OpenCircuit[];
+  /** null: its service was not asked yet. */
+  readonly service: PressureReport | null;
+  /** undefined: the account is one of several. */
+  readonly detail: AccountDetail | undefined;
 }
 
-function toJsonName(name: string): string {
-  const named = name === 'atMs' ? 'at' : isTime(name) ? name.replace(/(At)?Ms$/, 'At') : name;
-  return named.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** What holds for the process, whichever account is looked at. */
+export interface ProcessStatus {
+  readonly version: string;
+  readonly freshnessBudgetMinutes: number;
+  readonly nowMs: number;
+  readonly startedMs: number;
+  readonly worker: WorkerState;
+  readonly owner: string;
+  readonly isSchedulerAlive: boolean;
+  readonly isReady: boolean;
+  /** Why not, in plain words; of a single account also what is its own. */
+  readonly notReady: readonly string[];
+  readonly verdict: Verdict;
+  readonly database: DatabaseReport;
+  /** Of what all accounts share: the database. */
+  readonly outages: readonly Outage[];
+  readonly queue: QueueReport;
 }
 
-/** Takes secrets out of every text, wherever it came from. */
-export function blotStatus<Value>(status: Value, blot: (text: string) => string): Value {
-  const clean = (value: unknown): unknown => {
-    if (typeof value === 'string') return blot(value);
-    if (Array.isArray(value)) return value.map(clean);
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clean(one)]));
+export interface Status extends ProcessStatus {
+  /** Of all pages of accounts. */
+  readonly accountCount: number;
+  readonly counts: Readonly<Record<Level, number>>;
+  /** Worst first, then by name. */
+  readonly accounts: readonly AccountStatus[];
+}
+
+/** A page of the accounts of a Status. */
+export interface StatusPart extends Status {
+  /** From 1. */
+  readonly page: number;
+  readonly pages: number;
+}
+
+/** The counts stay those of all accounts. */
+export function pageOf(status: Status, page: number, size: number): StatusPart {
+  const pages = Math.max(1, Math.ceil(status.accounts.length / size));
+  const at = Math.min(Math.max(1, page), pages);
+  return { ...status, accounts: status.accounts.slice((at - 1) * size, at * size), page: at, pages };
+}
+
+/** A list of one account as what is shown of it: its own, and what holds for the process. */
+export interface SingleStatus extends Omit<Status, 'accounts'>, AccountDetail {
+  readonly accountId: string;
+  readonly openCircuits: readonly OpenCircuit[];
+  readonly service: PressureReport | null;
+}
+
+/** Undefined where there are several accounts, or the one was not read in full. */
+export function singleOf({ accounts, ...process }: Status): SingleStatus | undefined {
+  const [account] = accounts;
+  if (process.accountCount !== 1 || account?.detail == null) return undefined;
+  const { accountId, outages, openCircuits, service, detail } = account;
+  return {
+    ...process,
+    accountId,
+    outages: [...process.outages, ...outages],
+    openCircuits,
+    service,
+    ...detail,
   };
-  return clean(status) as Value;
 }

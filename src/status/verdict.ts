@@ -3,20 +3,7 @@ import { formatAge, formatDuration, formatNumber, roughly } from '../shared/form
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { StreamName } from '../streams/stream.ts';
-import type { Freshness } from './freshness.ts';
-import type { DatabaseReport, Verdict, WorkerState } from './status.ts';
-
-/** Of a stream, what a verdict is made of. */
-export interface JudgedStream {
-  readonly stream: StreamName;
-  readonly isScheduled: boolean;
-  readonly freshness: Freshness;
-  readonly lastSuccessMs: number | null;
-  /** null: none is under way. */
-  readonly running: object | null;
-  readonly lastRun: { readonly status: string } | null;
-}
+import type { DatabaseReport, StreamStatus, Verdict, WorkerState } from './status.ts';
 
 export interface Circumstances {
   readonly nowMs: number;
@@ -26,13 +13,13 @@ export interface Circumstances {
   readonly database: DatabaseReport;
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
-  readonly streams: readonly JudgedStream[];
+  readonly streams: readonly StreamStatus[];
 }
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
 
 function freshnessReason(
-  { stream, freshness, lastSuccessMs }: JudgedStream,
+  { stream, freshness, lastSuccessMs }: StreamStatus,
   at: Circumstances,
 ): string | null {
   switch (freshness) {
@@ -112,7 +99,7 @@ export function reasonsNotReady(at: Circumstances): string[] {
 export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 
-function staleSentence(scheduled: readonly JudgedStream[], late: readonly JudgedStream[]): string {
+function staleSentence(scheduled: readonly StreamStatus[], late: readonly StreamStatus[]): string {
   if (late.length === scheduled.length && late.length > 1) return 'Nothing is fresh.';
   const [only] = late;
   if (late.length === 1 && only !== undefined) {

@@ -15,7 +15,7 @@ import { startHttpServer } from './http-server.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { type Watch, watchMany, watchOne } from './watch.ts';
+import { createWatch, type Watch } from './watch.ts';
 
 export interface WorkerOptions {
   /** How often the warehouse is looked at; default: ten seconds. */
@@ -44,7 +44,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     }),
   );
   const scheduler = buildScheduler(app, { queue, metrics, runners });
-  const watch: Watch = (isMany ? watchMany : watchOne)({
+  const watch: Watch = createWatch({
     facts: {
       app,
       startedMs: clock.now(),

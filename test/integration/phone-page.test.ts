@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { buildStatus } from '../../src/status/build-status.ts';
-import { buildOverview, pageOf } from '../../src/status/overview.ts';
-import { renderOverview } from '../../src/pages/status/render-overview.ts';
-import { renderPage } from '../../src/pages/status/render-page.ts';
+import { pageOf } from '../../src/status/status.ts';
+import { renderStatus } from '../../src/pages/status/render-status.ts';
 import type { OpenCircuit } from '../../src/health/circuit-breaker.ts';
 import { adviceOf } from '../../src/shared/errors.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
@@ -20,7 +19,7 @@ const SAID =
   'The service refused training-employee-status.list {"include_all_completions":"boolean","limit":"number","page":"number","equipmentType_id":"string","service_type":"string"}: token_invalid: "the_token_of_this_request_is_not_known_or_has_been_revoked"';
 const AWAY = 'connect ECONNREFUSED /var/run/postgresql-of-the-warehouse-of-a-customer/.s.PGSQL.5432';
 
-const openCircuit: OpenCircuit = {
+const circuit: OpenCircuit = {
   stream: 'training-employee-status',
   holdsAll: true,
   code: 'token_invalid',
@@ -68,13 +67,13 @@ const volumes = {
 const outage = { sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
 
 const STATES: Readonly<Record<string, string>> = {
-  'nothing read yet': renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
-  'all is well': renderPage(buildStatus(statusFacts({ volumes })), 'N'),
-  'credentials refused': renderPage(
-    buildStatus(statusFacts({ operations: operations({ runs }), volumes, openCircuits: [openCircuit] })),
+  'nothing read yet': renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
+  'all is well': renderStatus(buildStatus(statusFacts({ volumes })), 'N'),
+  'credentials refused': renderStatus(
+    buildStatus(statusFacts({ operations: operations({ runs }), volumes, openCircuits: [circuit] })),
     'N',
   ),
-  'database away': renderPage(
+  'database away': renderStatus(
     buildStatus(
       statusFacts({
         operations: operations({ runs }),
@@ -86,7 +85,7 @@ const STATES: Readonly<Record<string, string>> = {
     ),
     'N',
   ),
-  'database slow, service away': renderPage(
+  'database slow, service away': renderStatus(
     buildStatus(
       statusFacts({
         operations: operations({ runs, successMs: { users: NOON - 30 * HOUR_MS } }),
@@ -97,9 +96,9 @@ const STATES: Readonly<Record<string, string>> = {
     ),
     'N',
   ),
-  'several accounts': renderOverview(
+  'several accounts': renderStatus(
     pageOf(
-      buildOverview({
+      buildStatus({
         version: '1.2.3',
         freshnessBudgetMinutes: 60,
         owner: 'a-host-with-a-name-as-orchestrators-give-them-7c9d8f5b6-x2x4q pid 1',
@@ -107,7 +106,7 @@ const STATES: Readonly<Record<string, string>> = {
         startedMs: NOON - HOUR_MS,
         worker: 'running',
         isSchedulerAlive: true,
-        sight: { databaseNowMs: NOON, readAtMs: NOON, pendingMigrations: 0, accounts: new Map() },
+        seen: { databaseNowMs: NOON, readAtMs: NOON, pendingMigrations: 0, accounts: new Map(), rows: null },
         databaseProblem: null,
         isDatabaseSlow: false,
         databaseOutage: undefined,
@@ -115,10 +114,11 @@ const STATES: Readonly<Record<string, string>> = {
         accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
           (accountId) => ({
             accountId,
-            scheduled: STREAM_NAMES,
+            offReasons: {},
             outage: { ...outage, dependency: 'service' as const, code: 'network_error', message: SAID },
-            openCircuits: [openCircuit],
+            openCircuits: [circuit],
             service: null,
+            detail: null,
           }),
         ),
       }),

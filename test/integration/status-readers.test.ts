@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closeAllDeadRuns } from '../../src/database/dead-runs.ts';
-import { readAccounts } from '../../src/status/read-accounts.ts';
-import { readOperations } from '../../src/status/read-operations.ts';
-import { readStatus } from '../../src/status/read-status.ts';
-import { readRuns } from '../../src/database/runs.ts';
+import { closeAllDeadRuns, tellDeadRuns } from '../../src/database/dead-runs.ts';
+import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
+import { readLastRuns, readRuns } from '../../src/database/runs.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -24,19 +22,23 @@ afterEach(async () => {
   await worker.close();
 });
 
-/** The last run of a stream, as the three readers have it. */
+/** The last run of a stream, as it is read for `status`, of one account in full, and of many in short. */
 async function lastRuns(name: string) {
   const { db } = worker.connection;
-  const [account] = await readStatus(db, ['default']);
-  const { runs } = await readOperations(worker.connection, 'default');
-  const { accounts } = await readAccounts(worker.connection, ['default']);
-  const sight = accounts.get('default')?.find(({ stream }) => stream === name);
+  const last = await tellDeadRuns(db, await readLastRuns(db, ['default']));
+  const full = await readAccounts(worker.connection, ['default'], { isInFull: true });
+  const many = await readAccounts(worker.connection, ['default']);
   const short = (run: { status: string; error_code: string | null } | null | undefined) =>
     run == null ? null : [run.status, run.error_code];
+  const factsOf = ({ accounts }: AccountsRead) => {
+    const facts = accounts.get('default')?.find(({ stream }) => stream === name);
+    return facts?.running != null ? ['running', null] : [facts?.lastRun?.status, facts?.lastRun?.errorCode];
+  };
+  expect(factsOf(full)).toEqual(factsOf(many));
   return {
-    status: short(account?.streams.find(({ stream }) => stream === name)?.lastRun),
-    operations: short(runs.find(({ stream }) => stream === name)),
-    accounts: [sight?.isRunning === true ? 'running' : sight?.lastStatus, sight?.lastErrorCode],
+    status: short(last.find(({ stream }) => stream === name)),
+    operations: short(full.rows?.runs.find(({ stream }) => stream === name)),
+    accounts: factsOf(many),
   };
 }
 

@@ -498,10 +498,11 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'users are called fresh because nobody had to be asked for, while the service is away',
     invariant: 8,
-    file: 'src/status/freshness.ts',
-    search: 'Math.min(own, Math.max(...others))',
-    replace: 'own',
-    tests: ['test/unit/status/status.test.ts'],
+    file: 'src/database/stream-state.ts',
+    search: 'return row?.newest == null ? {} : { last_success_at: row.newest };',
+    replace: 'return row?.newest == null ? {} : { last_success_at: sql`statement_timestamp()` };',
+    tests: ['test/integration/users.test.ts'],
+    names: 'nobody to ask for',
   },
   {
     breaks: 'staleness is judged from what was read long ago as if it were of now',
@@ -567,7 +568,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'training is called stale though the cache of the service explains that nothing was asked',
     invariant: 8,
-    file: 'src/status/freshness.ts',
+    file: 'src/status/build-status.ts',
     search: 'Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs)',
     replace: 'lastSuccessMs',
     tests: ['test/unit/status/status.test.ts'],

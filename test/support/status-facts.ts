@@ -1,8 +1,12 @@
-import type { StatusFacts } from '../../src/status/build-status.ts';
+import { type AccountFacts, buildStatus, type StatusFacts } from '../../src/status/build-status.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
-import type { Operations } from '../../src/status/read-operations.ts';
+import type { DetailFacts } from '../../src/status/account-detail.ts';
+import type { AccountRows } from '../../src/status/read-account-rows.ts';
+import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/status/read-accounts.ts';
+import { type SingleStatus, singleOf } from '../../src/status/status.ts';
+import type { Outage } from '../../src/health/outage-log.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { NOON } from './test-clock.ts';
 
@@ -40,57 +44,85 @@ export function runRow(run: Partial<RunRow> = {}): RunRow {
   };
 }
 
-/** All streams succeeded a minute ago, unless said otherwise. */
-export function operations(
-  change: Partial<Operations> & { readonly successMs?: Partial<Record<StreamName, number | null>> } = {},
-): Operations {
-  const { successMs = {}, ...rest } = change;
-  return {
-    databaseNowMs: NOON,
-    readAtMs: NOON,
-    pendingMigrations: 0,
-    states: STREAM_NAMES.map((stream) => {
-      const ms = successMs[stream] === undefined ? NOON - MINUTE_MS : successMs[stream];
-      return {
-        stream,
-        lastSuccessAt: ms === null ? null : iso(ms),
-        watermark: stream === 'followups' ? iso(NOON - 5 * MINUTE_MS) : null,
-        calculatedAt: null,
-        currentUntil: null,
-      };
-    }),
-    runs: STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream })),
-    issues: [],
-    slices: [],
-    ...rest,
-  };
+type ByStream<Value> = Partial<Record<StreamName, Value>>;
+
+interface Read extends Partial<DatabaseFacts>, Partial<AccountRows> {
+  readonly successMs?: ByStream<number | null>;
+  readonly currentUntilMs?: ByStream<number>;
 }
 
-/** A worker at noon with whom all is well. */
-export function statusFacts(change: Partial<StatusFacts> = {}): StatusFacts {
+/** What was read of `north`: all streams succeeded a minute ago, unless said otherwise. */
+export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): AccountsRead {
+  const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
+  const rows = { runs, issues: change.issues ?? [], slices: change.slices ?? [] };
+  const { databaseNowMs = NOON, readAtMs = NOON, pendingMigrations = 0 } = change;
+  const streams = STREAM_NAMES.map((stream) => {
+    const ms = successMs[stream];
+    return {
+      stream,
+      lastSuccessMs: ms === undefined ? NOON - MINUTE_MS : ms,
+      watermarkMs: stream === 'followups' ? NOON - 5 * MINUTE_MS : null,
+      calculatedMs: null,
+      currentUntilMs: currentUntilMs[stream] ?? null,
+      ...runFactsOf(rows)({ stream }),
+    };
+  });
+  return { databaseNowMs, readAtMs, pendingMigrations, accounts: new Map([['north', streams]]), rows };
+}
+
+interface OneAccount extends Omit<StatusFacts, 'seen' | 'accounts' | 'databaseOutage'>, DetailFacts {
+  readonly operations: AccountsRead | null;
+  readonly outages: readonly Outage[];
+  readonly accountId: string;
+  readonly offReasons: AccountFacts['offReasons'];
+  readonly openCircuits: AccountFacts['openCircuits'];
+  readonly service: AccountFacts['service'];
+}
+
+/** A worker of one account, at noon, with whom all is well. */
+export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
+  const { accountId = 'north', outages = [], operations: read = operations() } = change;
+  const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);
+  const streams = read?.accounts.get('north') ?? [];
   return {
     version: '1.2.3',
-    accountId: 'north',
-    timezone: 'UTC',
     freshnessBudgetMinutes: 60,
-    offReasons: {},
-    entry: undefined,
     owner: 'host pid 1',
     nowMs: NOON,
     startedMs: NOON - 90 * MINUTE_MS,
     worker: 'running',
     isSchedulerAlive: true,
-    operations: operations(),
-    volumes: null,
-    countedAtMs: NOON,
     databaseProblem: null,
     isDatabaseSlow: false,
-    outages: [],
-    openCircuits: [],
-    service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
     queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
-    nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
-    progress: new Map(),
     ...change,
+    seen: read === null ? null : { ...read, accounts: new Map([[accountId, streams]]) },
+    databaseOutage: outageOf('database'),
+    accounts: [
+      {
+        accountId,
+        offReasons: {},
+        openCircuits: [],
+        service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+        ...change,
+        outage: outageOf('service'),
+        detail: {
+          timezone: 'UTC',
+          entry: undefined,
+          volumes: null,
+          countedAtMs: NOON,
+          nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
+          progress: new Map(),
+          ...change,
+        },
+      },
+    ],
   };
+}
+
+/** The status of the one account, in full. */
+export function singleStatus(facts: StatusFacts = statusFacts()): SingleStatus {
+  const status = singleOf(buildStatus(facts));
+  if (status === undefined) throw new RangeError('these are facts of several accounts');
+  return status;
 }

@@ -1,10 +1,10 @@
 /** Asks everything that the report shows, at one moment. */
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
-import { STREAM_NAMES } from '../../streams/index.ts';
 import type { StreamName } from '../../streams/stream.ts';
 import type { Connection } from '../../database/connection.ts';
-import { type IssueGroup, readOperations } from '../../status/read-operations.ts';
+import type { IssueGroup } from '../../status/read-account-rows.ts';
+import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
 import { ask, type Question } from './question.ts';
 import * as documents from './questions/documents.ts';
 import * as equipment from './questions/equipment.ts';
@@ -42,7 +42,8 @@ export interface Report {
 /** Needs a migrated warehouse. */
 export async function readReport(connection: Connection, accountId: string): Promise<Report> {
   // Before the answers: a sync that ends between makes the data newer than the page says, never older.
-  const { databaseNowMs, states, runs, issues } = await readOperations(connection, accountId);
+  const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
+  const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
   return await connection.db.transaction(
     async (tx) => {
       const [clock] = await tx.execute<{ timezone: string; today: string }>(
@@ -58,16 +59,12 @@ export async function readReport(connection: Connection, accountId: string): Pro
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,
         answers: answers as unknown as Answers,
-        streams: STREAM_NAMES.map((stream) => {
-          const last = runs.find((run) => run.stream === stream && run.status !== 'running');
-          const success = states.find((state) => state.stream === stream)?.lastSuccessAt ?? null;
-          return {
-            stream,
-            lastSuccessMs: success === null ? null : Date.parse(success),
-            failedWith: last?.status === 'failed' ? last.error_code : null,
-          };
-        }),
-        issues,
+        streams: streams.map(({ stream, lastSuccessMs, lastRun }) => ({
+          stream,
+          lastSuccessMs,
+          failedWith: lastRun?.status === 'failed' ? lastRun.errorCode : null,
+        })),
+        issues: rows?.issues ?? [],
       };
     },
     { isolationLevel: 'repeatable read', accessMode: 'read only' },

@@ -1,6 +1,6 @@
 /** Small inline SVGs. Only attributes, no inline style: the page's policy forbids it. */
 import { formatCount } from '../../shared/format.ts';
-import { RECENT_RUNS } from '../../status/read-operations.ts';
+import { RECENT_RUNS } from '../../status/read-account-rows.ts';
 import type { DayVolume } from '../../status/read-volumes.ts';
 import type { ProgressReport, RunReport } from '../../status/status.ts';
 import { type Html, html } from '../html.ts';

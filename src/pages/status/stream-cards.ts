@@ -1,7 +1,7 @@
 /** One card a stream: when it last succeeded is the largest thing on it. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
-import type { RunningReport, Status, StreamReport } from '../../status/status.ts';
+import type { RunningReport, SingleStatus, StreamDetail } from '../../status/status.ts';
 import { progressBar, runsChart } from './charts.ts';
 import { type Html, html } from '../html.ts';
 import { ageOf, badgeOf, clockTime, untilOf } from './words.ts';
@@ -26,7 +26,7 @@ function progressLine(run: RunningReport): Html {
     ${progressBar(run.progress)}`;
 }
 
-function remark({ lastRun, isScheduled, running }: StreamReport): Html | null {
+function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
   if (running !== null || lastRun === null) return null;
   if (lastRun.status === 'failed') {
     return html`<p class="small t-bad">
@@ -38,7 +38,7 @@ function remark({ lastRun, isScheduled, running }: StreamReport): Html | null {
   return null;
 }
 
-function card(stream: StreamReport, { nowMs, timezone }: Status): Html {
+function card(stream: StreamDetail, { nowMs, timezone }: SingleStatus): Html {
   const badge = badgeOf(stream);
   const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
   const counted = stream.rowsCountedMs ?? nowMs;
@@ -74,7 +74,7 @@ function card(stream: StreamReport, { nowMs, timezone }: Status): Html {
   </article>`;
 }
 
-export function streamCards(status: Status): Html {
+export function streamCards(status: SingleStatus): Html {
   return html`<section class="streams" aria-label="Streams">
     ${status.streams.map((stream) => card(stream, status))}
   </section>`;

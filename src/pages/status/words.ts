@@ -1,7 +1,13 @@
 /** Status → plain words. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
-import type { Freshness } from '../../status/freshness.ts';
-import type { DatabaseReport, IssueReport, Level, RunReport, StreamReport } from '../../status/status.ts';
+import type {
+  DatabaseReport,
+  Freshness,
+  IssueReport,
+  Level,
+  RunReport,
+  StreamDetail,
+} from '../../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
@@ -33,7 +39,7 @@ export function clockTime(ms: number, timezone: string): string {
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
 }
 
-export function badgeOf({ offReason, freshness, running, lastRun }: StreamReport): {
+export function badgeOf({ offReason, freshness, running, lastRun }: StreamDetail): {
   level: Level | 'off';
   text: string;
 } {

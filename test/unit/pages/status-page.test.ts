@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { buildStatus } from '../../../src/status/build-status.ts';
-import { renderPage } from '../../../src/pages/status/render-page.ts';
+import { renderStatus } from '../../../src/pages/status/render-status.ts';
 import { describeIssue, untilOf } from '../../../src/pages/status/words.ts';
 import { statusPage } from '../../../src/worker/routes.ts';
 import { roughly } from '../../../src/shared/format.ts';
@@ -53,7 +53,7 @@ const tagsOf = (html: string): string[] => html.match(/<[a-z][^>]*>/gi) ?? [];
 
 describe('the page', () => {
   it('runs nothing that comes from data', () => {
-    const page = renderPage(evilStatus(), 'NONCE');
+    const page = renderStatus(evilStatus(), 'NONCE');
     expect(page).toContain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;');
     expect(tagsOf(page).filter((tag) => /^<(script|img|iframe|object|embed|form)/i.test(tag))).toEqual([
       '<script nonce="NONCE">',
@@ -62,7 +62,7 @@ describe('the page', () => {
   });
 
   it('loads nothing from elsewhere and has no inline style that its policy would refuse', () => {
-    const tags = tagsOf(renderPage(evilStatus(), 'NONCE'));
+    const tags = tagsOf(renderStatus(evilStatus(), 'NONCE'));
     expect(tags.filter((tag) => / style=/i.test(tag))).toEqual([]);
     const links = tags.flatMap((tag) =>
       [...tag.matchAll(/ (?:src|href)="([^"]*)"/g)].map((match) => match[1] ?? ''),
@@ -77,7 +77,7 @@ describe('the page', () => {
 
   it('closes every element that it opens', () => {
     const open: string[] = [];
-    const page = renderPage(evilStatus(), 'N').replace(
+    const page = renderStatus(evilStatus(), 'N').replace(
       /<(style|script)([^>]*)>[\s\S]*?<\/\1>/g,
       '<$1$2></$1>',
     );
@@ -99,20 +99,20 @@ describe('the page', () => {
   });
 
   it('does without a script: it loads itself again', () => {
-    expect(renderPage(buildStatus(statusFacts()), 'N')).toMatch(
+    expect(renderStatus(buildStatus(statusFacts()), 'N')).toMatch(
       /<noscript><meta http-equiv="refresh" content="15"/,
     );
   });
 
   it('says how it stands in its largest words and in its title', () => {
-    const page = renderPage(buildStatus(statusFacts({ databaseProblem: 'gone' })), 'N');
+    const page = renderStatus(buildStatus(statusFacts({ databaseProblem: 'gone' })), 'N');
     expect(page).toMatch(/<h1>\s*The database is away\.\s*<\/h1>/);
     expect(page).toMatch(/<title>\s*✗ The database is away\. north\s*<\/title>/);
     expect(page).toContain('the newest that is known');
   });
 
   it('says prominently as of when it tells what was read longer ago than usual', () => {
-    const at = (ms: number) => renderPage(buildStatus(statusFacts({ nowMs: NOON + ms })), 'N');
+    const at = (ms: number) => renderStatus(buildStatus(statusFacts({ nowMs: NOON + ms })), 'N');
     expect(at(9_000)).toMatch(
       /<p class="dim">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time/,
     );
@@ -124,18 +124,18 @@ describe('the page', () => {
 
   it('says when rows were counted, if that is minutes ago', () => {
     const volumes = { rows: [{ stream: 'resources', rows: 12, isEstimate: false } as const], days: [] };
-    const at = (countedAtMs: number) => renderPage(buildStatus(statusFacts({ volumes, countedAtMs })), 'N');
+    const at = (countedAtMs: number) => renderStatus(buildStatus(statusFacts({ volumes, countedAtMs })), 'N');
     expect(at(NOON - 4 * MINUTE_MS)).toContain('<dd>12 <span class="dim small">4 min ago</span></dd>');
     expect(at(NOON - 30_000)).toContain('<dd>12</dd>');
   });
 
   it('is the same for the same status', () => {
-    const hash = () => createHash('sha256').update(renderPage(evilStatus(), 'N')).digest('hex');
+    const hash = () => createHash('sha256').update(renderStatus(evilStatus(), 'N')).digest('hex');
     expect(hash()).toBe(hash());
   });
 
   it('shows a worker that knows nothing yet', () => {
-    const page = renderPage(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N');
+    const page = renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N');
     expect(page).toContain('Nothing was read from the database yet.');
     expect(page).toContain('None is scheduled.');
   });

@@ -3,9 +3,10 @@ import { buildStatus } from '../../../src/status/build-status.ts';
 import { createMetrics } from '../../../src/status/metrics.ts';
 import { badgeOf } from '../../../src/pages/status/words.ts';
 import { healthPage, readyPage } from '../../../src/worker/routes.ts';
-import { blotStatus, toJsonStatus } from '../../../src/status/status.ts';
+import { redactStatus, toJsonStatus } from '../../../src/status/json-status.ts';
+import type { SliceProgress } from '../../../src/status/read-account-rows.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
-import { iso, operations, runRow, statusFacts } from '../../support/status-facts.ts';
+import { iso, operations, runRow, singleStatus, statusFacts } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 const openCircuit = {
@@ -45,14 +46,13 @@ describe('the verdict', () => {
   });
 
   it('of an account without equipment types does not wait for equipment', async () => {
-    const status = buildStatus(
-      statusFacts({
-        operations: operations({ successMs: { equipments: null } }),
-        offReasons: { equipments: 'no equipment types' },
-      }),
-    );
+    const facts = statusFacts({
+      operations: operations({ successMs: { equipments: null } }),
+      offReasons: { equipments: 'no equipment types' },
+    });
+    const status = buildStatus(facts);
     expect([status.isReady, status.verdict.sentence]).toEqual([true, 'Everything is fresh.']);
-    const equipments = status.streams.find(({ stream }) => stream === 'equipments');
+    const equipments = singleStatus(facts).streams.find(({ stream }) => stream === 'equipments');
     expect(equipments && badgeOf(equipments)).toEqual({ level: 'off', text: 'off: no equipment types' });
     const metrics = createMetrics({ version: '1', accountIds: ['north'] });
     const text = await metrics.render(status);
@@ -91,11 +91,11 @@ describe('the verdict', () => {
 
   it('calls training fresh for as long as the service itself would answer the same', () => {
     const training = (untilMs: number) => {
-      const seen = operations({ successMs: { 'training-employee-status': NOON - 14 * MINUTE_MS } });
-      const states = seen.states.map((state) =>
-        state.stream === 'training-employee-status' ? { ...state, currentUntil: iso(untilMs) } : state,
-      );
-      const facts = statusFacts({ operations: { ...seen, states }, freshnessBudgetMinutes: 3 });
+      const seen = operations({
+        successMs: { 'training-employee-status': NOON - 14 * MINUTE_MS },
+        currentUntilMs: { 'training-employee-status': untilMs },
+      });
+      const facts = statusFacts({ operations: seen, freshnessBudgetMinutes: 3 });
       return buildStatus(facts).notReady;
     };
     expect(training(NOON + MINUTE_MS)).toEqual([]);
@@ -103,24 +103,6 @@ describe('the verdict', () => {
     expect(training(NOON - 4 * MINUTE_MS)).toEqual([
       'training-employee-status is stale: its last success was 14 min ago, the budget is 3 min',
     ]);
-  });
-
-  it('of users that nobody had to be asked for is no better than that of the streams that name them', () => {
-    const longAgo = NOON - 3 * HOUR_MS;
-    const streams = ['resources', 'followups', 'training-employee-status', 'equipments'] as const;
-    const stale = Object.fromEntries(streams.map((stream) => [stream, longAgo]));
-    const of = (successMs: Parameters<typeof operations>[0]) =>
-      buildStatus(statusFacts({ operations: operations(successMs) })).streams.find(
-        ({ stream }) => stream === 'users',
-      );
-    expect(of({ successMs: stale })).toMatchObject({ freshness: 'stale', lastSuccessMs: longAgo });
-    expect(of({ successMs: { ...stale, resources: NOON - 2 * MINUTE_MS } })).toMatchObject({
-      freshness: 'fresh',
-      lastSuccessMs: NOON - 2 * MINUTE_MS,
-    });
-    const never = Object.fromEntries(streams.map((stream) => [stream, null]));
-    expect(of({ successMs: never })).toMatchObject({ freshness: 'never', lastSuccessMs: null });
-    expect(of({})).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
   });
 
   it('says each thing once', () => {
@@ -159,7 +141,7 @@ describe('the verdict', () => {
   });
 
   it('puts a database that is away before everything else and keeps what was known', () => {
-    const status = buildStatus(
+    const status = singleStatus(
       statusFacts({ databaseProblem: 'PostgreSQL: connect ECONNREFUSED', nowMs: NOON + MINUTE_MS }),
     );
     expect(status.verdict).toMatchObject({ level: 'bad', sentence: 'The database is away.' });
@@ -185,7 +167,7 @@ describe('the verdict', () => {
         error_message: 'too much',
       }),
     ];
-    const { verdict, isReady, streams } = buildStatus(statusFacts({ operations: operations({ runs }) }));
+    const { verdict, isReady, streams } = singleStatus(statusFacts({ operations: operations({ runs }) }));
     expect(verdict).toMatchObject({
       level: 'warning',
       sentence: 'Everything is fresh, but equipments failed last.',
@@ -213,8 +195,8 @@ describe('the status', () => {
 
   it('shows the progress of a run of this process, else that of the ledger, else what the run has counted', () => {
     const running = runRow({ stream: 'followups', status: 'running', finished_at: null, records_read: 7 });
-    const progress = (change: Parameters<typeof statusFacts>[0], slices = operations().slices) =>
-      buildStatus(statusFacts({ operations: operations({ runs: [running], slices }), ...change })).running[0]
+    const progress = (change: Parameters<typeof statusFacts>[0], slices: readonly SliceProgress[] = []) =>
+      singleStatus(statusFacts({ operations: operations({ runs: [running], slices }), ...change })).running[0]
         ?.progress;
     const made = { records: 50, total: 100, slicesDone: 1 };
     expect(progress({ progress: new Map([['followups', made]]) })).toEqual({ records: 50, total: 100 });
@@ -225,7 +207,7 @@ describe('the status', () => {
 
   it('has the soonest sync of each stream and the runs of each, oldest first', () => {
     const runs = [2, 1].map((run_id) => runRow({ run_id, started_at: iso(NOON - (3 - run_id) * MINUTE_MS) }));
-    const [resources] = buildStatus(statusFacts({ operations: operations({ runs }) })).streams;
+    const [resources] = singleStatus(statusFacts({ operations: operations({ runs }) })).streams;
     expect(resources?.recentRuns.map(({ runId }) => runId)).toEqual([1, 2]);
     expect(resources?.nextRunMs).toBe(NOON + 14 * MINUTE_MS);
   });
@@ -250,7 +232,7 @@ describe('the status', () => {
 
   it('loses secrets wherever they stand', () => {
     const status = buildStatus(statusFacts({ databaseProblem: 'no entry for canary-secret' }));
-    const clean = blotStatus(status, (text) => text.replaceAll('canary-secret', '[secret]'));
+    const clean = redactStatus(status, (text) => text.replaceAll('canary-secret', '[secret]'));
     expect(JSON.stringify(clean)).not.toContain('canary-secret');
     expect(clean.nowMs).toBe(status.nowMs);
   });

@@ -1,35 +1,15 @@
-/** The status page: one Status value → one HTML document that needs nothing else. Pure. */
+/** One account in full: its streams, rows over time, next runs, data issues, last runs. Pure. */
 import { formatCount, formatDuration } from '../../shared/format.ts';
-import type { NextRunReport, RunReport, Status } from '../../status/status.ts';
-import { daysChart } from './charts.ts';
-import { renderDocument } from './document.ts';
+import type { NextRunReport, RunReport, SingleStatus } from '../../status/status.ts';
 import { type Html, html } from '../html.ts';
+import { daysChart } from './charts.ts';
 import { moment, streamCards } from './stream-cards.ts';
-import { ageOf, changesOf, clockTime, describeIssue, untilOf, whyOld } from './words.ts';
+import { ageOf, changesOf, clockTime, describeIssue, untilOf } from './words.ts';
 
 const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
 
-function hero({ verdict, accountId, database, nowMs, timezone }: Status): Html {
-  const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
-  const asOf =
-    database.readAtMs === null
-      ? 'Nothing was read from the database yet.'
-      : html`As of ${moment(database.readAtMs, clockTime(database.readAtMs, timezone), timezone)}
-        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${whyOld(database)}`}.`;
-  return html`<header class="hero ${verdict.level}">
-    <h1>${verdict.sentence}</h1>
-    ${
-      verdict.details.length > 0 &&
-      html`<ul>
-        ${verdict.details.map((detail) => html`<li>${detail}</li>`)}
-      </ul>`
-    }
-    <p class="${isOld ? 'old' : 'dim'}">Account ${accountId}. ${asOf}</p>
-  </header>`;
-}
-
-function issues({ issues: groups }: Status): Html {
+function issues({ issues: groups }: SingleStatus): Html {
   const shown = groups.slice(0, LISTED_ISSUES);
   const rest = groups.length - shown.length;
   const list = html`<ul class="plain">
@@ -46,7 +26,7 @@ function issues({ issues: groups }: Status): Html {
 }
 
 /** Firings of one kind at one moment are one line. */
-function nextRuns({ nextRuns: all, nowMs, timezone }: Status): Html {
+function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
   const groups = new Map<string, NextRunReport[]>();
   for (const next of all) {
     const key = `${next.kind} ${next.atMs}`;
@@ -77,7 +57,7 @@ function nextRuns({ nextRuns: all, nowMs, timezone }: Status): Html {
 
 const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
 
-function runRows(run: RunReport, { nowMs, timezone }: Status): Html {
+function runRows(run: RunReport, { nowMs, timezone }: SingleStatus): Html {
   const level = OUTCOME_LEVELS[run.status];
   const remark =
     run.error === null
@@ -106,7 +86,7 @@ function runRows(run: RunReport, { nowMs, timezone }: Status): Html {
     }`;
 }
 
-function lastRuns(status: Status): Html {
+function lastRuns(status: SingleStatus): Html {
   const rows = status.recentRuns.map((run) => runRows(run, status));
   return html`<section>
     <h2>Last runs</h2>
@@ -138,7 +118,7 @@ function lastRuns(status: Status): Html {
 const dot = (name: string) =>
   html`<svg viewBox="0 0 8 8"><rect class="${name}" width="8" height="8" rx="2" /></svg>`;
 
-function days({ days: volumes }: Status): Html | null {
+function days({ days: volumes }: SingleStatus): Html | null {
   if (volumes.length === 0) return null;
   return html`<section>
     <h2>Rows over time</h2>
@@ -152,28 +132,8 @@ function days({ days: volumes }: Status): Html | null {
   </section>`;
 }
 
-function footer(status: Status): Html {
-  const { service } = status;
-  return html`<footer>
-    safety-sync ${status.version}, up ${formatDuration(Math.max(0, status.nowMs - status.startedMs))},
-    ${status.owner}. Requests in flight: ${service.inFlight} of
-    ${service.concurrencyNow}${service.waiting > 0 && html`, ${service.waiting} waiting`}${service.coolingUntilMs !== null && html`, cooling down (the service said rate_limit_exceeded)`}.<br />Bars
-    of a stream: its last runs, up for how long they took, down for how many rows they changed. For machines:
-    <a href="api/status">status</a>, <a href="metrics">metrics</a>, <a href="healthz">health</a>,
-    <a href="readyz">readiness</a>.
-  </footer>`;
-}
-
-/** `nonce` is that of the answer's Content-Security-Policy. */
-export function renderPage(status: Status, nonce: string, isOneOfMany = false): string {
-  const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
-  return renderDocument({
-    verdict: status.verdict,
-    about: status.accountId,
-    nonce,
-    main: html`${back}${hero(status)} ${streamCards(status)}
-      <div class="two">${days(status)}${nextRuns(status)}</div>
-      ${issues(status)} ${lastRuns(status)}`,
-    footer: footer(status),
-  });
+export function renderAccount(status: SingleStatus): Html {
+  return html`${streamCards(status)}
+    <div class="two">${days(status)}${nextRuns(status)}</div>
+    ${issues(status)} ${lastRuns(status)}`;
 }

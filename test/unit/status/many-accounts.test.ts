@@ -1,36 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import { createMetrics, MOST_LABELLED_ACCOUNTS } from '../../../src/status/metrics.ts';
-import {
-  type AccountFacts,
-  buildOverview,
-  type OverviewFacts,
-  pageOf,
-} from '../../../src/status/overview.ts';
-import { buildAccountsRoutes } from '../../../src/worker/routes.ts';
+import { type AccountFacts, buildStatus, type StatusFacts } from '../../../src/status/build-status.ts';
+import { pageOf } from '../../../src/status/status.ts';
+import { buildRoutes } from '../../../src/worker/routes.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../../src/streams/index.ts';
-import type { StreamSight } from '../../../src/status/read-accounts.ts';
+import type { StreamFacts } from '../../../src/status/read-accounts.ts';
 import { NOON } from '../../support/test-clock.ts';
 
 const account = (accountId: string, change: Partial<AccountFacts> = {}): AccountFacts => ({
   accountId,
-  scheduled: STREAM_NAMES,
+  offReasons: {},
   outage: undefined,
   openCircuits: [],
   service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: null },
+  detail: null,
   ...change,
 });
 
-const sights = (change: Partial<StreamSight> = {}): StreamSight[] =>
+const sights = (change: Partial<StreamFacts> = {}): StreamFacts[] =>
   STREAM_NAMES.map((stream) => ({
     stream,
     lastSuccessMs: NOON - MINUTE_MS,
     watermarkMs: null,
     calculatedMs: null,
     currentUntilMs: null,
-    lastStatus: 'succeeded',
-    lastErrorCode: null,
-    isRunning: false,
+    lastRun: { status: 'succeeded', errorCode: null },
+    running: null,
     openIssues: 0,
     ...change,
   }));
@@ -38,9 +34,9 @@ const sights = (change: Partial<StreamSight> = {}): StreamSight[] =>
 const stale = () => sights({ lastSuccessMs: NOON - 3 * HOUR_MS });
 
 function facts(
-  accounts: readonly (readonly [AccountFacts, readonly StreamSight[]])[],
-  change: Partial<OverviewFacts> = {},
-): OverviewFacts {
+  accounts: readonly (readonly [AccountFacts, readonly StreamFacts[]])[],
+  change: Partial<StatusFacts> = {},
+): StatusFacts {
   return {
     version: '1.2.3',
     freshnessBudgetMinutes: 60,
@@ -49,11 +45,14 @@ function facts(
     startedMs: NOON - HOUR_MS,
     worker: 'running',
     isSchedulerAlive: true,
-    sight: {
+    seen: {
       databaseNowMs: NOON,
       readAtMs: NOON,
       pendingMigrations: 0,
-      accounts: new Map(accounts.map(([{ accountId }, seen]) => [accountId, seen])),
+      accounts: new Map(
+        accounts.flatMap(([{ accountId }, seen]) => (seen.length === 0 ? [] : [[accountId, seen]])),
+      ),
+      rows: null,
     },
     databaseProblem: null,
     isDatabaseSlow: false,
@@ -79,13 +78,13 @@ const mixed = () =>
     [account('anna'), sights()],
     [account('bert', { openCircuits: [openCircuit] }), sights()],
     [account('carl'), stale()],
-    [account('dora'), sights({ lastStatus: 'failed', lastErrorCode: 'delete_guard' })],
+    [account('dora'), sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } })],
     [account('emil'), []],
   ]);
 
-describe('an overview', () => {
+describe('the status of many accounts', () => {
   it('puts trouble first and counts the rest', () => {
-    const overview = buildOverview(mixed());
+    const overview = buildStatus(mixed());
     expect(overview.accounts.map(({ accountId, verdict }) => [accountId, verdict.level])).toEqual([
       ['bert', 'bad'],
       ['carl', 'bad'],
@@ -99,7 +98,7 @@ describe('an overview', () => {
   });
 
   it('of accounts with whom all is well is one sentence', () => {
-    const overview = buildOverview(
+    const overview = buildStatus(
       facts([
         [account('a'), sights()],
         [account('b'), sights()],
@@ -109,7 +108,7 @@ describe('an overview', () => {
   });
 
   it('says what keeps all of them alike once, and not of each', () => {
-    const overview = buildOverview(
+    const overview = buildStatus(
       facts(
         [
           [account('a'), sights()],
@@ -126,31 +125,30 @@ describe('an overview', () => {
   it('tells ages by the clock of the database', () => {
     const readAtMs = NOON - 5 * HOUR_MS;
     const made = mixed();
-    const sight = made.sight === null ? null : { ...made.sight, readAtMs };
-    const overview = buildOverview({ ...made, nowMs: readAtMs, sight });
+    const seen = made.seen === null ? null : { ...made.seen, readAtMs };
+    const overview = buildStatus({ ...made, nowMs: readAtMs, seen });
     expect(overview.nowMs).toBe(NOON);
     expect(overview.counts.good).toBe(1);
   });
 
   it('is cut into pages whose counts are those of all', () => {
-    const part = pageOf(buildOverview(mixed()), 2, 2);
+    const part = pageOf(buildStatus(mixed()), 2, 2);
     expect(part.accounts.map(({ accountId }) => accountId)).toEqual(['dora', 'emil']);
     expect(part).toMatchObject({ page: 2, pages: 3, accountCount: 5, counts: { bad: 2 } });
-    expect(pageOf(buildOverview(mixed()), 99, 2).page).toBe(3);
+    expect(pageOf(buildStatus(mixed()), 99, 2).page).toBe(3);
   });
 });
 
 describe('the endpoints of many accounts', () => {
-  const routes = (made: OverviewFacts) => {
-    const overview = () => buildOverview(made);
-    return buildAccountsRoutes({
-      overview,
-      status: () => Promise.resolve(undefined),
-      blot: (text) => text.replaceAll('canary-secret', '[secret]'),
+  const routes = (made: StatusFacts) => {
+    return buildRoutes({
+      status: () => buildStatus(made),
+      statusOfOne: () => Promise.resolve(undefined),
+      redact: (text) => text.replaceAll('canary-secret', '[secret]'),
       metrics: createMetrics({ version: '1', accountIds: made.accounts.map(({ accountId }) => accountId) }),
     });
   };
-  const get = async (made: OverviewFacts, path: string) => {
+  const get = async (made: StatusFacts, path: string) => {
     const [name = '', query = ''] = path.split('?');
     const page = await routes(made)[name]?.(new URLSearchParams(query));
     if (page === undefined) throw new Error(`no page ${path}`);
@@ -222,7 +220,7 @@ describe('the endpoints of many accounts', () => {
   it('/metrics labels every account, says how the queue stands, and forgets what has come right', async () => {
     let made = mixed();
     const metrics = createMetrics({ version: '1', accountIds: ['anna', 'bert', 'carl', 'dora', 'emil'] });
-    const text = await metrics.render(buildOverview(made));
+    const text = await metrics.render(buildStatus(made));
     expect(text).toMatch(/^safety_sync_stale\{stream="users",account="carl"\} 1$/m);
     expect(text).toMatch(/^safety_sync_stale\{stream="users",account="anna"\} 0$/m);
     expect(text).toMatch(/^safety_sync_credentials_refused\{account="bert"\} 1$/m);
@@ -236,7 +234,7 @@ describe('the endpoints of many accounts', () => {
       [account('anna'), sights()],
       [account('carl'), sights()],
     ]);
-    expect(await metrics.render(buildOverview(made))).not.toMatch(/_refused\{account="bert"\}/);
+    expect(await metrics.render(buildStatus(made))).not.toMatch(/_refused\{account="bert"\}/);
     metrics.close();
   });
 
@@ -249,7 +247,7 @@ describe('the endpoints of many accounts', () => {
       version: '1',
       accountIds: made.accounts.map(({ accountId }) => accountId),
     });
-    const text = await metrics.render(buildOverview(made));
+    const text = await metrics.render(buildStatus(made));
     expect(text.match(/^safety_sync_stale\{/gm)).toHaveLength(5);
     expect(text).toMatch(/^safety_sync_stale\{stream="users",account="a7"\} 1$/m);
     expect(text).toMatch(

@@ -1,0 +1,126 @@
+/** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
+import type { OffReasons } from '../config/account-config.ts';
+import { adviceOf } from '../shared/errors.ts';
+import type { StreamName } from '../streams/stream.ts';
+import type { RunRow } from '../database/runs.ts';
+import type { HistoryProgress } from '../reading/extract.ts';
+import type { AccountRows } from './read-account-rows.ts';
+import type { Volumes } from './read-volumes.ts';
+import type {
+  AccountDetail,
+  NextRunReport,
+  ProgressReport,
+  RunningReport,
+  RunReport,
+  StreamDetail,
+  StreamStatus,
+} from './status.ts';
+
+export interface DetailFacts {
+  readonly timezone: string;
+  /** The account's name in the accounts file, if it has one there. */
+  readonly entry: string | undefined;
+  readonly volumes: Volumes | null;
+  /** When the volumes were counted, by our clock; null: never. */
+  readonly countedAtMs: number | null;
+  readonly nextRuns: readonly NextRunReport[];
+  /** Of the runs of this process. */
+  readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
+}
+
+export interface DetailContext {
+  readonly facts: DetailFacts;
+  readonly offReasons: OffReasons;
+  readonly owner: string;
+  /** null: nothing was read yet. */
+  readonly rows: AccountRows | null;
+  /** See `DatabaseClock`. */
+  readonly offMs: number;
+  readonly judgedMs: number;
+}
+
+/** Runs shown in the list of the last ones. */
+const LISTED_RUNS = 25;
+
+const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+
+function toRunReport(row: RunRow, { judgedMs, facts: { entry } }: DetailContext): RunReport {
+  const startedMs = Date.parse(row.started_at);
+  const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
+  const { error_code: code } = row;
+  return {
+    runId: row.run_id,
+    stream: row.stream,
+    kind: row.kind,
+    trigger: row.trigger,
+    status: row.status,
+    startedMs,
+    durationMs: Math.max(0, endMs - startedMs),
+    requests: row.requests,
+    retries: row.retries,
+    read: row.records_read,
+    inserted: row.inserted,
+    updated: row.updated,
+    deleted: row.deleted,
+    rejected: row.rejected,
+    repaired: row.repaired,
+    note: row.note,
+    error: code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, entry) },
+    requestId: row.request_id,
+    owner: row.owner,
+  };
+}
+
+function progressOf(run: RunReport, { facts, rows, owner }: DetailContext): ProgressReport {
+  const live = run.owner === owner ? facts.progress.get(run.stream) : undefined;
+  if (live !== undefined) return { records: live.records, total: live.total };
+  const slices = rows?.slices.find(({ stream }) => stream === run.stream);
+  // The ledger of a backfill that is done says nothing about a sync.
+  const isUnderWay = slices !== undefined && slices.slicesDone < slices.slices;
+  return isUnderWay
+    ? { records: slices.records, total: slices.expected }
+    : { records: run.read, total: null };
+}
+
+function toStreamDetail(
+  status: StreamStatus,
+  context: DetailContext & { readonly reports: readonly RunReport[] },
+): StreamDetail {
+  const { facts, offMs } = context;
+  const { stream, watermarkMs, calculatedMs } = status;
+  const runs = context.reports.filter((one) => one.stream === stream);
+  const running = runs.find((run) => run.status === 'running');
+  const volume = facts.volumes?.rows.find((one) => one.stream === stream);
+  const next = facts.nextRuns.find((one) => one.stream === stream && one.kind === 'sync');
+  return {
+    ...status,
+    offReason: context.offReasons[stream] ?? null,
+    currentToMs: watermarkMs ?? calculatedMs,
+    rows: volume?.rows ?? null,
+    rowsCountedMs: facts.countedAtMs === null ? null : facts.countedAtMs + offMs,
+    isEstimate: volume?.isEstimate ?? false,
+    nextRunMs: next === undefined ? null : next.atMs + offMs,
+    running: running === undefined ? null : { ...running, progress: progressOf(running, context) },
+    lastRun: runs.find((run) => run.status !== 'running') ?? null,
+    recentRuns: runs.toReversed(),
+    repaired: runs.reduce((sum, { repaired }) => sum + (repaired ?? 0), 0),
+  };
+}
+
+export function buildDetail(streams: readonly StreamStatus[], context: DetailContext): AccountDetail {
+  const { facts, rows, offMs } = context;
+  const reports = (rows?.runs ?? []).map((row) => toRunReport(row, context));
+  const details = streams.map((status) => toStreamDetail(status, { ...context, reports }));
+  return {
+    timezone: facts.timezone,
+    streams: details,
+    running: details.flatMap(({ running }): RunningReport[] => (running === null ? [] : [running])),
+    recentRuns: reports.slice(0, LISTED_RUNS),
+    days: facts.volumes?.days ?? [],
+    issues: (rows?.issues ?? []).map(({ firstSeenAt, ...issue }) => ({
+      ...issue,
+      firstSeenMs: Date.parse(firstSeenAt),
+    })),
+    nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: one.atMs + offMs })),
+  };
+}
