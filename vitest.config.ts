@@ -1,13 +1,54 @@
 import { defineConfig } from 'vitest/config';
 
+const SERVER = 'test/support/global-setup.ts';
+const PROGRAM = 'test/support/built-cli.ts';
+
+/** `npm test` runs all projects but `proof`, which `npm run test:proof` runs: the same promises at size and for hours. */
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Two cores: more forks would only make the database tests wait for each other.
+    // Two cores: more workers would only make the database tests wait for each other.
     maxWorkers: 2,
+    // The files of a worker share what they import: loading the program for each takes longer than most tests.
+    isolate: false,
     reporters: ['default', './test/support/summary-reporter.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [
+            'test/*.test.ts',
+            'test/{unit,mutation}/**/*.test.ts',
+            'test/contract/sandbox-*.test.ts',
+            'test/integration/api/*.test.ts',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'database',
+          include: ['test/{contract,crash,integration,model}/*.test.ts'],
+          exclude: ['test/contract/sandbox-*.test.ts'],
+          globalSetup: [SERVER],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'process', include: ['test/e2e/*.test.ts'], globalSetup: [SERVER, PROGRAM] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'proof',
+          include: ['test/**/*.proof.ts'],
+          // Some of them measure the memory of their process.
+          isolate: true,
+          globalSetup: [SERVER, PROGRAM],
+        },
+      },
+    ],
   },
 });

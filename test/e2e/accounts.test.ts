@@ -29,7 +29,7 @@ afterEach(async () => {
   await stage.close();
 });
 
-const run = (...args: string[]) => stage.cli.run(args, env);
+const run = (...args: string[]) => stage.run(args, env);
 const json = async (...args: string[]) =>
   JSON.parse((await run(...args, '--json')).stdout) as Record<string, Record<string, unknown>[]>;
 const namesOf = (rows: readonly Record<string, unknown>[] | undefined) => [
@@ -148,7 +148,7 @@ describe('with several accounts', () => {
       { name: 'x y', base_url: 'https://a.example', token: 'canary token' },
     ]);
     try {
-      const { code, stderr } = await stage.cli.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad.path });
+      const { code, stderr } = await stage.run(['start'], { ...env, SAFETY_ACCOUNTS_FILE: bad.path });
       expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, name: expected 1 to 100 letters');
       expect(stderr).toContain('SAFETY_ACCOUNTS_FILE, entry 1, token: expected an API token');
       expect(stderr).not.toContain('canary');
@@ -169,7 +169,7 @@ describe('with several accounts', () => {
     ]);
     try {
       const settings = { ...env, SAFETY_ACCOUNTS_FILE: quiet.path, LOG_LEVEL: 'trace' };
-      const worker = stage.cli.start(['start'], settings);
+      const worker = stage.start(['start'], settings);
       const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
       await worker.untilStderr(/south: users: succeeded/);
       const said: string[] = [];

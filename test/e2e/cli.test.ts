@@ -33,7 +33,7 @@ interface JsonRuns {
 
 describe('usage', () => {
   it.each(VERBS)('%s --help says what it does and how to call it', async (verb) => {
-    const { code, stdout, stderr } = await stage.cli.run([verb, '--help']);
+    const { code, stdout, stderr } = await stage.run([verb, '--help']);
     expect(stdout).toMatch(new RegExp(`^Usage: safety-sync ${verb} \\[options\\]`));
     expect(stdout).toContain('-h, --help');
     expect(stderr).toBe('');
@@ -41,7 +41,7 @@ describe('usage', () => {
   });
 
   it('lists every verb, the exit codes and the demo in --help', async () => {
-    const { code, stdout } = await stage.cli.run(['--help']);
+    const { code, stdout } = await stage.run(['--help']);
     for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^  ${verb}\\b`, 'm'));
     expect(stdout).toContain('Exit codes:');
     expect(stdout).toContain('safety-sync demo');
@@ -80,7 +80,7 @@ describe('usage', () => {
     },
     { why: 'nothing at all', args: [], says: 'Usage: safety-sync' },
   ])('refuses $why with exit code 2 and asks nothing', async ({ args, says }) => {
-    const { code, stdout, stderr } = await stage.cli.run(args, stage.env);
+    const { code, stdout, stderr } = await stage.run(args, stage.env);
     expect(stderr).toContain(says);
     expect(stdout).toBe('');
     expect(code).toBe(2);
@@ -90,7 +90,7 @@ describe('usage', () => {
 
 describe('configuration', () => {
   it('names all bad values at once and tries nothing', async () => {
-    const { code, stdout, stderr } = await stage.cli.run(['sync'], {
+    const { code, stdout, stderr } = await stage.run(['sync'], {
       ...stage.env,
       SAFETY_TOKEN: 'two words',
       API_CONCURRENCY: '0',
@@ -115,14 +115,14 @@ Correct the named variables; nothing was tried.
   });
 
   it('says what is missing when nothing is set', async () => {
-    const { code, stderr } = await stage.cli.run(['start']);
+    const { code, stderr } = await stage.run(['start']);
     expect(stderr).toContain('SAFETY_BASE_URL is not set');
     expect(stderr).toContain('SAFETY_TOKEN is not set');
     expect(code).toBe(2);
   });
 
   it('does not send a token over plain http:// to another machine', async () => {
-    const { code, stderr } = await stage.cli.run(['sync'], {
+    const { code, stderr } = await stage.run(['sync'], {
       ...stage.env,
       SAFETY_BASE_URL: 'http://service.example.com',
     });
@@ -131,7 +131,7 @@ Correct the named variables; nothing was tried.
   });
 
   it('needs a database of its own in the container image', async () => {
-    const { code, stderr } = await stage.cli.run(['status'], { SAFETY_SYNC_CONTAINER: '1' });
+    const { code, stderr } = await stage.run(['status'], { SAFETY_SYNC_CONTAINER: '1' });
     expect(stderr).toContain('DATABASE_URL is not set: in the container image');
     expect(code).toBe(2);
   });
@@ -148,7 +148,7 @@ Correct the named variables; nothing was tried.
       DATABASE_URL: undefined,
       DATABASE_URL_FILE: databaseFile,
     };
-    const { code, stdout } = await stage.cli.run(['check', '--json'], env);
+    const { code, stdout } = await stage.run(['check', '--json'], env);
     const { checks } = JSON.parse(stdout) as { checks: { what: string; result: string }[] };
     expect(checks.filter(({ result }) => result !== 'ok')).toEqual([]);
     expect(checks.map(({ what }) => what)).toContain('service: followups.list');
@@ -156,7 +156,7 @@ Correct the named variables; nothing was tried.
   });
 
   it('names a file that cannot be read, and a variable that is set twice', async () => {
-    const { code, stderr } = await stage.cli.run(['sync'], {
+    const { code, stderr } = await stage.run(['sync'], {
       ...stage.env,
       SAFETY_TOKEN_FILE: '/nowhere/token',
       SAFETY_BASE_URL: undefined,
@@ -170,14 +170,14 @@ Correct the named variables; nothing was tried.
 
 describe('an empty warehouse', () => {
   it('has a status for every stream: never synced', async () => {
-    const { code, stdout } = await stage.cli.run(['status'], stage.env);
+    const { code, stdout } = await stage.run(['status'], stage.env);
     for (const stream of STREAM_NAMES)
       expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
     expect(code).toBe(0);
   });
 
   it('has the same as JSON', async () => {
-    const { code, stdout } = await stage.cli.run(['status', '--json'], stage.env);
+    const { code, stdout } = await stage.run(['status', '--json'], stage.env);
     const { streams } = JSON.parse(stdout) as { streams: Record<string, unknown>[] };
     expect(streams.map(({ stream }) => stream)).toEqual(STREAM_NAMES);
     expect(streams[1]).toEqual({
@@ -198,19 +198,19 @@ describe('an empty warehouse', () => {
   });
 
   it('has no runs and no data issues, and says how to start', async () => {
-    expect(await stage.cli.run(['runs'], stage.env)).toMatchObject({
+    expect(await stage.run(['runs'], stage.env)).toMatchObject({
       code: 0,
       stdout: 'No run yet. Start one with: safety-sync sync\n',
     });
-    expect(await stage.cli.run(['runs', '--json'], stage.env)).toMatchObject({
+    expect(await stage.run(['runs', '--json'], stage.env)).toMatchObject({
       code: 0,
       stdout: '{"runs":[]}\n',
     });
-    expect(await stage.cli.run(['data-issues'], stage.env)).toMatchObject({
+    expect(await stage.run(['data-issues'], stage.env)).toMatchObject({
       code: 0,
       stdout: 'No open data issues.\n',
     });
-    expect(await stage.cli.run(['data-issues', '--json'], stage.env)).toMatchObject({
+    expect(await stage.run(['data-issues', '--json'], stage.env)).toMatchObject({
       code: 0,
       stdout: '{"data_issues":[]}\n',
     });
@@ -233,7 +233,7 @@ describe('a sync', () => {
   });
 
   it('a second one changes nothing, and a table says so', async () => {
-    const { code, stdout } = await stage.cli.run(['sync', 'resources', 'equipments'], stage.env);
+    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments'], stage.env);
     expect(stdout).toMatch(/^resources +succeeded +25 +0 +0 +25 +0 +0 +1 /m);
     expect(stdout).toMatch(/^equipments +succeeded +60 +0 +0 +60 +0 +0 +4 /m);
     expect(stdout).not.toContain('followups');
@@ -241,13 +241,13 @@ describe('a sync', () => {
   });
 
   it('has nothing to do while the training calculation is young, which is success; --force asks', async () => {
-    const lazy = await stage.cli.run(['sync', 'training-employee-status'], stage.env);
+    const lazy = await stage.run(['sync', 'training-employee-status'], stage.env);
     expect(lazy.stdout).toContain(
       'training-employee-status: the service recalculates at most every 15 minutes',
     );
     expect(lazy.code).toBe(0);
     expect(stage.sandbox.requests).toEqual([]);
-    const forced = await stage.cli.run(['sync', 'training-employee-status', '--force'], stage.env);
+    const forced = await stage.run(['sync', 'training-employee-status', '--force'], stage.env);
     expect(forced.stdout).toContain('training-employee-status: the calculation has not changed');
     expect(forced.code).toBe(0);
   });
@@ -255,7 +255,7 @@ describe('a sync', () => {
   it('one stream that fails is exit code 1; the others are done', async () => {
     const isResources = (entry: { method: string }) => entry.method === 'resources.list';
     stage.sandbox.faults.next(isResources, { kind: 'error', error: 'parameter_unexpected' });
-    const { code, stdout } = await stage.cli.run(['sync', 'resources', 'equipments'], stage.env);
+    const { code, stdout } = await stage.run(['sync', 'resources', 'equipments'], stage.env);
     expect(stdout).toMatch(/^resources +failed/m);
     expect(stdout).toMatch(/^equipments +succeeded/m);
     expect(stdout).toMatch(
@@ -288,7 +288,7 @@ describe('a sync', () => {
 
   it('a service that is down is exit code 1 when its attempts are used up', async () => {
     const env = { ...stage.env, SAFETY_BASE_URL: 'http://127.0.0.1:1', RETRY_ATTEMPTS: '2' };
-    const { code, stdout, stderr } = await stage.cli.run(['sync', 'resources', '--json'], env);
+    const { code, stdout, stderr } = await stage.run(['sync', 'resources', '--json'], env);
     expect(JSON.parse(stdout)).toMatchObject({
       runs: [
         { stream: 'resources', outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 },
@@ -301,14 +301,14 @@ describe('a sync', () => {
 
 describe('a filled warehouse', () => {
   it('tells per stream what it holds and what failed last', async () => {
-    const { code, stdout } = await stage.cli.run(['status'], stage.env);
+    const { code, stdout } = await stage.run(['status'], stage.env);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
     expect(code).toBe(0);
   });
 
   it('tells its runs, newest first, as many as asked for', async () => {
-    const { code, stdout } = await stage.cli.run(
+    const { code, stdout } = await stage.run(
       ['runs', '--json', '--limit', '3', '--stream', 'resources'],
       stage.env,
     );
@@ -321,17 +321,17 @@ describe('a filled warehouse', () => {
       ['resources', 'parameter_unexpected'],
     ]);
     expect(code).toBe(0);
-    const table = await stage.cli.run(['runs', '--limit', '2'], stage.env);
+    const table = await stage.run(['runs', '--limit', '2'], stage.env);
     expect(table.stdout.trimEnd().split('\n')).toHaveLength(3);
     expect(table.code).toBe(0);
   });
 
   it('tells what could not be taken as it came, and that it has come right', async () => {
-    const open = await stage.cli.run(['data-issues'], stage.env);
+    const open = await stage.run(['data-issues'], stage.env);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
     expect(open.stdout).toContain('They close by themselves when the records come right.');
     const { data_issues: issues } = JSON.parse(
-      (await stage.cli.run(['data-issues', '--json'], stage.env)).stdout,
+      (await stage.run(['data-issues', '--json'], stage.env)).stdout,
     ) as { data_issues: { record_id: string; value: unknown }[] };
     expect(issues.find(({ record_id: id }) => id === 'bad-time')).toMatchObject({ value: 'yesterday' });
 
@@ -339,9 +339,9 @@ describe('a filled warehouse', () => {
       created_on: Date.now() - 1000,
       updated_on: Date.now(),
     });
-    await stage.cli.run(['sync', 'followups'], stage.env);
-    expect((await stage.cli.run(['data-issues'], stage.env)).stdout).toBe('No open data issues.\n');
-    const all = await stage.cli.run(['data-issues', '--all'], stage.env);
+    await stage.run(['sync', 'followups'], stage.env);
+    expect((await stage.run(['data-issues'], stage.env)).stdout).toBe('No open data issues.\n');
+    const all = await stage.run(['data-issues', '--all'], stage.env);
     expect(all.stdout).toMatch(/^followups +field_nulled \(resolved\) +created_on/m);
     expect(all.code).toBe(0);
   });
@@ -354,7 +354,7 @@ describe('a filled warehouse', () => {
 
 describe('check', () => {
   it('finds a refused token and says what to do', async () => {
-    const { code, stdout } = await stage.cli.run(['check'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await stage.run(['check'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
     expect(stdout).toMatch(/^FAIL {2}service: resources\.list: .*token_invalid/m);
     expect(stdout).toContain('replace SAFETY_TOKEN');
     expect(stage.sandbox.requests).toHaveLength(1);
@@ -363,7 +363,7 @@ describe('check', () => {
 
   it('looks at the service also when the warehouse is down', async () => {
     const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
-    const { code, stdout } = await stage.cli.run(['check'], env);
+    const { code, stdout } = await stage.run(['check'], env);
     expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
     expect(stdout).toMatch(/^ok {4}service: followups\.list: answers, 131 records$/m);
     expect(stdout).toMatch(/^1 of \d+ checks failed\.$/m);
@@ -371,7 +371,7 @@ describe('check', () => {
   });
 
   it('says once that the service cannot be reached', async () => {
-    const { code, stdout } = await stage.cli.run(['check'], {
+    const { code, stdout } = await stage.run(['check'], {
       ...stage.env,
       SAFETY_BASE_URL: 'http://127.0.0.1:1',
     });

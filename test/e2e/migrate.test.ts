@@ -12,14 +12,14 @@ afterAll(async () => {
 });
 
 it('a verb that only reads says what a new database lacks', async () => {
-  const { code, stdout, stderr } = await stage.cli.run(['status'], stage.env);
+  const { code, stdout, stderr } = await stage.run(['status'], stage.env);
   expect(stderr).toMatch(/^database_not_migrated: .*\nRun: safety-sync migrate\n$/);
   expect(stdout).toBe('');
   expect(code).toBe(1);
 });
 
 it('check finds a new database in order, because a sync migrates it', async () => {
-  const { code, stdout } = await stage.cli.run(['check'], stage.env);
+  const { code, stdout } = await stage.run(['check'], stage.env);
   expect(stdout).toMatch(/^ok {4}migrations: \d+ of \d+ are missing; sync and start apply them$/m);
   expect(code).toBe(0);
 });
@@ -36,7 +36,7 @@ it('three processes that migrate at once all succeed, and one of them has done i
 });
 
 it('a second time there is nothing to do', async () => {
-  const { code, stdout } = await stage.cli.run(['migrate'], stage.env);
+  const { code, stdout } = await stage.run(['migrate'], stage.env);
   expect(stdout).toMatch(/^The warehouse is up to date \(\d+ migrations?\)\.\n$/);
   expect(code).toBe(0);
 });

@@ -63,7 +63,7 @@ describe('the endpoints of start', () => {
     const password = 'canary-password-77aa';
     if (database.password === '') database.password = password;
     const secrets = [canary, decodeURIComponent(database.password)];
-    const worker = stage.cli.start(['start'], {
+    const worker = stage.start(['start'], {
       ...stage.env,
       SAFETY_TOKEN: canary,
       DATABASE_URL: database.href,
@@ -111,7 +111,7 @@ describe('the endpoints of start', () => {
 describe('an outage', () => {
   it('of the service is one error, shows on the page, and ends with one line', async () => {
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND, RETRY_ATTEMPTS: '0' };
-    const worker = stage.cli.start(['start'], { ...stage.env, ...schedule });
+    const worker = stage.start(['start'], { ...stage.env, ...schedule });
     const url = await baseUrl(worker);
     await worker.untilStderr(/resources: succeeded/);
     stage.sandbox.faults.set({ reset: 1 });
@@ -131,7 +131,7 @@ describe('an outage', () => {
   it('of the database, there already at the start, is waited for; another one later is survived', async () => {
     await setDatabase(false);
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
-    const worker = stage.cli.start(['start'], { ...stage.env, ...schedule });
+    const worker = stage.start(['start'], { ...stage.env, ...schedule });
     const url = await baseUrl(worker);
     await worker.untilStderr(/the database cannot be used/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -217,7 +217,7 @@ describe('two workers', () => {
       running.set(method, (running.get(method) ?? 1) - 1);
     };
     const env = { ...stage.env, LOG_LEVEL: 'debug', SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
-    const workers = [stage.cli.start(['start'], env), stage.cli.start(['start'], env)] as const;
+    const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
     // One of them holds the stream in the middle of a request; the other one's firings find it taken.
     await expect
       .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
@@ -234,7 +234,7 @@ describe('two workers', () => {
 
   it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async () => {
     const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
-    const workers = [stage.cli.start(['start'], env), stage.cli.start(['start'], env)] as const;
+    const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
     await expect
       .poll(
         async () =>

@@ -12,17 +12,17 @@ const EVIL = `<script>document.title='owned'</script><img src=x onerror="documen
 let stage: CliStage;
 beforeAll(async () => {
   stage = await createCliStage();
-  expect((await stage.cli.run(['sync'], stage.env)).code).toBe(0);
+  expect((await stage.run(['sync'], stage.env)).code).toBe(0);
   for (const statement of GIVEN_PAST) await stage.query(statement);
 });
 afterAll(() => stage.close());
 
-const run = (...args: string[]) => stage.cli.run(['report', ...args], stage.env);
 const fileOf = (name: string) => join(stage.cli.directory, name);
+const run = (...args: string[]) => stage.run(['report', ...args], stage.env);
 
 describe('the command', () => {
   it('writes safety-report.html into the working directory and says where', async () => {
-    const { code, stdout } = await run();
+    const { code, stdout } = await stage.cli.run(['report'], stage.env);
     expect(stdout).toBe(`The report is in ${fileOf('safety-report.html')}: open it in a browser.\n`);
     expect(code).toBe(0);
     expect(await readFile(fileOf('safety-report.html'), 'utf8')).toContain('<h1>Safety report</h1>');
@@ -37,7 +37,7 @@ describe('the command', () => {
   });
 
   it('gives the answers as JSON, and writes no file', async () => {
-    const { code, stdout } = await run('--json', '--out', 'none.html');
+    const { code, stdout } = await run('--json', '--out', fileOf('none.html'));
     const { account_id: account, timezone, answers } = JSON.parse(stdout) as Record<string, object>;
     expect([account, timezone]).toEqual(['default', 'UTC']);
     expect(Object.keys(answers ?? {})).toContain('overdueByAssignee');
@@ -51,8 +51,8 @@ describe('the command', () => {
       ['missing/report.html', 'its directory does not exist; make it first'],
       ['folder', 'it is a directory; name a file in it'],
     ] as const) {
-      const { code, stderr } = await run('--out', out);
-      expect(stderr).toContain(`usage_invalid: cannot write ${out}: ${says}`);
+      const { code, stderr } = await run('--out', fileOf(out));
+      expect(stderr).toContain(`usage_invalid: cannot write ${fileOf(out)}: ${says}`);
       expect(code).toBe(2);
     }
   });
@@ -60,7 +60,10 @@ describe('the command', () => {
   it('sends whoever has not migrated to migrate', async () => {
     const empty = await createCliStage({ isEmpty: true });
     try {
-      const { code, stderr } = await empty.cli.run(['report'], empty.env);
+      const { code, stderr } = await empty.run(
+        ['report', '--out', join(empty.cli.directory, 'report.html')],
+        empty.env,
+      );
       expect(stderr).toContain('database_not_migrated');
       expect(stderr).toContain('safety-sync migrate');
       expect(code).toBe(1);
@@ -76,7 +79,7 @@ describe.skipIf(NO_BROWSER !== null)(
   () => {
     it('shows its charts in both themes and on paper, runs nothing, and has nothing to complain of', async () => {
       await stage.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
-      expect((await run('--out', 'page.html')).code).toBe(0);
+      expect((await run('--out', fileOf('page.html'))).code).toBe(0);
       const url = pathToFileURL(fileOf('page.html')).href;
       const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
       expect(complaints).toBe('');
@@ -104,7 +107,7 @@ describe.skipIf(NO_BROWSER !== null)(
     }, 120_000);
 
     it('needs no sideways scrolling on a phone, a tablet or a screen', async () => {
-      expect((await run('--out', 'page.html')).code).toBe(0);
+      expect((await run('--out', fileOf('page.html'))).code).toBe(0);
       const page = (await readFile(fileOf('page.html'), 'utf8'))
         .replaceAll('&', '&amp;')
         .replaceAll('"', '&quot;');

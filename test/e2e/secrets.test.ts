@@ -40,8 +40,8 @@ async function dumpWarehouse(): Promise<string> {
 
 it('the token is in no output and in no table, also when the service and a gateway say it back', async () => {
   const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
-  hear(await stage.cli.run(['sync'], loud));
-  hear(await stage.cli.run(['check'], loud));
+  hear(await stage.run(['sync'], loud));
+  hear(await stage.run(['check'], loud));
 
   stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
     ...answer,
@@ -49,14 +49,14 @@ it('the token is in no output and in no table, also when the service and a gatew
     error: 'parameter_invalid',
     description: `what does ${CANARY} or ${encodeURIComponent(CANARY)} mean`,
   });
-  const refused = await stage.cli.run(['sync', '--force'], loud);
+  const refused = await stage.run(['sync', '--force'], loud);
   hear(refused);
   expect(refused.code).toBe(1);
-  hear(await stage.cli.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
-  hear(await stage.cli.run(['check', '--json'], loud));
+  hear(await stage.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
+  hear(await stage.run(['check', '--json'], loud));
 
   stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, ok: false, error: CANARY });
-  const unknown = await stage.cli.run(['sync', '--force'], loud);
+  const unknown = await stage.run(['sync', '--force'], loud);
   hear(unknown);
   expect(unknown.stdout).toContain('service_error_unknown');
 
@@ -71,19 +71,19 @@ it('the token is in no output and in no table, also when the service and a gatew
     },
     100,
   );
-  const gateway = await stage.cli.run(['sync', '--force'], loud);
+  const gateway = await stage.run(['sync', '--force'], loud);
   hear(gateway);
   expect(gateway.stdout).toContain('response_not_json');
   stage.sandbox.faults.clear();
 
   stage.sandbox.access.set('without-permission');
-  const forbidden = await stage.cli.run(['sync', '--force'], loud);
+  const forbidden = await stage.run(['sync', '--force'], loud);
   hear(forbidden);
   expect(forbidden.code).toBe(3);
   stage.sandbox.access.set('active');
   for (const verb of ['status', 'runs', 'data-issues']) {
-    hear(await stage.cli.run([verb], loud));
-    hear(await stage.cli.run([verb, '--json'], loud));
+    hear(await stage.run([verb], loud));
+    hear(await stage.run([verb, '--json'], loud));
   }
 
   expect(said.length).toBeGreaterThan(10_000);
@@ -94,7 +94,7 @@ it('the token is in no output and in no table, also when the service and a gatew
 });
 
 it('a token in the wrong variable, or of the wrong form, is not shown', async () => {
-  const { code, stderr } = await stage.cli.run(['sync'], { ...stage.env, SAFETY_ACCOUNT: CANARY });
+  const { code, stderr } = await stage.run(['sync'], { ...stage.env, SAFETY_ACCOUNT: CANARY });
   expect(stderr).toContain('SAFETY_ACCOUNT: expected');
   for (const spelling of SPELLINGS) expect(stderr).not.toContain(spelling);
   expect(code).toBe(2);

@@ -68,6 +68,7 @@ describe('start', () => {
       SYNC_CRON_RESOURCES: EVERY_SECOND,
     });
     await worker.untilStderr(/resources: still running, this tick of the schedule is skipped/);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 15_000 }).toBe(1);
     worker.kill('SIGINT');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
     expect(await readRuns()).toEqual([
@@ -77,9 +78,9 @@ describe('start', () => {
 
   it('skips a stream that somebody else is syncing', async () => {
     const { held, release } = holdFirstAnswer();
-    const manual = stage.cli.start(['sync', 'resources'], stage.env);
+    const manual = stage.start(['sync', 'resources'], stage.env);
     await held;
-    const worker = stage.cli.start(['start'], {
+    const worker = stage.start(['start'], {
       ...stage.env,
       LOG_LEVEL: 'debug',
       SYNC_CRON: 'off',
@@ -94,7 +95,7 @@ describe('start', () => {
 
   it('says which variables to set when its port is taken', async () => {
     const { port } = new URL(stage.sandbox.url);
-    const { code, stderr } = await stage.cli.run(['start'], { ...stage.env, HTTP_PORT: port });
+    const { code, stderr } = await stage.run(['start'], { ...stage.env, HTTP_PORT: port });
     expect(stderr).toMatch(
       /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
     );
@@ -116,7 +117,7 @@ describe('sync', () => {
     expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
     expect(code).toBe(1);
     expect(await readRuns()).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
-    const next = await stage.cli.run(['sync', 'followups'], stage.env);
+    const next = await stage.run(['sync', 'followups'], stage.env);
     expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
   });
 
@@ -124,7 +125,7 @@ describe('sync', () => {
     const { held, release } = holdFirstAnswer();
     const first = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
-    const second = stage.cli.start(['sync', 'resources'], stage.env);
+    const second = stage.start(['sync', 'resources'], stage.env);
     await second.untilStderr(
       /resources: waiting for run \d+ \(sync, .* pid \d+\) to finish with this stream/,
     );
@@ -167,7 +168,7 @@ describe('sync', () => {
       await connection.close();
     }
     expect(await readRuns()).toMatchObject([{ status: 'running' }]);
-    const next = await stage.cli.run(['sync', 'resources'], stage.env);
+    const next = await stage.run(['sync', 'resources'], stage.env);
     expect(next.stderr).toContain('resources: closed 1 run(s) of workers that had died');
     expect(next.code).toBe(0);
     expect(await readRuns()).toMatchObject([
@@ -188,12 +189,12 @@ describe('sandbox', () => {
       'SAFETY_EQUIPMENT_TYPES',
     ]);
     const printed = Object.fromEntries(lines.map((line) => line.split('=') as [string, string]));
-    const synced = await stage.cli.run(['sync', 'resources'], { ...stage.env, ...printed });
+    const synced = await stage.run(['sync', 'resources'], { ...stage.env, ...printed });
     expect(synced.stdout).toMatch(/^resources +succeeded +7 +7 /m);
     await sandbox.untilStderr(/POST resources\.list \{\} ok/);
 
     const { port } = new URL(printed['SAFETY_BASE_URL'] ?? '');
-    const second = await stage.cli.run(['sandbox', '--port', port]);
+    const second = await stage.run(['sandbox', '--port', port]);
     expect(second.stderr).toMatch(/^usage_invalid: the sandbox cannot listen there: .*EADDRINUSE/);
     expect(second.code).toBe(2);
 

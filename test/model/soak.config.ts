@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/model/soak.run.ts', 'test/crash/soak.run.ts', 'test/model/endurance.run.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts', 'test/support/built-cli.ts'],
     testTimeout: 0,
     hookTimeout: 0,
     disableConsoleIntercept: true,

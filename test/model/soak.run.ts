@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { createCli, type Cli } from '../support/cli.ts';
-import { ensureBuilt } from '../support/built-cli.ts';
 import { noTally, play } from './play.ts';
 import { history } from './step.ts';
 
@@ -15,10 +14,7 @@ let cli: Cli | undefined;
 afterAll(() => cli?.close());
 
 test.runIf(Number(SOAK_HISTORIES) > 0)('histories', async () => {
-  if (withKills) {
-    await ensureBuilt();
-    cli = await createCli();
-  }
+  if (withKills) cli = await createCli();
   const tally = noTally();
   const startedMs = performance.now();
   const summary = () =>

@@ -212,7 +212,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/api/client.ts',
     search: 'const answer = await observed(call, attemptNumber);',
     replace: 'const answer = await traced(call, attemptNumber);',
-    tests: ['test/integration/api/requests-told.test.ts'],
+    tests: ['test/integration/requests-told.test.ts'],
   },
   {
     breaks: 'a skip is told by the log and by the answer at a terminal',

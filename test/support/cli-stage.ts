@@ -1,18 +1,23 @@
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { ensureBuilt } from './built-cli.ts';
-import { type Cli, type CliEnvironment, createCli } from './cli.ts';
+import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
+import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
 import { SMALL_SANDBOX } from './worker.ts';
 
-/** The built program, a service to talk to and a warehouse of its own. */
+/** The program, a service to talk to and a warehouse of its own. */
 export interface CliStage {
+  /** The built program, for what needs a process: signals, exit codes, a working directory, two at once. */
   readonly cli: Cli;
   readonly sandbox: Sandbox;
   readonly databaseUrl: string;
   /** Service and warehouse of this stage; logs as JSON. */
   readonly env: CliEnvironment;
   query<Row>(text: string): Promise<Row[]>;
+  /** Runs a command to its end, inside of the test. */
+  run(args: readonly string[], env?: CliEnvironment): Promise<Said>;
+  /** Starts a command inside of the test; `close` stops it. */
+  start(args: readonly string[], env?: CliEnvironment): RunningCli;
   close(): Promise<void>;
 }
 
@@ -23,11 +28,11 @@ export interface CliStageOptions {
 }
 
 export async function createCliStage(options: CliStageOptions = {}): Promise<CliStage> {
-  await ensureBuilt();
   const sandbox = await createSandbox({ size: SMALL_SANDBOX, ...options.sandbox });
   const database = await (options.isEmpty ? createEmptyTestDatabase() : createTestDatabase());
   const connection: Connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
   const cli = await createCli();
+  const running: RunningCli[] = [];
   return {
     cli,
     sandbox,
@@ -43,7 +48,15 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
       RETRY_MAX_DELAY_MS: '20',
     },
     query: (text) => connection.query(text),
+    run: (args, env = {}) => runInProcess(args, { LOG_LEVEL: 'info', ...env }),
+    start(args, env = {}) {
+      const program = startInProcess(args, env);
+      running.push(program);
+      return program;
+    },
     async close() {
+      for (const program of running) program.kill('SIGTERM');
+      await Promise.allSettled(running.map(({ finished }) => finished));
       await cli.close();
       await connection.close();
       await sandbox.close();

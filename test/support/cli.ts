@@ -17,7 +17,7 @@ export interface RunningCli {
   /** Everything printed so far. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves as soon as the output matches; rejects when the process ends or the deadline passes without. */
+  /** Resolves as soon as the output matches; rejects when the program ends or the deadline passes without. */
   untilStdout(pattern: RegExp): Promise<RegExpExecArray>;
   untilStderr(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
@@ -49,7 +49,18 @@ export async function createCli(): Promise<Cli> {
     });
     running.add(child);
     child.once('close', () => running.delete(child));
-    return watch(child, args);
+    return watchProgram(args, {
+      pid: child.pid ?? -1,
+      kill: (signal) => void child.kill(signal),
+      watch: (print) => {
+        for (const stream of ['stdout', 'stderr'] as const)
+          child[stream].setEncoding('utf8').on('data', (text: string) => print(stream, text));
+        return new Promise((resolve, reject) => {
+          child.once('error', reject);
+          child.once('close', (code, signal) => resolve({ code, signal }));
+        });
+      },
+    });
   };
   return {
     directory,
@@ -68,7 +79,17 @@ export async function createCli(): Promise<Cli> {
   };
 }
 
-function watch(child: ChildProcess, args: readonly string[]): RunningCli {
+export interface WatchedProgram {
+  readonly pid: number;
+  kill(signal: NodeJS.Signals): void;
+  /** Tells what is printed; resolves when the program has ended. */
+  watch(
+    print: (stream: 'stdout' | 'stderr', text: string) => void,
+  ): Promise<Pick<Finished, 'code' | 'signal'>>;
+}
+
+/** What a program prints while it runs, for a test that waits for it. */
+export function watchProgram(args: readonly string[], { pid, kill, watch }: WatchedProgram): RunningCli {
   const output = { stdout: '', stderr: '' };
   let hasEnded = false;
   const listeners = new Set<() => void>();
@@ -77,22 +98,17 @@ function watch(child: ChildProcess, args: readonly string[]): RunningCli {
   };
   const name = `safety-sync ${args.join(' ')}`;
   const describe = () => `${name}\nstdout: ${output.stdout}\nstderr: ${output.stderr}`;
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream]?.setEncoding('utf8').on('data', (text: string) => {
-      output[stream] += text;
-      tell();
-    });
-  }
-  const closed = new Promise<Finished>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => {
-      hasEnded = true;
-      resolve({ code, signal, ...output });
-      tell();
-    });
+  const closed = watch((stream, text) => {
+    output[stream] += text;
+    tell();
+  }).then((end): Finished => {
+    hasEnded = true;
+    tell();
+    return { ...end, ...output };
   });
+  closed.catch(() => undefined);
 
-  /** A process that hangs fails its test with what it said, not with a bare time-out. */
+  /** A program that hangs fails its test with what it said, not with a bare time-out. */
   async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -126,7 +142,7 @@ function watch(child: ChildProcess, args: readonly string[]): RunningCli {
 
   let finished: Promise<Finished> | undefined;
   return {
-    pid: child.pid ?? -1,
+    pid,
     get stdout() {
       return output.stdout;
     },
@@ -135,7 +151,7 @@ function watch(child: ChildProcess, args: readonly string[]): RunningCli {
     },
     untilStdout: (pattern) => until('stdout', pattern),
     untilStderr: (pattern) => until('stderr', pattern),
-    kill: (signal) => void child.kill(signal),
+    kill,
     // The deadline runs from the first time that somebody waits for the end.
     get finished() {
       return (finished ??= withDeadline(closed, 'the end'));

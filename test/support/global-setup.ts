@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
+import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { migrateDatabase } from '../../src/database/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
@@ -15,8 +16,31 @@ declare module 'vitest' {
   }
 }
 
+interface TestServer {
+  readonly url: string;
+  readonly prefix: string;
+  readonly cloneStrategy: ProvidedContext['testCloneStrategy'];
+  close(): Promise<void>;
+}
+
+/** The projects of one test run load this file once each, and share its server. */
+const run = globalThis as { safetySyncTests?: { server: Promise<TestServer>; projects: number } };
+
 /** Where tests get their databases from: one server a run, one migrated template that every test clones. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const shared = (run.safetySyncTests ??= { server: startServer(), projects: 0 });
+  shared.projects += 1;
+  const server = await shared.server;
+  project.provide('testServerUrl', server.url);
+  project.provide('testDatabasePrefix', server.prefix);
+  project.provide('testCloneStrategy', server.cloneStrategy);
+  return async () => {
+    shared.projects -= 1;
+    if (shared.projects === 0) await server.close();
+  };
+}
+
+async function startServer(): Promise<TestServer> {
   const say = (line: string): void => {
     process.stdout.write(`test databases: ${line}\n`);
   };
@@ -25,17 +49,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const prefix = `safety_sync_test_${randomBytes(4).toString('hex')}_`;
   try {
     await createTemplate(server.url, `${prefix}template`);
+    return {
+      url: server.url,
+      prefix,
+      cloneStrategy: (await isFrom15(server.url)) ? 'strategy file_copy' : '',
+      close: async () => {
+        await dropDatabases(server.url, prefix);
+        await server.stop();
+      },
+    };
   } catch (error) {
     await server.stop();
     throw error;
   }
-  project.provide('testServerUrl', server.url);
-  project.provide('testDatabasePrefix', prefix);
-  project.provide('testCloneStrategy', (await isFrom15(server.url)) ? 'strategy file_copy' : '');
-  return async () => {
-    await dropDatabases(server.url, prefix);
-    await server.stop();
-  };
 }
 
 async function createTemplate(serverUrl: string, template: string): Promise<void> {

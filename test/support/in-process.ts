@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import pc from 'picocolors';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Environment } from '../../src/config/read-variables.ts';
+import { type RunningCli, watchProgram } from './cli.ts';
 
 export interface InProcessOptions {
   /** As at a terminal: answers may have colours and so on. */
@@ -17,24 +19,67 @@ export interface Said {
   readonly stderr: string;
 }
 
-/** The command line inside of the test. What the logger writes goes past `stderr`: it is silent unless asked for. */
+type Print = (stream: 'stdout' | 'stderr', text: string) => void;
+
+/** Who is told what the program writes past its terminal: the log, and what Commander says. */
+const listening = new AsyncLocalStorage<Print>();
+
+for (const stream of ['stdout', 'stderr'] as const) {
+  const write = process[stream].write.bind(process[stream]);
+  process[stream].write = ((chunk: string | Uint8Array, ...rest: []) => {
+    const print = listening.getStore();
+    if (print === undefined) return write(chunk, ...rest);
+    print(stream, typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    return true;
+  }) as typeof write;
+}
+
+interface Call extends InProcessOptions {
+  readonly signal: AbortSignal;
+  readonly print: Print;
+}
+
+function call(args: readonly string[], env: Environment, options: Call): Promise<number> {
+  const { signal, print, isInteractive = false, width } = options;
+  const terminal = {
+    print: (text: string) => print('stdout', `${text}\n`),
+    note: (text: string) => print('stderr', `${text}\n`),
+    colors: pc.createColors(false),
+    noteColors: pc.createColors(false),
+    isInteractive,
+    width,
+  };
+  return listening.run(print, () => runProgram(args, { env, signal, terminal }));
+}
+
+/** The command line inside of the test, to its end. The log is silent unless it is asked for. */
 export async function runInProcess(
   args: readonly string[],
   env: Environment,
-  { isInteractive = false, isStopped = false, width }: InProcessOptions = {},
+  options: InProcessOptions = {},
 ): Promise<Said> {
   const said = { stdout: '', stderr: '' };
-  const code = await runProgram(args, {
-    env: { LOG_LEVEL: 'silent', ...env },
-    signal: isStopped ? AbortSignal.abort() : new AbortController().signal,
-    terminal: {
-      print: (text) => void (said.stdout += `${text}\n`),
-      note: (text) => void (said.stderr += `${text}\n`),
-      colors: pc.createColors(false),
-      noteColors: pc.createColors(false),
-      isInteractive,
-      width,
+  const code = await call(
+    args,
+    { LOG_LEVEL: 'silent', ...env },
+    {
+      ...options,
+      signal: options.isStopped === true ? AbortSignal.abort() : new AbortController().signal,
+      print: (stream, text) => void (said[stream] += text),
     },
-  });
+  );
   return { code, ...said };
+}
+
+/** The command line inside of the test, while it runs; the first signal stops it as it does a process, a second one does nothing. */
+export function startInProcess(args: readonly string[], env: Environment): RunningCli {
+  const stopping = new AbortController();
+  return watchProgram(args, {
+    pid: process.pid,
+    kill: (signal) => stopping.abort(new Error(signal)),
+    watch: async (print) => ({
+      code: await call(args, env, { signal: stopping.signal, print }),
+      signal: null,
+    }),
+  });
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { request } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,12 @@ export interface PostgresServer {
 
 const DOCKER_PING_MS = 2_000;
 const CONTAINER_START_MS = 120_000;
+/**
+ * A folder in memory, where the system has one: PostgreSQL makes and removes a dozen files in each run of a stream, and
+ * ext4 takes longer for that the more files were removed lately.
+ */
+const MEMORY = '/dev/shm';
+const NEEDED_BYTES = 2 ** 31;
 const TEMP_PREFIX = 'safety-sync-test-';
 
 /** The server that is named, else a container, else the embedded server: whatever this machine has. */
@@ -54,8 +60,9 @@ async function startContainer(env: Readonly<Record<string, string | undefined>>)
 }
 
 async function startEmbedded(): Promise<PostgresServer> {
-  await removeLeftovers();
-  const dataDir = await mkdtemp(join(tmpdir(), `${TEMP_PREFIX}${process.pid}-`));
+  for (const folder of [tmpdir(), MEMORY]) await removeLeftovers(folder);
+  const folder = (await hasRoom(MEMORY)) ? MEMORY : tmpdir();
+  const dataDir = await mkdtemp(join(folder, `${TEMP_PREFIX}${process.pid}-`));
   const remove = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
   try {
     const server = await acquireEmbeddedServer({
@@ -69,11 +76,14 @@ async function startEmbedded(): Promise<PostgresServer> {
         autovacuum: 'off',
         jit: 'off',
         max_connections: '200',
+        wal_level: 'minimal',
+        max_wal_senders: '0',
+        max_wal_size: '256MB',
       },
     });
     return {
       url: server.url,
-      description: 'the embedded server',
+      description: `the embedded server in ${folder}`,
       stop: async () => {
         await server.release();
         await remove();
@@ -85,12 +95,18 @@ async function startEmbedded(): Promise<PostgresServer> {
   }
 }
 
+/** A container usually has 64 MB of it. */
+async function hasRoom(folder: string): Promise<boolean> {
+  const free = await statfs(folder).catch(() => undefined);
+  return free !== undefined && free.bavail * free.bsize > NEEDED_BYTES;
+}
+
 /** Of test runs that were killed; a server that still runs there notices within a minute and ends. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
     const pid = new RegExp(`^${TEMP_PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid !== undefined && !isProcessAlive(Number(pid))) {
-      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+      await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
 }

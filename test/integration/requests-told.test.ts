@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient, type RequestEvent } from '../../../src/api/client.ts';
-import { collectRecords } from '../../../src/api/record-sink.ts';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
-import { createSandbox, type Sandbox } from '../../../src/sandbox/index.ts';
-import { systemClock } from '../../../src/shared/time.ts';
-import { SMALL_SANDBOX } from '../../support/worker.ts';
+import { createApiClient, type RequestEvent } from '../../src/api/client.ts';
+import { collectRecords } from '../../src/api/record-sink.ts';
+import { createRequestMeter } from '../../src/api/request-meter.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
+import { systemClock } from '../../src/shared/time.ts';
+import { SMALL_SANDBOX } from '../support/worker.ts';
 
 let sandbox: Sandbox;
 const events: RequestEvent[] = [];
