@@ -6,7 +6,7 @@ import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
 
 const EVERY_SECOND = '* * * * * *';
-const PATIENCE = { timeout: 15_000, interval: 50 };
+const PATIENCE = { timeout: 45_000, interval: 50 };
 
 let stage: CliStage;
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/shared/time.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-const PATIENCE = { timeout: 15_000, interval: 25 };
+const PATIENCE = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
 
 let worker: TestWorker;
