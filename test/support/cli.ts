@@ -81,11 +81,11 @@ export async function createCli(): Promise<Cli> {
 
 export interface WatchedProgram {
   readonly pid: number;
-  kill(signal: NodeJS.Signals): void;
+  readonly kill: (signal: NodeJS.Signals) => void;
   /** Tells what is printed; resolves when the program has ended. */
-  watch(
+  readonly watch: (
     print: (stream: 'stdout' | 'stderr', text: string) => void,
-  ): Promise<Pick<Finished, 'code' | 'signal'>>;
+  ) => Promise<Pick<Finished, 'code' | 'signal'>>;
 }
 
 /** What a program prints while it runs, for a test that waits for it. */

@@ -31,7 +31,7 @@ for (const stream of ['stdout', 'stderr'] as const) {
     if (print === undefined) return write(chunk, ...rest);
     print(stream, typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     return true;
-  }) as typeof write;
+  });
 }
 
 interface Call extends InProcessOptions {
