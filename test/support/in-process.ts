@@ -26,12 +26,12 @@ const listening = new AsyncLocalStorage<Print>();
 
 for (const stream of ['stdout', 'stderr'] as const) {
   const write = process[stream].write.bind(process[stream]);
-  process[stream].write = ((chunk: string | Uint8Array, ...rest: []) => {
+  process[stream].write = (chunk: string | Uint8Array, ...rest: []) => {
     const print = listening.getStore();
     if (print === undefined) return write(chunk, ...rest);
     print(stream, typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     return true;
-  });
+  };
 }
 
 interface Call extends InProcessOptions {
