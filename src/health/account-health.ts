@@ -115,12 +115,12 @@ export function createAccountHealth({
 
   function followCircuits(result: RunResult, permit: Permit): FollowUp[] {
     const { stream } = result;
-    const refusal = refusalOf(result);
-    if (refusal === undefined && !hasResponse(result))
+    const authFailure = authFailureOf(result);
+    if (authFailure === undefined && !hasResponse(result))
       return followUnanswered(result, permit.unanswered().trial);
-    const { closed, trial } = refusal === undefined ? permit.accepted() : permit.refused(refusal);
+    const { closed, trial } = authFailure === undefined ? permit.accepted() : permit.authFailed(authFailure);
     logClosed(stream, closed);
-    if (refusal !== undefined && trial !== null) logOpened(stream, refusal, trial);
+    if (authFailure !== undefined && trial !== null) logOpened(stream, authFailure, trial);
     const others = closed === 'account' ? streams.filter((other) => other !== stream) : [];
     return [
       ...others.map((other) => ({ stream: other, inMs: 0 })),
@@ -136,7 +136,7 @@ export function createAccountHealth({
         end(result, kind) {
           const isOutage = followOutages(result, kind);
           const followUps = followCircuits(result, permit);
-          return { isTold: isOutage || refusalOf(result) !== undefined, followUps };
+          return { isTold: isOutage || authFailureOf(result) !== undefined, followUps };
         },
       };
     },
@@ -154,8 +154,7 @@ export function createAccountHealth({
 const failureOf = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
 
-/** Refused credentials. */
-function refusalOf(result: RunResult): SafetySyncError | undefined {
+function authFailureOf(result: RunResult): SafetySyncError | undefined {
   const error = failureOf(result);
   return error?.recovery === 'fail_run' ? error : undefined;
 }

@@ -1,10 +1,10 @@
 /**
- * Keeps a service from being asked on and on while it refuses the credentials. A refusal opens the circuit: nothing is
- * asked until one trial run may go (half-open), after 15 minutes, then 30, then every hour; a trial that is accepted
- * closes it. A missing permission opens the circuit of its own stream; every other refusal that of the account.
+ * Keeps a service from being asked on and on while it refuses the credentials. An auth failure opens the circuit: nothing
+ * is asked until one trial run may go (half-open), after 15 minutes, then 30, then every hour; a trial that is accepted
+ * closes it. A missing permission opens the circuit of its own stream; every other auth failure that of the account.
  *
  * A run is given a permit, and its outcome counts on that permit: it says something about a circuit only when the permit
- * was given after the refusal that opened it.
+ * was given after the failure that opened it.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../shared/time.ts';
@@ -41,7 +41,7 @@ export interface CircuitChange {
 
 /** Of one run that may ask: exactly one of these is called when it has ended. */
 export interface Permit {
-  refused(error: SafetySyncError): CircuitChange;
+  authFailed(error: SafetySyncError): CircuitChange;
   /** The service took the credentials. */
   accepted(): CircuitChange;
   /** The run ended without a response of the service. */
@@ -59,8 +59,8 @@ interface Circuit {
   readonly error: SafetySyncError;
   readonly sinceMs: number;
   readonly delayMs: number;
-  /** Permits with a higher number were given after the newest refusal. */
-  readonly refusedAt: number;
+  /** Permits with a higher number were given after the newest failure. */
+  readonly openedAt: number;
   /** On the monotonic clock; while half-open, when the trial is given up. */
   trialAtMs: number;
   isHalfOpen: boolean;
@@ -74,14 +74,13 @@ const TOLERANCE_MS = 50;
 export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
   /** By stream; null: that of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
-  /** Numbers permits and refusals in their order. */
+  /** Numbers permits and auth failures in their order. */
   let count = 0;
 
   function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
     count += 1;
     const number = count;
-    const isTrialOf = (key: StreamName | null): boolean =>
-      number > (circuits.get(key)?.refusedAt ?? Infinity);
+    const isTrialOf = (key: StreamName | null): boolean => number > (circuits.get(key)?.openedAt ?? Infinity);
 
     function close(key: StreamName | null): boolean {
       return isTrialOf(key) && circuits.delete(key);
@@ -90,8 +89,8 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
     function open(scope: Scope, error: SafetySyncError): CircuitChange['trial'] {
       const key = scope === 'account' ? null : stream;
       const before = circuits.get(key);
-      // Runs of one tick are refused together: only a trial makes the wait longer.
-      if (before !== undefined && number < before.refusedAt) return null;
+      // Runs of one tick fail together: only a trial makes the wait longer.
+      if (before !== undefined && number < before.openedAt) return null;
       const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
       count += 1;
       circuits.set(key, {
@@ -99,7 +98,7 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
         error,
         sinceMs: before?.sinceMs ?? clock.now(),
         delayMs,
-        refusedAt: count,
+        openedAt: count,
         trialAtMs: clock.monotonicMs() + delayMs,
         isHalfOpen: false,
       });
@@ -115,7 +114,7 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
     }
 
     return {
-      refused(error) {
+      authFailed(error) {
         if (error.code === 'token_permission') {
           // A token that is told what it may not do is a valid one.
           const closed = close(null) ? 'account' : null;

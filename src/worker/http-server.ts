@@ -1,4 +1,4 @@
-/** The HTTP side of `start`: what is asked for, and the headers that keep an answer harmless. */
+/** The HTTP side of `start`: what is asked for, and the headers that keep a response harmless. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -11,7 +11,7 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers by path, given what follows the ?; none may take long or fail because the database is away. */
+/** Responses by path, given what follows the ?; none may take long or fail because the database is away. */
 export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | Promise<Page>>>;
 
 export interface HttpServerOptions {
@@ -67,7 +67,7 @@ async function pageFor(request: IncomingMessage, options: HttpServerOptions): Pr
   }
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   options: HttpServerOptions,
@@ -96,7 +96,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<OpsSe
     (request, response) => {
       // Bodies are of no interest, and an unread one would keep the connection.
       request.resume();
-      void answer(request, response, options);
+      void respond(request, response, options);
     },
   );
   try {

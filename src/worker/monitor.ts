@@ -12,7 +12,7 @@ export interface Sighting<Seen, Counted> {
   readonly countedAtMs: number | null;
   /** Why the database cannot be used. Slowness is no reason: what is seen then is older. */
   readonly problem: string | null;
-  /** The newest look has not been answered in time, though the database answers. */
+  /** The newest look has not been answered in time, though the database responds. */
   readonly isSlow: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
   readonly clock: Clock;
   readonly outage: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
-  /** The database answers, but not a look within so many ms; told once until a look is quick again. */
+  /** The database responds, but not to a look within so many ms; told once until a look is quick again. */
   readonly onSlow: (ms: number) => void;
   /** Default: ten seconds. */
   readonly everyMs?: number | undefined;
@@ -121,7 +121,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     if (seen.pendingMigrations === 0) void count();
   });
 
-  /** The look goes on, but has taken too long: is the database slow, or does it not answer at all? */
+  /** The look goes on, but has taken too long: is the database slow, or does it not respond at all? */
   async function judgeSilence(sinceMs: number): Promise<void> {
     const { inTime } = await withTimeout(ping(), PATIENCE_MS);
     if (inTime) respondedAtMs = clock.monotonicMs();

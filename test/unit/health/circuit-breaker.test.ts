@@ -30,7 +30,7 @@ function permitOf(breaker: CircuitBreaker, stream: StreamName): Permit {
 describe('refused credentials', () => {
   it('hold every stream, let one try through after 15 minutes, then 30, then an hour, then every hour', () => {
     const { breaker, pass } = createStage();
-    expect(permitOf(breaker, 'resources').refused(refused)).toEqual({
+    expect(permitOf(breaker, 'resources').authFailed(refused)).toEqual({
       closed: null,
       trial: { scope: 'account', inMs: 15 * MINUTE_MS },
     });
@@ -40,7 +40,7 @@ describe('refused credentials', () => {
       pass(1_000);
       const permit = permitOf(breaker, 'followups');
       expect(breaker.admit('users')).toBeUndefined();
-      expect(permit.refused(refused).trial?.inMs).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
+      expect(permit.authFailed(refused).trial?.inMs).toBe(Math.min(60, minutes * 2) * MINUTE_MS);
     }
     expect(breaker.openCircuits).toMatchObject([{ holdsAll: true, code: 'token_inactive', sinceMs: NOON }]);
   });
@@ -52,15 +52,15 @@ describe('refused credentials', () => {
       permitOf(breaker, 'followups'),
       permitOf(breaker, 'equipments'),
     ];
-    one.refused(refused);
-    expect(two.refused(refused).trial).toBeNull();
+    one.authFailed(refused);
+    expect(two.authFailed(refused).trial).toBeNull();
     expect(three.accepted().closed).toBeNull();
     expect(breaker.admit('equipments')).toBeUndefined();
   });
 
   it('are forgotten when the try is accepted', () => {
     const { breaker, pass } = createStage();
-    permitOf(breaker, 'resources').refused(refused);
+    permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     expect(permitOf(breaker, 'resources').accepted().closed).toBe('account');
     expect(breaker.admit('followups')).toBeDefined();
@@ -70,7 +70,7 @@ describe('refused credentials', () => {
   it('are tried again in a minute when the try never got as far as asking', () => {
     const { breaker, pass } = createStage();
     const early = permitOf(breaker, 'followups');
-    permitOf(breaker, 'resources').refused(refused);
+    permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     const permit = permitOf(breaker, 'resources');
     expect(early.unanswered().trial).toBeNull();
@@ -85,7 +85,7 @@ describe('refused credentials', () => {
 
   it('for want of a permission hold only the stream that needs it', () => {
     const { breaker, pass } = createStage();
-    expect(permitOf(breaker, 'equipments').refused(forbidden)).toEqual({
+    expect(permitOf(breaker, 'equipments').authFailed(forbidden)).toEqual({
       closed: null,
       trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
     });
@@ -101,9 +101,9 @@ describe('refused credentials', () => {
 describe('credentials that come back in steps', () => {
   it('a token that is active again with one right less: the stream without the right is held, the others go', () => {
     const { breaker, pass } = createStage();
-    permitOf(breaker, 'resources').refused(refused);
+    permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
-    expect(permitOf(breaker, 'resources').refused(forbidden)).toEqual({
+    expect(permitOf(breaker, 'resources').authFailed(forbidden)).toEqual({
       closed: 'account',
       trial: { scope: 'stream', inMs: 15 * MINUTE_MS },
     });
@@ -115,9 +115,9 @@ describe('credentials that come back in steps', () => {
 
   it('a stream without a right that is told that the token is inactive goes when all go', () => {
     const { breaker, pass } = createStage();
-    permitOf(breaker, 'equipments').refused(forbidden);
+    permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
-    expect(permitOf(breaker, 'equipments').refused(refused)).toMatchObject({
+    expect(permitOf(breaker, 'equipments').authFailed(refused)).toMatchObject({
       closed: null,
       trial: { scope: 'account' },
     });
@@ -131,23 +131,23 @@ describe('credentials that come back in steps', () => {
   it('a try that is accepted while another stream was refused opens its own stream', () => {
     const { breaker, pass } = createStage();
     const other = permitOf(breaker, 'followups');
-    permitOf(breaker, 'equipments').refused(forbidden);
+    permitOf(breaker, 'equipments').authFailed(forbidden);
     pass(15 * MINUTE_MS);
     const attempt = permitOf(breaker, 'equipments');
-    other.refused(refused);
+    other.authFailed(refused);
     expect(attempt.accepted().closed).toBe('stream');
     expect(breaker.openCircuits).toMatchObject([{ stream: 'followups', holdsAll: true }]);
   });
 
   it('a try that hangs is waited for no longer than the longest delay', () => {
     const { breaker, pass } = createStage();
-    permitOf(breaker, 'resources').refused(refused);
+    permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     const hanging = permitOf(breaker, 'resources');
     pass(HOUR_MS - MINUTE_MS);
     expect(breaker.admit('followups')).toBeUndefined();
     pass(MINUTE_MS);
-    expect(permitOf(breaker, 'followups').refused(refused).trial?.inMs).toBe(30 * MINUTE_MS);
+    expect(permitOf(breaker, 'followups').authFailed(refused).trial?.inMs).toBe(30 * MINUTE_MS);
     // Its run was let through before the newest refusal: too old to say anything.
     expect(hanging.accepted().closed).toBeNull();
     expect(breaker.admit('followups')).toBeUndefined();
@@ -179,8 +179,8 @@ describe('whatever was answered before', () => {
           }
           if (one.kind === 'answer') {
             const [permit] = underway.splice(one.at % Math.max(1, underway.length), 1);
-            if (one.outcome === 'refused') permit?.refused(refused);
-            if (one.outcome === 'forbidden') permit?.refused(forbidden);
+            if (one.outcome === 'refused') permit?.authFailed(refused);
+            if (one.outcome === 'forbidden') permit?.authFailed(forbidden);
             if (one.outcome === 'accepted') permit?.accepted();
             if (one.outcome === 'unanswered') permit?.unanswered();
           }
