@@ -1,5 +1,6 @@
 /** A measured figure: as one JSON line for machines, as a row of a table for people. */
-import Table from 'cli-table3';
+import pc from 'picocolors';
+import { renderTable } from '../../src/cli/terminal.ts';
 import type { Floor } from './floor.ts';
 import type { Work } from './processes.ts';
 
@@ -80,13 +81,11 @@ const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => stri
 ];
 
 export function renderFigures(figures: readonly Figure[]): string {
-  const table = new Table({
-    head: COLUMNS.map(([title]) => title),
-    colAligns: COLUMNS.map((_, index) => (index === 0 ? 'left' : 'right')),
-    style: { head: [], border: [] },
-  });
-  for (const figure of figures) table.push(COLUMNS.map(([, cell]) => cell(figure)));
-  return table.toString();
+  return renderTable(
+    COLUMNS.map(([title], index) => ({ title, align: index === 0 ? 'left' : 'right' })),
+    figures.map((figure) => COLUMNS.map(([, cell]) => cell(figure))),
+    { colors: pc.createColors(false) },
+  );
 }
 
 /** The same as Markdown, for the documents. */

@@ -1,45 +1,21 @@
-import type { Command } from 'commander';
 import type { App } from '../app.ts';
-import { SafetySyncError } from '../shared/errors.ts';
-import type { StreamName } from '../streams/stream.ts';
-import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
-import type { BackfillRange } from '../reading/extract.ts';
-import { syncStreams } from '../sync/sync-streams.ts';
 import { type BackfillForecast, forecastBackfill } from '../backfill/forecast.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import {
-  accountFields,
-  type AccountOption,
-  type AccountResults,
-  addAccountOption,
-  streamLabel,
-} from './accounts.ts';
-import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
+import type { BackfillRange } from '../reading/extract.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
-import { createProgress } from './progress.ts';
-import { EXIT, exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents } from '../worker/run-report.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { parseDate, parseStreams } from './arguments.ts';
+import { accountFields, EXIT, streamLabel } from './run-results.ts';
+import { runVerb, type RunVerbOptions } from './run-verb.ts';
+import { type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-interface BackfillOptions extends AccountOption {
+interface BackfillOptions extends RunVerbOptions {
   readonly from?: string;
   readonly to?: string;
   readonly restart?: true;
   readonly plan?: true;
-  readonly json?: true;
-}
-
-/** `2026-03-01` (its beginning in UTC) or a full ISO time. */
-export function parseDate(text: string, name: string): number {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const ms = Date.parse(isDay ? `${text}T00:00:00Z` : text);
-  const isReal = !isDay || (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text));
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(ms) || !isReal) {
-    throw new SafetySyncError(
-      'usage_invalid',
-      `${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`,
-    );
-  }
-  return ms;
 }
 
 function parseRange({ from, to }: BackfillOptions): BackfillRange {
@@ -126,59 +102,27 @@ interface BackfillAsked {
   readonly options: BackfillOptions;
 }
 
-export async function runBackfill(
-  context: CommandContext,
-  names: readonly string[],
-  options: BackfillOptions,
-): Promise<number> {
-  const range = parseRange(options);
-  const streams = checkRange(parseStreams(names), range);
-  return await withApp(
-    context,
-    { needsService: true, migrates: options.plan ? 'by_itself' : true, accounts: options.account },
-    async (app) => {
-      if (options.plan) return await printPlan(context, app, { streams, range, options });
-      const all: AccountResults[] = [];
-      // One after the other: each reads as much side by side as its service allows, and has the progress bar to itself.
-      for (const account of app.accounts) {
-        const progress = createProgress(account.log, isAtTerminal(context, app));
-        const events = { ...buildRunEvents(account), onProgress: progress.update.bind(progress) };
-        try {
-          const results = await syncStreams(account.runContext(events), {
-            streams,
-            kind: 'backfill',
-            trigger: 'manual',
-            force: true,
-            allowMassDelete: false,
-            range,
-            restart: options.restart ?? false,
-            onResult: (result) => {
-              progress.stop();
-              logRun(account, result, { kind: 'backfill', isAtTerminal: isAtTerminal(context, app) });
-            },
-          });
-          all.push({ accountId: account.id, results });
-        } finally {
-          progress.stop();
-        }
-      }
-      if (options.json) context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
-      else printResults(all, context.terminal);
-      return exitCodeOfAccounts(all);
-    },
-  );
-}
-
-export function addBackfill(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('backfill'))
-    .description('read history again; follow-ups in slices of creation time, going on where it was cut off')
-    .argument('[stream...]', STREAM_NAMES.join(', '))
-    .option('--from <date>', 'follow-ups created on or after this day or time (UTC)')
-    .option('--to <date>', 'follow-ups created before this day or time (UTC)')
-    .option('--restart', 'begin anew instead of going on')
-    .option('--plan', 'only say what it would ask for and how much there is; writes nothing')
-    .option('--json', 'as JSON on stdout')
-    .action(async (names: string[], options: BackfillOptions) =>
-      exit(await runBackfill(context, names, options)),
-    );
-}
+export const backfill: Verb<BackfillOptions> = {
+  name: 'backfill',
+  about: 'reads everything again; follow-ups in slices of creation time, going on where it was cut off',
+  hasStreams: true,
+  hasAccounts: true,
+  options: [
+    ['--from <date>', 'follow-ups created on or after this day or time (UTC)'],
+    ['--to <date>', 'follow-ups created before this day or time (UTC)'],
+    ['--restart', 'begin anew instead of going on'],
+    ['--plan', 'only say what it would ask for and how much there is; writes nothing'],
+    JSON_OPTION,
+  ],
+  async run(context, options, names) {
+    const range = parseRange(options);
+    const streams = checkRange(parseStreams(names), range);
+    if (options.plan) {
+      return await withApp(context, { ...options, needsService: true, migrates: 'by_itself' }, (app) =>
+        printPlan(context, app, { streams, range, options }),
+      );
+    }
+    const restart = options.restart ?? false;
+    return await runVerb(context, options, { kind: 'backfill', streams, force: true, range, restart });
+  },
+};

@@ -1,24 +1,22 @@
-import type { Command } from 'commander';
 import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../app.ts';
 import { type Check, checkDatabase } from './check-database.ts';
 import { checkService } from './check-service.ts';
 import type { AccountConfig } from '../config/account-config.ts';
-import { type Config, loadConfig } from '../config/load-config.ts';
+import type { Config } from '../config/load-config.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createLogger } from '../shared/logger.ts';
-import { accountFields, type AccountOption, addAccountOption } from './accounts.ts';
-import type { CommandContext } from './command-context.ts';
-import { EXIT } from './run-results.ts';
+import { accountFields, EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
+import { type AccountOption, type CommandContext, configOf, JSON_OPTION, type Verb } from './verb.ts';
 
 /** Retries would only make a person wait for what they came to see. */
 const CHECK_RETRIES = 1;
 
-function renderCheck(check: Check, colors: Colors): string {
+function renderCheck({ what, result, finding, advice }: Check, colors: Colors): string {
   const marks = { ok: colors.green('ok  '), failed: colors.red('FAIL'), skipped: colors.yellow('skip') };
-  const advice = check.advice === null ? '' : `\n       ${check.advice}`;
-  return `${marks[check.result]}  ${colors.bold(check.what)}: ${check.finding}${advice}`;
+  const next = advice === null ? '' : `\n       ${advice}`;
+  return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
 }
 
 async function checkWarehouse(context: CommandContext, config: Config): Promise<Check[]> {
@@ -58,9 +56,9 @@ async function checkAccount(
 /** Accounts that are asked side by side. */
 const ACCOUNTS_AT_ONCE = 4;
 
-export function exitCodeOfChecks(checks: readonly Check[]): number {
-  const failed = checks.filter((check) => check.result === 'failed');
-  if (failed.some((check) => check.isRefusal === true)) return EXIT.refused;
+function exitCodeOfChecks(checks: readonly Check[]): number {
+  const failed = checks.filter(({ result }) => result === 'failed');
+  if (failed.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
   return failed.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
@@ -68,22 +66,18 @@ interface CheckOptions extends AccountOption {
   readonly json?: true;
 }
 
-export async function runCheck(context: CommandContext, options: CheckOptions): Promise<number> {
+async function runCheck(context: CommandContext, options: CheckOptions): Promise<number> {
   const { terminal } = context;
-  const config = loadConfig(context.env, {
-    needsService: true,
-    isTerminal: terminal.isInteractive,
-    accounts: options.account ?? [],
-  });
+  const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
   const checks: (Check & { readonly account_id?: string })[] = [];
   const tell = (more: readonly Check[], accountId?: string) => {
     const own = accountId === undefined ? {} : accountFields(isMany, accountId);
-    checks.push(...more.map((check) => ({ ...own, ...check })));
+    checks.push(...more.map((one) => ({ ...own, ...one })));
     if (options.json) return;
     const label = isMany && accountId !== undefined ? `${accountId}: ` : '';
-    for (const check of more) {
-      terminal.print(renderCheck({ ...check, what: `${label}${check.what}` }, terminal.colors));
+    for (const one of more) {
+      terminal.print(renderCheck({ ...one, what: `${label}${one.what}` }, terminal.colors));
     }
   };
   const usable = isMany
@@ -97,14 +91,14 @@ export async function runCheck(context: CommandContext, options: CheckOptions): 
       const found: Check[] = [];
       await checkAccount(context, config, {
         account,
-        tell: (check) => (isMany ? void found.push(check) : tell([check], account.accountId)),
+        tell: (one) => (isMany ? void found.push(one) : tell([one], account.accountId)),
       });
       return { accountId: account.accountId, found };
     }),
   );
   // In the order of the accounts, and together what belongs to one of them, whichever answers first.
   for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
-  const failed = checks.filter((check) => check.result === 'failed').length;
+  const failed = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));
   else
     terminal.print(
@@ -113,9 +107,10 @@ export async function runCheck(context: CommandContext, options: CheckOptions): 
   return exitCodeOfChecks(checks);
 }
 
-export function addCheck(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('check'))
-    .description('test configuration, database and service, and say what is wrong and what to do')
-    .option('--json', 'as JSON on stdout')
-    .action(async (options: CheckOptions) => exit(await runCheck(context, options)));
-}
+export const check: Verb<CheckOptions> = {
+  name: 'check',
+  about: 'test configuration, database and service, and say what is wrong and what to do',
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  run: runCheck,
+};

@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
-import type { Command } from 'commander';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { createSandbox, type Sandbox } from '../sandbox/index.ts';
@@ -12,11 +11,10 @@ import { readReport } from '../pages/report/read-report.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
-import type { AccountResults } from './accounts.ts';
-import type { CommandContext } from './command-context.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../shared/format.ts';
-import { EXIT, exitCodeOf, renderRemarks, renderResults } from './run-results.ts';
+import { type AccountResults, EXIT, exitCodeOf, renderRemarks, renderResults } from './run-results.ts';
+import type { CommandContext, Verb } from './verb.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
@@ -88,7 +86,7 @@ function refuseToGoOn(signal: AbortSignal): void {
   if (signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
 }
 
-export async function runDemo(
+async function runDemo(
   context: CommandContext,
   { serve: serves = false }: { serve?: boolean },
 ): Promise<number> {
@@ -198,12 +196,9 @@ function printNextSteps(
   );
 }
 
-export function addDemo(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('demo')
-    .description(
-      'see it work without any configuration: sandbox service, embedded PostgreSQL, two syncs, answers',
-    )
-    .option('--serve', 'then keep worker, sandbox and database running until Ctrl-C')
-    .action(async (options: { serve?: boolean }) => exit(await runDemo(context, options)));
-}
+export const demo: Verb<{ serve?: boolean }> = {
+  name: 'demo',
+  about: 'see it work without any configuration: sandbox service, embedded PostgreSQL, two syncs, answers',
+  options: [['--serve', 'then keep worker, sandbox and database running until Ctrl-C']],
+  run: runDemo,
+};

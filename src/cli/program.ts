@@ -2,20 +2,36 @@ import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { toKnownError } from '../database/database-error.ts';
-import { addBackfill } from './backfill.ts';
-import { addCheck } from './check.ts';
-import type { CommandContext } from './command-context.ts';
-import { addDataIssues } from './data-issues.ts';
-import { addDemo } from './demo.ts';
-import { addMigrate } from './migrate.ts';
+import { backfill } from './backfill.ts';
+import { check } from './check.ts';
+import { dataIssues } from './data-issues.ts';
+import { demo } from './demo.ts';
+import { migrate } from './migrate.ts';
+import { reconcile } from './reconcile.ts';
+import { report } from './report.ts';
 import { EXIT } from './run-results.ts';
-import { addReconcile } from './reconcile.ts';
-import { addReport } from './report.ts';
-import { addRuns } from './runs.ts';
-import { addSandbox } from './sandbox.ts';
-import { addStart } from './start.ts';
-import { addStatus } from './status.ts';
-import { addSync } from './sync.ts';
+import { runs } from './runs.ts';
+import { sandbox } from './sandbox.ts';
+import { start } from './start.ts';
+import { status } from './status.ts';
+import { sync } from './sync.ts';
+import { type CommandContext, toCommand, type Verb } from './verb.ts';
+
+/** In the order of the help text. */
+const VERBS: readonly Verb[] = [
+  demo,
+  check,
+  migrate,
+  sync,
+  backfill,
+  reconcile,
+  start,
+  status,
+  runs,
+  report,
+  dataIssues,
+  sandbox,
+];
 
 const OVERVIEW = `
 Settings are environment variables, each also as NAME_FILE=path; see .env.example.
@@ -33,20 +49,7 @@ export function buildProgram(context: CommandContext, exit: (code: number) => vo
     .showHelpAfterError('(see safety-sync --help)')
     .addHelpText('after', OVERVIEW)
     .exitOverride();
-  addDemo(program, context, exit);
-  addCheck(program, context, exit);
-  addMigrate(program, context, exit);
-  addSync(program, context, exit);
-  addBackfill(program, context, exit);
-  addReconcile(program, context, exit);
-  addStart(program, context, exit);
-  addStatus(program, context, exit);
-  addRuns(program, context, exit);
-  addReport(program, context, exit);
-  addDataIssues(program, context, exit);
-  addSandbox(program, context, exit);
-  for (const command of program.commands)
-    command.exitOverride().showHelpAfterError(`(see safety-sync ${command.name()} --help)`);
+  for (const verb of VERBS) program.addCommand(toCommand(verb, context, exit));
   return program;
 }
 

@@ -1,19 +1,15 @@
-import type { Command } from 'commander';
-import type { RunResult } from '../sync/run.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
-import { syncStreams } from '../sync/sync-streams.ts';
-import { type AccountOption, addAccountOption, forEachAccount, streamLabel } from './accounts.ts';
-import { type CommandContext, isAtTerminal, parseStreams, withApp } from './command-context.ts';
 import { formatCount } from '../shared/format.ts';
-import { exitCodeOfAccounts, logRun, printResults, toJsonResults } from './run-results.ts';
-import { buildRunEvents } from '../worker/run-report.ts';
+import type { RunResult } from '../sync/run.ts';
+import { parseStreams } from './arguments.ts';
+import { streamLabel } from './run-results.ts';
+import { runVerb, type RunVerbOptions } from './run-verb.ts';
+import { JSON_OPTION, type Verb } from './verb.ts';
 
-interface ReconcileOptions extends AccountOption {
-  readonly json?: true;
+interface ReconcileOptions extends RunVerbOptions {
   readonly allowMassDelete?: true;
 }
 
-/** The sweep's own verdict on the syncs before it; null of streams whose every sync reads everything. */
+/** The verdict on the syncs before it; null of streams whose every sync reads everything. */
 function describeMissed(repaired: number | null): string | null {
   if (repaired === null) return null;
   return repaired === 0
@@ -22,7 +18,7 @@ function describeMissed(repaired: number | null): string | null {
 }
 
 /** What merely happened since the last sync is no repair: that is what earlier syncs should have brought. */
-export function describeSweep(result: RunResult, label: string = result.stream): string | null {
+function describeFound(result: RunResult, label: string): string | null {
   if (result.outcome !== 'succeeded') return null;
   const { inserted, updated, deleted, unchanged } = result.counts;
   const found = [
@@ -34,7 +30,7 @@ export function describeSweep(result: RunResult, label: string = result.stream):
   const since = isFirst ? '' : ' since the last sync';
   const news = found.length === 0 ? 'everything was in step' : `${found.join(', ')}${since}`;
   const sentence = [news, describeMissed(result.repaired)].filter((part) => part !== null).join('; ');
-  // Only a sweep that can say what was missed reads in two passes.
+  // Only a reconciliation that can say what was missed reads in two passes.
   const twice =
     result.repaired === null
       ? ''
@@ -42,55 +38,27 @@ export function describeSweep(result: RunResult, label: string = result.stream):
   return `${label}: ${sentence}${twice}`;
 }
 
-export async function runReconcile(
-  context: CommandContext,
-  names: readonly string[],
-  options: ReconcileOptions,
-): Promise<number> {
-  const streams = parseStreams(names);
-  return await withApp(
-    context,
-    { needsService: true, migrates: true, accounts: options.account },
-    async (app) => {
-      const all = await forEachAccount(app, async (account) => ({
-        accountId: account.id,
-        results: await syncStreams(account.runContext(buildRunEvents(account)), {
-          streams,
-          kind: 'reconcile',
-          trigger: 'manual',
-          force: true,
-          allowMassDelete: options.allowMassDelete ?? false,
-          onResult: (result) =>
-            logRun(account, result, { kind: 'reconcile', isAtTerminal: isAtTerminal(context, app) }),
-        }),
-      }));
-      if (options.json) {
-        context.terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
-      } else {
-        printResults(all, context.terminal);
-        const sweeps = all
-          .flatMap(({ accountId, results }) =>
-            results.map((result) =>
-              describeSweep(result, streamLabel(all.length > 1, accountId, result.stream)),
-            ),
-          )
-          .filter((line) => line !== null);
-        if (sweeps.length > 0) context.terminal.print(`\n${sweeps.join('\n')}`);
-      }
-      return exitCodeOfAccounts(all);
-    },
-  );
-}
-
-export function addReconcile(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('reconcile'))
-    .description(
-      'full sweep: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
-    )
-    .argument('[stream...]', STREAM_NAMES.join(', '))
-    .option('--allow-mass-delete', 'accept a sweep that the delete guard would refuse')
-    .option('--json', 'as JSON on stdout')
-    .action(async (names: string[], options: ReconcileOptions) =>
-      exit(await runReconcile(context, names, options)),
-    );
-}
+export const reconcile: Verb<ReconcileOptions> = {
+  name: 'reconcile',
+  about:
+    'full reconciliation: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
+  hasStreams: true,
+  hasAccounts: true,
+  options: [
+    ['--allow-mass-delete', 'accept a reconciliation that the delete guard would refuse'],
+    JSON_OPTION,
+  ],
+  run: async (context, options, names) =>
+    await runVerb(context, options, {
+      kind: 'reconcile',
+      streams: parseStreams(names),
+      force: true,
+      allowMassDelete: options.allowMassDelete ?? false,
+      describe: (all) =>
+        all.flatMap(({ accountId, results }) =>
+          results.flatMap((result) => {
+            return describeFound(result, streamLabel(all.length > 1, accountId, result.stream)) ?? [];
+          }),
+        ),
+    }),
+};

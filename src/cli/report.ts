@@ -1,13 +1,11 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
 import { readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import type { App } from '../app.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { type AccountOption, addAccountOption } from './accounts.ts';
-import { type CommandContext, withApp } from './command-context.ts';
 import { EXIT } from './run-results.ts';
+import { type AccountOption, type CommandContext, type Verb, withApp } from './verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
@@ -34,21 +32,21 @@ function accountOf({ accounts }: App): string {
   );
 }
 
-export async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
+async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
   const { terminal } = context;
   const { out, json } = options;
-  const report = await withApp(
+  const answered = await withApp(
     context,
-    { needsService: false, migrates: false, accounts: options.account },
+    options,
     async (app) => await readReport(app.warehouse.connection, accountOf(app)),
   );
   if (json) {
-    const { accountId: account_id, timezone, asOfMs, answers } = report;
+    const { accountId: account_id, timezone, asOfMs, answers } = answered;
     terminal.print(JSON.stringify({ account_id, timezone, as_of: new Date(asOfMs).toISOString(), answers }));
     return EXIT.ok;
   }
   terminal.note(terminal.noteColors.dim('drawing the report …'));
-  const page = await renderReport(report);
+  const page = await renderReport(answered);
   if (out === STDOUT) {
     terminal.print(page);
     return EXIT.ok;
@@ -58,10 +56,13 @@ export async function runReport(context: CommandContext, options: ReportOptions)
   return EXIT.ok;
 }
 
-export function addReport(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('report'))
-    .description('writes a page of charts and tables for people without a BI tool: one HTML file')
-    .option('--out <file>', 'where to write it; - is stdout', DEFAULT_FILE)
-    .option('--json', 'the answers behind it as JSON on stdout; writes no file')
-    .action(async (options: ReportOptions) => exit(await runReport(context, options)));
-}
+export const report: Verb<ReportOptions> = {
+  name: 'report',
+  about: 'writes a page of charts and tables for people without a BI tool: one HTML file',
+  hasAccounts: true,
+  options: [
+    ['--out <file>', 'where to write it; - is stdout', DEFAULT_FILE],
+    ['--json', 'the answers behind it as JSON on stdout; writes no file'],
+  ],
+  run: runReport,
+};

@@ -6,8 +6,23 @@ import { formatCount, formatDuration } from '../shared/format.ts';
 import { logResult, toJsonResult } from '../worker/run-report.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../database/control-tables.ts';
-import { accountFields, type AccountResults, streamLabel } from './accounts.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
+
+/** Results of one account. */
+export interface AccountResults {
+  readonly accountId: string;
+  readonly results: readonly RunResult[];
+}
+
+/** Elements of JSON say whose they are where there are several accounts; for one nothing is added. */
+export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
+  return isMany ? { account_id: accountId } : {};
+}
+
+/** How an account's stream is called in a sentence. */
+export function streamLabel(isMany: boolean, accountId: string, stream: string): string {
+  return isMany ? `${accountId} ${stream}` : stream;
+}
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 

@@ -1,12 +1,10 @@
-import type { Command } from 'commander';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readRuns, type RunRow } from '../database/runs.ts';
-import { type AccountOption, addAccountOption } from './accounts.ts';
-import { type CommandContext, parseStreams, parseWholeNumber, withApp } from './command-context.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
-import { withIsoTimes } from './json-times.ts';
+import { parseStreams, parseWholeNumber } from './arguments.ts';
 import { EXIT } from './run-results.ts';
-import { type Colors, renderTable } from './terminal.ts';
+import { type Colors, renderTable, withIsoTimes } from './terminal.ts';
+import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface RunsOptions extends AccountOption {
   readonly json?: true;
@@ -29,11 +27,10 @@ function remark(run: RunRow, isCut: boolean): string {
   return isCut && line.length > MOST_REMARK ? `${line.slice(0, MOST_REMARK - 1)}…` : line;
 }
 
-export async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
+async function runRuns(context: CommandContext, options: RunsOptions): Promise<number> {
   const limit = parseWholeNumber(options.limit, '--limit', { min: 1, max: 100_000 });
   const stream = options.stream === undefined ? undefined : parseStreams([options.stream])[0];
-  const frame = { needsService: false, migrates: false, accounts: options.account };
-  return await withApp(context, frame, async ({ accounts, warehouse }) => {
+  return await withApp(context, options, async ({ accounts, warehouse }) => {
     const accountIds = accounts.map(({ id }) => id);
     const isMany = accountIds.length > 1;
     const { db } = warehouse.connection;
@@ -89,11 +86,10 @@ export async function runRuns(context: CommandContext, options: RunsOptions): Pr
   });
 }
 
-export function addRuns(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('runs'))
-    .description('run history, newest first')
-    .option('--json', 'as JSON on stdout')
-    .option('--limit <n>', 'how many', '20')
-    .option('--stream <stream>', 'of one stream only')
-    .action(async (options: RunsOptions) => exit(await runRuns(context, options)));
-}
+export const runs: Verb<RunsOptions> = {
+  name: 'runs',
+  about: 'all runs, newest first',
+  hasAccounts: true,
+  options: [JSON_OPTION, ['--limit <n>', 'how many', '20'], ['--stream <stream>', 'of one stream only']],
+  run: runRuns,
+};

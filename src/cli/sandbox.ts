@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { once } from 'node:events';
 import {
   createSandbox,
@@ -8,9 +7,10 @@ import {
   type SandboxOptions,
 } from '../sandbox/index.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { type CommandContext, parseWholeNumber } from './command-context.ts';
+import { parseWholeNumber } from './arguments.ts';
 import { EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
+import type { CommandContext, Verb } from './verb.ts';
 
 interface Flags {
   readonly port: string;
@@ -104,7 +104,7 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-export async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
+async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
   const sandbox = await startSandbox({
     ...toOptions(flags),
     onRequest: (entry) => {
@@ -129,26 +129,25 @@ export async function runSandbox({ terminal, signal }: CommandContext, flags: Fl
   return EXIT.ok;
 }
 
-export function addSandbox(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  program
-    .command('sandbox')
-    .description(
-      'serve the complete Data-Access Service over generated data; print the environment to use it',
-    )
-    .option('--port <port>', 'port; 0: any that is free', '8090')
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--token <token>', 'the token it accepts (default: sandbox-token)')
-    .option('--seed <n>', 'other data; the same seed gives the same data')
-    .option('--followups <n>', 'how many', String(defaultSize.followups))
-    .option('--employees <n>', 'how many', String(defaultSize.employees))
-    .option('--equipment <n>', 'how many, over four types', String(defaultSize.equipment))
-    .option('--resources <n>', 'how many', String(defaultSize.resources))
-    .option('--users <n>', 'how many act at the service', String(defaultSize.users))
-    .option('--live <n>', 'changes a minute: the source lives; 0: it stands still', '0')
-    .option('--deletions', 'let a living source also delete records')
-    .option('--latency <ms>', 'added to every answer', '0')
-    .option('--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0')
-    .option('--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60')
-    .option('--quiet', 'no request log')
-    .action(async (flags: Flags) => exit(await runSandbox(context, flags)));
-}
+export const sandbox: Verb<Flags> = {
+  name: 'sandbox',
+  about: 'serve the complete Data-Access Service over generated data; print the environment to use it',
+  options: [
+    ['--port <port>', 'port; 0: any that is free', '8090'],
+    ['--host <host>', 'address to listen on', '127.0.0.1'],
+    ['--token <token>', 'the token it accepts (default: sandbox-token)'],
+    ['--seed <n>', 'other data; the same seed gives the same data'],
+    ['--followups <n>', 'how many', String(defaultSize.followups)],
+    ['--employees <n>', 'how many', String(defaultSize.employees)],
+    ['--equipment <n>', 'how many, over four types', String(defaultSize.equipment)],
+    ['--resources <n>', 'how many', String(defaultSize.resources)],
+    ['--users <n>', 'how many act at the service', String(defaultSize.users)],
+    ['--live <n>', 'changes a minute: the source lives; 0: it stands still', '0'],
+    ['--deletions', 'let a living source also delete records'],
+    ['--latency <ms>', 'added to every answer', '0'],
+    ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
+    ['--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60'],
+    ['--quiet', 'no request log'],
+  ],
+  run: runSandbox,
+};

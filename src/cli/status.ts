@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
@@ -9,11 +8,9 @@ import { readAccounts, type StreamFacts } from '../status/read-accounts.ts';
 import { countRows } from '../status/read-volumes.ts';
 import type { Freshness } from '../status/status.ts';
 import type { App } from '../app.ts';
-import { type AccountOption, addAccountOption, streamLabel } from './accounts.ts';
-import { type CommandContext, withApp } from './command-context.ts';
-import { withIsoTimes } from './json-times.ts';
-import { EXIT, type Failure, renderFailures } from './run-results.ts';
-import { type Colors, renderTable } from './terminal.ts';
+import { EXIT, type Failure, renderFailures, streamLabel } from './run-results.ts';
+import { type Colors, renderTable, withIsoTimes } from './terminal.ts';
+import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface StatusOptions extends AccountOption {
   readonly json?: true;
@@ -136,9 +133,8 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promi
   });
 }
 
-export async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
-  const frame = { needsService: false, migrates: false, accounts: options.account };
-  return await withApp(context, frame, async (app) => {
+async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
+  return await withApp(context, options, async (app) => {
     const judged = await judgeAccounts(app);
     const nowMs = app.clock.now();
     const isMany = app.accounts.length > 1;
@@ -197,9 +193,10 @@ export async function runStatus(context: CommandContext, options: StatusOptions)
   });
 }
 
-export function addStatus(program: Command, context: CommandContext, exit: (code: number) => void): void {
-  addAccountOption(program.command('status'))
-    .description('per stream: last run, watermark, freshness, rows, open data issues')
-    .option('--json', 'as JSON on stdout')
-    .action(async (options: StatusOptions) => exit(await runStatus(context, options)));
-}
+export const status: Verb<StatusOptions> = {
+  name: 'status',
+  about: 'per stream: last run, watermark, freshness, rows, open data issues',
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  run: runStatus,
+};

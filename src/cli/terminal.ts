@@ -1,6 +1,5 @@
 /** What a verb prints with: answers to stdout, everything else to stderr. */
 import { stripVTControlCharacters } from 'node:util';
-import CliTable from 'cli-table3';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
 
@@ -45,64 +44,50 @@ export interface Column {
   readonly spare?: number | undefined;
 }
 
-const GAP = 2;
+const GAP = '  ';
+const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 
-/** The columns that a line has room for. */
-function fitColumns(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): number[] {
-  const widths = columns.map(({ title }, at) =>
-    Math.max(title.length, ...rows.map((row) => stripVTControlCharacters(row[at] ?? '').length)),
-  );
-  let kept = columns.map((_, at) => at);
-  const needed = () => kept.reduce((sum, at) => sum + (widths[at] ?? 0) + GAP, -GAP);
-  const spares = kept
-    .filter((at) => columns[at]?.spare !== undefined)
-    .sort((a, b) => (columns[b]?.spare ?? 0) - (columns[a]?.spare ?? 0));
-  for (const spare of spares) {
-    if (needed() <= width) break;
-    kept = kept.filter((at) => at !== spare);
-  }
-  return kept;
-}
-
-/** An aligned table without ruling. */
+/** An aligned table without ruling; columns that a line has no room for are left out, the highest `spare` first. */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
-  const kept = fitColumns(columns, rows, width);
-  const table = new CliTable({
-    head: kept.map((at) => colors.dim(columns[at]?.title ?? '')),
-    colAligns: kept.map((at) => columns[at]?.align ?? 'left'),
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': GAP, compact: true },
-    chars: {
-      top: '',
-      'top-mid': '',
-      'top-left': '',
-      'top-right': '',
-      bottom: '',
-      'bottom-mid': '',
-      'bottom-left': '',
-      'bottom-right': '',
-      left: '',
-      'left-mid': '',
-      mid: '',
-      'mid-mid': '',
-      right: '',
-      'right-mid': '',
-      middle: '',
-    },
+  let kept = columns.map(({ title, align, spare = -1 }, at) => {
+    const cells = [colors.dim(title), ...rows.map((row) => row[at] ?? '')];
+    return { title, align, spare, cells, width: Math.max(...cells.map(widthOf)) };
   });
-  table.push(...rows.map((row) => kept.map((at) => row[at] ?? '')));
-  const lines = table
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd());
-  const left = columns.filter((_, at) => !kept.includes(at)).map(({ title }) => title);
-  if (left.length > 0) lines.push(colors.dim(`(no room for: ${left.join(', ')})`));
+  const left = new Set<string>();
+  const needed = () => kept.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+  for (const { title } of kept
+    .filter(({ spare }) => spare >= 0)
+    .sort((one, other) => other.spare - one.spare)) {
+    if (needed() <= width) break;
+    kept = kept.filter((column) => column.title !== title);
+    left.add(title);
+  }
+  const lines = ['', ...rows].map((_, line) =>
+    kept
+      .map(({ cells, align, width: room }) => {
+        const cell = cells[line] ?? '';
+        const blanks = ' '.repeat(room - widthOf(cell));
+        return align === 'right' ? blanks + cell : cell + blanks;
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+  const names = columns.filter(({ title }) => left.has(title)).map(({ title }) => title);
+  if (names.length > 0) lines.push(colors.dim(`(no room for: ${names.join(', ')})`));
   return lines.join('\n');
+}
+
+const isTimeColumn = (name: string): boolean => name.endsWith('_at') || name.startsWith('watermark');
+
+/** A row of the control tables for `--json`: PostgreSQL's spelling of times becomes the one that all our JSON has. */
+export function withIsoTimes<Row extends object>(row: Row): Row {
+  const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
+    const ms = isTimeColumn(name) && typeof value === 'string' ? Date.parse(value) : NaN;
+    return [name, Number.isNaN(ms) ? value : new Date(ms).toISOString()];
+  });
+  return Object.fromEntries(entries) as Row;
 }

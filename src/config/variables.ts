@@ -146,12 +146,11 @@ export function cronVariableOf(stream: StreamName): CronVariable {
   return `SYNC_CRON_${stream.toUpperCase().replaceAll('-', '_')}`;
 }
 
+/** In the order of the documents: the schedules of single streams stand behind the one of all. */
 export function variablesOf(streams: readonly StreamDefinition[]): Variables {
-  const crons = streams.map(({ name }) => [cronVariableOf(name), variable(cron, EXPECTED.cron)]);
-  return {
-    ...COMMON,
-    ...(Object.fromEntries(crons) as Record<CronVariable, Variable<string | null, undefined>>),
-  };
+  const crons = streams.map(({ name }) => [cronVariableOf(name), variable(cron, EXPECTED.cron)] as const);
+  const all = Object.entries(COMMON).flatMap((one) => (one[0] === 'SYNC_CRON' ? [one, ...crons] : [one]));
+  return Object.fromEntries(all) as Variables;
 }
 
 export const VARIABLES: Variables = variablesOf(STREAMS);

@@ -234,7 +234,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'backfill --plan migrates',
     invariant: 1,
     file: 'src/cli/backfill.ts',
-    search: "migrates: options.plan ? 'by_itself' : true",
+    search: "migrates: 'by_itself'",
     replace: 'migrates: true',
     tests: ['test/integration/backfill-plan.test.ts'],
   },
@@ -972,7 +972,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a worker says nothing before its port is bound',
     invariant: 1,
-    file: 'src/cli/command-context.ts',
+    file: 'src/cli/verb.ts',
     search: 'options.begin?.(config, buildLogger(config));',
     replace: '',
     tests: ['test/e2e/worker.test.ts'],

@@ -1,0 +1,70 @@
+/** What a person types after a verb, read. All throw `usage_invalid`. */
+import { SafetySyncError } from '../shared/errors.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+
+/** Letters to put in, leave out or change to make one word of the other. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [line, letter] of Array.from(one).entries()) {
+    const next = [line + 1];
+    for (const [at, wanted] of Array.from(other).entries()) {
+      const change = (row[at] ?? 0) + (letter === wanted ? 0 : 1);
+      next.push(Math.min(change, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+const MOST_CHANGES = 2;
+
+/** The name that was probably meant: the beginning of one, or one that was mistyped. */
+function closestName(typed: string, names: readonly string[]): string | undefined {
+  const text = typed.toLowerCase();
+  const begun = text.length < 3 ? undefined : names.find((name) => name.startsWith(text));
+  return begun ?? names.find((name) => distance(text, name) <= MOST_CHANGES);
+}
+
+/** All streams when none is named. */
+export function parseStreams(names: readonly string[]): StreamName[] {
+  const unknown = names.filter((name) => !STREAM_NAMES.includes(name));
+  if (unknown.length > 0) {
+    const meant = unknown.flatMap((name) => closestName(name, STREAM_NAMES) ?? []);
+    const guess = meant.length === 0 ? ';' : `, did you mean ${meant.join(', ')}?`;
+    throw new SafetySyncError(
+      'usage_invalid',
+      `no stream is named ${unknown.join(', ')}${guess} the streams are ${STREAM_NAMES.join(', ')}`,
+    );
+  }
+  return names.length === 0 ? [...STREAM_NAMES] : STREAM_NAMES.filter((name) => names.includes(name));
+}
+
+export function parseWholeNumber(
+  text: string,
+  name: string,
+  { min, max }: { min: number; max: number },
+): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `${name}: expected a whole number from ${min} to ${max}, got ${text}`,
+    );
+  }
+  return value;
+}
+
+/** `2026-03-01` (its beginning in UTC) or a full ISO time. */
+export function parseDate(text: string, name: string): number {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const ms = Date.parse(isDay ? `${text}T00:00:00Z` : text);
+  const isReal = !isDay || (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text));
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(ms) || !isReal) {
+    throw new SafetySyncError(
+      'usage_invalid',
+      `${name}: expected a day such as 2026-03-01 or an ISO time, got ${text}`,
+    );
+  }
+  return ms;
+}

@@ -1,0 +1,84 @@
+/** The frame of the verbs that run streams: for every account, logged as each run ends, summed up at the end. */
+import pLimit from 'p-limit';
+import type { Account, App } from '../app.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { type SyncRequest, syncStreams } from '../sync/sync-streams.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
+import { createProgress } from './progress.ts';
+import {
+  type AccountResults,
+  exitCodeOfAccounts,
+  logRun,
+  printResults,
+  toJsonResults,
+} from './run-results.ts';
+import { type AccountOption, type CommandContext, isAtTerminal, withApp } from './verb.ts';
+
+/** Streams of one account that run side by side at most: the bound over all accounts is shared out in these. */
+const STREAMS_OF_AN_ACCOUNT = 4;
+
+export interface RunAccountsRequest
+  extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
+  readonly streamsOf: (account: Account) => readonly StreamName[];
+  /** The answer, at a terminal, has every result in it. */
+  readonly isAtTerminal: boolean;
+}
+
+/** Several accounts side by side within SYNC_CONCURRENCY; results in the accounts' order. One's failure is its own. */
+export async function runAccounts(app: App, request: RunAccountsRequest): Promise<AccountResults[]> {
+  const { streamsOf, isAtTerminal: isTold, ...settings } = request;
+  const { kind } = settings;
+  // A backfill reads as much side by side as its service allows, and has the progress bar to itself.
+  const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
+  const limit = pLimit(Math.max(1, atOnce));
+  const runAccount = async (account: Account): Promise<AccountResults> => {
+    const progress = kind === 'backfill' ? createProgress(account.log, isTold) : undefined;
+    const onProgress = progress === undefined ? {} : { onProgress: progress.update.bind(progress) };
+    try {
+      const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {
+        force: false,
+        allowMassDelete: false,
+        ...settings,
+        streams: streamsOf(account),
+        trigger: 'manual',
+        onResult: (result) => {
+          progress?.stop();
+          logRun(account, result, { kind, isAtTerminal: isTold });
+        },
+      });
+      return { accountId: account.id, results };
+    } finally {
+      progress?.stop();
+    }
+  };
+  return await Promise.all(app.accounts.map((account) => limit(runAccount, account)));
+}
+
+export interface RunVerbOptions extends AccountOption {
+  readonly json?: true;
+}
+
+export interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
+  readonly streams: readonly StreamName[];
+  /** Lines below the table, about what was found. */
+  readonly describe?: (all: readonly AccountResults[]) => readonly string[];
+}
+
+export async function runVerb(
+  context: CommandContext,
+  options: RunVerbOptions,
+  { streams, describe = () => [], ...request }: RunVerbRequest,
+): Promise<number> {
+  const { terminal } = context;
+  return await withApp(context, { ...options, needsService: true, migrates: true }, async (app) => {
+    const frame = { streamsOf: () => streams, isAtTerminal: isAtTerminal(context, app) };
+    const all = await runAccounts(app, { ...request, ...frame });
+    if (options.json) terminal.print(JSON.stringify({ runs: toJsonResults(all) }));
+    else {
+      printResults(all, terminal);
+      const lines = describe(all);
+      if (lines.length > 0) terminal.print(`\n${lines.join('\n')}`);
+    }
+    return exitCodeOfAccounts(all);
+  });
+}

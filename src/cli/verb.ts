@@ -1,0 +1,107 @@
+/** What a verb is, what it is given, and the frame around one that uses the warehouse. */
+import { Command } from 'commander';
+import { type App, buildLogger, createApp } from '../app.ts';
+import { type Config, loadConfig } from '../config/load-config.ts';
+import type { Environment } from '../config/read-variables.ts';
+import type { Logger } from '../shared/logger.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import { VERSION } from '../version.ts';
+import { startTracing } from '../worker/open-telemetry.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandContext {
+  readonly env: Environment;
+  readonly terminal: Terminal;
+  /** Aborted at the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+export interface Verb<Options = never> {
+  readonly name: string;
+  readonly about: string;
+  /** Takes names of streams. */
+  readonly hasStreams?: true;
+  /** Takes --account. */
+  readonly hasAccounts?: true;
+  readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
+  /** Answers the exit code. */
+  run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
+}
+
+/** Option `--account` of a verb; none: all accounts. */
+export interface AccountOption {
+  readonly account?: readonly string[];
+}
+
+export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
+
+export function toCommand(verb: Verb, context: CommandContext, exit: (code: number) => void): Command {
+  const command = new Command(verb.name)
+    .description(verb.about)
+    .exitOverride()
+    .showHelpAfterError(`(see safety-sync ${verb.name} --help)`);
+  if (verb.hasAccounts) {
+    command.option(
+      '--account <name>',
+      'only this account; can be given several times (default: all that are configured)',
+      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
+    );
+  }
+  if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
+  for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
+  return command.action(async () =>
+    exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
+  );
+}
+
+export interface WithAppOptions extends AccountOption {
+  /** Base URL and token are required; default: they are not. */
+  readonly needsService?: boolean;
+  /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */
+  readonly migrates?: boolean | 'by_itself';
+  /** Told the configuration before anything is opened. */
+  readonly begin?: (config: Config, log: Logger) => void;
+}
+
+export function configOf({ env, terminal }: CommandContext, options: WithAppOptions): Config {
+  return loadConfig(env, {
+    needsService: options.needsService ?? false,
+    isTerminal: terminal.isInteractive,
+    accounts: options.account ?? [],
+  });
+}
+
+/** Loads the configuration, opens the warehouse, runs the verb, closes everything. */
+export async function withApp<T>(
+  context: CommandContext,
+  options: WithAppOptions,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const { terminal, signal, env } = context;
+  const config = configOf(context, options);
+  options.begin?.(config, buildLogger(config));
+  const stopTracing = await startTracing(env, VERSION);
+  const app = await createApp({
+    config,
+    signal,
+    say: (line) => terminal.note(terminal.noteColors.dim(line)),
+  });
+  try {
+    if (options.migrates === 'by_itself') return await work(app);
+    if (options.migrates || app.warehouse.isEmbedded) {
+      const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
+      if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
+    } else {
+      await app.warehouse.assertMigrated();
+    }
+    return await work(app);
+  } finally {
+    await app.close();
+    await stopTracing();
+  }
+}
+
+/** The log is read by the person who waits for the answer. */
+export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
+  return terminal.isInteractive && config.log.format === 'pretty';
+}
