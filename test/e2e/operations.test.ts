@@ -218,7 +218,7 @@ describe('two workers', () => {
     };
     const env = { ...stage.env, LOG_LEVEL: 'debug', SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
     const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
-    // One of them holds the stream in the middle of a request; the other one's firings find it taken.
+    // One of them holds the stream in the middle of a request; the other one's ticks find it taken.
     await expect
       .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
       .toBe(true);

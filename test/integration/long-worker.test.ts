@@ -45,13 +45,13 @@ describe('refused credentials', () => {
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(1);
-    const firstWave = worker.sandbox.requests.length;
+    const firstTick = worker.sandbox.requests.length;
     // Of each tick four streams are held back; only the tries ask.
     await expect
       .poll(() => metric(url, /reason="credentials_refused"[^}]*\} (\d+)$/gm), PATIENCE)
       .toBeGreaterThanOrEqual(8);
-    expect(firstWave).toBeLessThanOrEqual(4);
-    expect(worker.sandbox.requests.length).toBeLessThanOrEqual(firstWave + 4);
+    expect(firstTick).toBeLessThanOrEqual(4);
+    expect(worker.sandbox.requests.length).toBeLessThanOrEqual(firstTick + 4);
 
     worker.sandbox.access.set('active');
     await expect.poll(() => ready(url), PATIENCE).toEqual([]);

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noCounts } from '../../../src/database/record-counts.ts';
 import { type AccountHealth, createAccountHealth } from '../../../src/health/account-health.ts';
@@ -119,6 +120,48 @@ describe('an outage', () => {
     const { heard, health } = createStage();
     expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isTold).toBe(false);
     expect(heard).toEqual([]);
+  });
+});
+
+describe('whatever runs met before', () => {
+  const step = fc.record({
+    stream: fc.constantFrom(...STREAM_NAMES),
+    makes: fc.constantFrom(
+      answered,
+      unasked,
+      (stream: StreamName) => failed(stream, unreachable),
+      (stream: StreamName) => failed(stream, databaseGone),
+      (stream: StreamName) => failed(stream, new SafetySyncError('token_inactive', 'inactive')),
+      (stream: StreamName) => failed(stream, new SafetySyncError('token_permission', 'no right')),
+    ),
+    minutes: fc.constantFrom(0, 1, 15, 60),
+  });
+
+  it('an account is healthy when every stream was answered within the hour, and each outage was told once, and once its end', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const { time, heard, health, database, changes } = createStage();
+        for (const { stream, makes, minutes } of steps) {
+          health.admit(stream)?.end(makes(stream), 'sync');
+          time.passedMs += minutes * MINUTE_MS;
+        }
+        for (let minute = 0; minute <= 60; minute += 1) {
+          for (const stream of STREAM_NAMES) health.admit(stream)?.end(answered(stream), 'sync');
+          time.passedMs += MINUTE_MS;
+        }
+        expect(health.openCircuits).toEqual([]);
+        expect([health.outage, database.current]).toEqual([undefined, undefined]);
+        expect(changes.at(-1)).toBe(true);
+        for (const dependency of ['service', 'database']) {
+          const told = heard.filter(({ fields }) => fields['outage'] === dependency);
+          expect(told.map(({ level }) => level)).toEqual(
+            told.map((_, index) => (index % 2 === 0 ? 'error' : 'info')),
+          );
+          expect(told.length % 2).toBe(0);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

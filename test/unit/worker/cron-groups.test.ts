@@ -6,12 +6,12 @@ const START = Date.UTC(2026, 2, 2, 12, 0, 0);
 const QUARTERLY = '*/15 * * * *';
 
 let groups: CronGroups<string> | undefined;
-let fired: { target: string; atMs: number; periodMs: number | null }[];
+let ticks: { target: string; atMs: number; periodMs: number | null }[];
 let missed: string[];
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START + SECOND_MS });
-  fired = [];
+  ticks = [];
   missed = [];
 });
 afterEach(async () => {
@@ -26,7 +26,7 @@ function start(accounts: readonly string[], spreadMs: number, expressions = [QUA
     ),
     spreadMs,
     clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
-    onTick: (target, periodMs) => fired.push({ target, atMs: Date.now(), periodMs }),
+    onTick: (target, periodMs) => ticks.push({ target, atMs: Date.now(), periodMs }),
     onMissed: (target) => missed.push(target),
   });
 }
@@ -39,12 +39,12 @@ describe('schedules of thousands of accounts', () => {
     expect(groups?.groups).toBe(2);
   });
 
-  it('fire every account once, spread over the time that was given and no longer', async () => {
+  it('tick once for every account, staggered over the time that was given and no longer', async () => {
     const all = names(200);
     start(all, 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(21 * MINUTE_MS);
-    expect(fired.map(({ target }) => target).sort()).toEqual([...all].sort());
-    const offsets = fired.map(({ atMs }) => atMs - START - 15 * MINUTE_MS);
+    expect(ticks.map(({ target }) => target).sort()).toEqual([...all].sort());
+    const offsets = ticks.map(({ atMs }) => atMs - START - 15 * MINUTE_MS);
     expect(Math.min(...offsets)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...offsets)).toBeLessThan(5 * MINUTE_MS + 2 * SECOND_MS);
     // Evenly enough: no minute of the five has twice its share.
@@ -59,7 +59,7 @@ describe('schedules of thousands of accounts', () => {
     start(names(20), 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(31 * MINUTE_MS + 5 * MINUTE_MS);
     const offsetsOf = (target: string) =>
-      fired.flatMap((one) => (one.target === target ? [(one.atMs - START) % (15 * MINUTE_MS)] : []));
+      ticks.flatMap((one) => (one.target === target ? [(one.atMs - START) % (15 * MINUTE_MS)] : []));
     for (const name of names(20)) {
       const [first = -1, second = -2] = offsetsOf(name);
       expect(Math.abs(first - second)).toBeLessThanOrEqual(2 * SECOND_MS);
@@ -69,32 +69,32 @@ describe('schedules of thousands of accounts', () => {
   it('are spread over half of the period at most', async () => {
     start(names(50), 5 * MINUTE_MS, ['* * * * *']);
     await vi.advanceTimersByTimeAsync(MINUTE_MS + 31 * SECOND_MS);
-    expect(fired).toHaveLength(50);
-    expect(fired[0]?.periodMs).toBeLessThanOrEqual(MINUTE_MS);
+    expect(ticks).toHaveLength(50);
+    expect(ticks[0]?.periodMs).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  it('tell when an account is next, its place in the spread included, also while a firing is under way', async () => {
+  it('tell when an account is next, its point in the staggered tick included, also while a tick is under way', async () => {
     start(['early', 'late'], 5 * MINUTE_MS);
     const inMs = (account: string) => groups?.next(account)[0]?.inMs ?? -1;
-    const place = (account: string) => 15 * MINUTE_MS - SECOND_MS + shareOf(account) * 5 * MINUTE_MS;
-    expect(inMs('early')).toBeCloseTo(place('early'), -3);
+    const pointOf = (account: string) => 15 * MINUTE_MS - SECOND_MS + shareOf(account) * 5 * MINUTE_MS;
+    expect(inMs('early')).toBeCloseTo(pointOf('early'), -3);
     const [first = '', last = ''] =
       shareOf('early') < shareOf('late') ? ['early', 'late'] : ['late', 'early'];
-    await vi.advanceTimersByTimeAsync(place(first) + 2 * SECOND_MS);
-    expect(fired.map(({ target }) => target)).toEqual([first]);
+    await vi.advanceTimersByTimeAsync(pointOf(first) + 2 * SECOND_MS);
+    expect(ticks.map(({ target }) => target)).toEqual([first]);
     expect(inMs(last)).toBeLessThan(5 * MINUTE_MS);
     expect(inMs(first)).toBeGreaterThan(5 * MINUTE_MS);
   });
 
-  it('fire no more when they are stopped, not even the rest of a firing under way', async () => {
+  it('tick no more when they are stopped, not even for the rest of a tick under way', async () => {
     start(names(100), 5 * MINUTE_MS);
     await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
-    const before = fired.length;
+    const before = ticks.length;
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(100);
     await groups?.stop();
     await vi.advanceTimersByTimeAsync(30 * MINUTE_MS);
-    expect(fired).toHaveLength(before);
+    expect(ticks).toHaveLength(before);
   });
 });
 
@@ -104,48 +104,48 @@ describe('a clock that jumps', () => {
   it.each([
     ['a machine that slept for a month', START, 30 * DAY_MS],
     ['a machine that booted in 1970', 0, START],
-  ])('forward, %s: each schedule is fired once, as missed, and goes on', async (_, bootMs, byMs) => {
+  ])('forward, %s: each schedule ticks once, as missed, and goes on', async (_, bootMs, byMs) => {
     vi.setSystemTime(bootMs + SECOND_MS);
     start(['one'], 0, EXPRESSIONS);
     await vi.advanceTimersByTimeAsync(SECOND_MS);
-    const before = fired.length;
+    const before = ticks.length;
     vi.setSystemTime(bootMs + byMs + 2 * SECOND_MS);
     await vi.advanceTimersByTimeAsync(2 * SECOND_MS);
     expect(missed).toEqual(['one', 'one', 'one']);
-    expect(fired).toHaveLength(before + 3);
+    expect(ticks).toHaveLength(before + 3);
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
     expect(missed).toHaveLength(3);
     // One of every quarter of an hour, ninety of every ten seconds.
-    expect(fired).toHaveLength(before + 3 + 1 + 90);
+    expect(ticks).toHaveLength(before + 3 + 1 + 90);
   });
 
   it.each([HOUR_MS, 30 * DAY_MS, START - DAY_MS])(
-    'back by %d ms does not stop the schedules, and what it repeats is fired once more',
+    'back by %d ms does not stop the schedules, and what it repeats ticks once more',
     async (byMs) => {
       start(['one'], 0, EXPRESSIONS);
       await vi.advanceTimersByTimeAsync(20 * MINUTE_MS);
-      expect(fired).toHaveLength(1 + 120);
+      expect(ticks).toHaveLength(1 + 120);
       vi.setSystemTime(Date.now() - byMs);
       await vi.advanceTimersByTimeAsync(20 * MINUTE_MS);
       expect(missed).toEqual([]);
-      expect(fired.length - 121).toBeGreaterThanOrEqual(1 + 119);
-      expect(fired.length - 121).toBeLessThanOrEqual(2 + 121);
+      expect(ticks.length - 121).toBeGreaterThanOrEqual(1 + 119);
+      expect(ticks.length - 121).toBeLessThanOrEqual(2 + 121);
       expect(groups?.next('one').every(({ inMs }) => inMs >= 0 && inMs <= 7 * DAY_MS)).toBe(true);
     },
   );
 
-  it('back by seconds fires nothing a second time', async () => {
+  it('back by seconds repeats no tick', async () => {
     start(['one'], 0);
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS);
-    expect(fired).toHaveLength(1);
+    expect(ticks).toHaveLength(1);
     vi.setSystemTime(Date.now() - 30 * SECOND_MS);
     await vi.advanceTimersByTimeAsync(15 * MINUTE_MS - SECOND_MS);
-    expect(fired).toHaveLength(1);
+    expect(ticks).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(32 * SECOND_MS);
-    expect(fired).toHaveLength(2);
+    expect(ticks).toHaveLength(2);
   });
 
-  it('is looked at every second, so that a scheduler without firings counts as alive', async () => {
+  it('is looked at every second, so that a scheduler without ticks counts as alive', async () => {
     start(['one'], 0, ['0 0 1 1 *']);
     await vi.advanceTimersByTimeAsync(HOUR_MS);
     expect(performance.now() - (groups?.lookedMs ?? -Infinity)).toBeLessThanOrEqual(SECOND_MS);

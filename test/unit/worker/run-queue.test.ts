@@ -27,7 +27,7 @@ function createStage(slots: number) {
   return { queue, begun, start, end, settle, time };
 }
 
-describe('places', () => {
+describe('slots', () => {
   it('are no more than there are; the next one begins when one ends', async () => {
     const { queue, begun, start, end, settle } = createStage(2);
     for (const stream of ['r', 'f', 't']) void start('north', stream);
@@ -66,7 +66,7 @@ describe('places', () => {
   });
 });
 
-describe('an account whose service does not answer', () => {
+describe('an unhealthy account', () => {
   it('gives the slots of its runs to others', async () => {
     const { queue, begun, start, settle } = createStage(2);
     for (const stream of ['r', 'f', 't']) void start('sick', stream);
@@ -96,10 +96,10 @@ describe('an account whose service does not answer', () => {
 
   it('does not make more than twice as many runs as there are slots, however many such accounts there are', async () => {
     const { queue, begun, start, settle } = createStage(2);
-    for (let wave = 0; wave < 5; wave += 1) {
-      for (const account of ['a', 'b']) void start(`${account}${wave}`, 'r');
+    for (let round = 0; round < 5; round += 1) {
+      for (const account of ['a', 'b']) void start(`${account}${round}`, 'r');
       await settle();
-      for (const account of ['a', 'b']) queue.setHealth(`${account}${wave}`, false);
+      for (const account of ['a', 'b']) queue.setHealth(`${account}${round}`, false);
       await settle();
     }
     expect(begun).toHaveLength(4);
