@@ -1,14 +1,16 @@
 /** Composition root: builds everything from the configuration and hands it on. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type ApiClient, createApiClient, type RequestEvent } from './api/client.ts';
+import { type ApiClient, createApiClient } from './api/client.ts';
+import type { RequestEvent } from './api/requests.ts';
 import { type AccountConfig, type OffReasons, offReasonsOf } from './config/account-config.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { type AccountHealth, createAccountHealth } from './health/account-health.ts';
 import type { TrialDelays } from './health/circuit-breaker.ts';
 import { createOutageLog, type OutageLog } from './health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
-import { createBlotter, createLogger, type Logger } from './shared/logger.ts';
+import { createLogger, type Logger } from './shared/logger.ts';
+import { createRedactor } from './shared/redact.ts';
 import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './streams/index.ts';
@@ -126,6 +128,7 @@ export function buildApiClient(
     ...settings,
     ...service,
     clock,
+    random: Math.random,
     userAgent: `safety-sync/${VERSION}`,
     // Not even described where nobody reads it.
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
@@ -221,7 +224,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     warehouse,
     owner,
     databaseOutage,
-    blot: createBlotter(secretsOf(config)),
+    blot: createRedactor(secretsOf(config)),
     accounts: config.accounts.map(buildAccount),
     signal,
     async migrate() {

@@ -1,50 +1,28 @@
 import { setMaxListeners } from 'node:events';
-import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
-import type { Clock } from '../shared/time.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { createRedactor } from '../shared/redact.ts';
 import { withSpan } from '../shared/with-span.ts';
-import { createChannel } from './channel.ts';
 import { readPaging } from './envelope.ts';
-import { createHttpExchange } from './http-exchange.ts';
-import type { Answer, Call } from './http-exchange.ts';
+import { type Call, createHttp, type HttpResponse } from './http.ts';
 import { createLimiter } from './limiter.ts';
+import { type DeliverRecords, listParts } from './list-parts.ts';
 import type { RecordSink } from './record-sink.ts';
-import { createRequestGate } from './request-gate.ts';
 import type {
+  ApiClientOptions,
   ClientPressure,
+  FewRetries,
   ListAnswer,
   ListPage,
   ListPart,
   ListRequest,
   ObjectAnswer,
   ObjectRequest,
+  RequestEvent,
 } from './requests.ts';
-import { partOf } from './request-shape.ts';
-import { type FewRetries, runRetrying } from './retrying.ts';
-import { createTokenRedactor } from './token-redactor.ts';
+import { runRetrying } from './retry.ts';
+import { createSlots } from './slots.ts';
 
 export type { ListAnswer } from './requests.ts';
-
-export interface RetryEvent {
-  readonly method: string;
-  /** The one that failed, from 1. */
-  readonly attempt: number;
-  readonly delayMs: number;
-  readonly error: SafetySyncError;
-}
-
-export interface RequestEvent {
-  readonly method: string;
-  /** Which part was asked for: page, limit and bounds of time. Nothing that tells of a person, and no token. */
-  readonly part: Readonly<Record<string, number>>;
-  readonly attempt: number;
-  readonly durationMs: number;
-  /** Of the answer's body, as they came over the wire. */
-  readonly bytes: number;
-  /** Elements of the list; null: there is no answer, or it is no success. */
-  readonly records: number | null;
-  readonly requestId: string | undefined;
-  readonly errorCode: ErrorCode | null;
-}
 
 export interface ApiClient {
   /**
@@ -67,67 +45,48 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-export interface ApiClientOptions {
-  /** May have a path and a trailing slash; `/v1/METHOD` is added. */
-  readonly baseUrl: string;
-  readonly token: string;
-  /** The account's name in the accounts file: errors advise by it. */
-  readonly entry?: string;
-  /** Most requests in flight, from 1. */
-  readonly concurrency: number;
-  readonly requestsPerMinute: number | undefined;
-  readonly requestTimeoutMs: number;
-  /** Retries after the first attempt. */
-  readonly retryAttempts: number;
-  readonly retryMinDelayMs: number;
-  /** Bounds every wait, also one that a Retry-After header asks for. */
-  readonly retryMaxDelayMs: number;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random?: () => number;
-  readonly onRetry?: (event: RetryEvent) => void;
-  /** Every request that was answered, or not. */
-  readonly onRequest?: (event: RequestEvent) => void;
-  readonly userAgent: string;
+/** Parameters that say which part of a list is asked for. */
+const PART_PARAMETERS = ['page', 'limit', 'updated_after', 'created_after', 'created_before'] as const;
+
+function partOf(params: Call['params']): Readonly<Record<string, number>> {
+  const named = PART_PARAMETERS.flatMap((name) => {
+    const value = params[name];
+    return typeof value === 'number' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(named);
 }
 
+type Asked = (ListRequest | ObjectRequest) & { readonly fewRetries?: FewRetries };
+
+/** From how many characters on the beginning of a token is as secret as the token. */
+const SHORTEST_TOKEN_BEGINNING = 12;
+
 export function createApiClient(options: ApiClientOptions): ApiClient {
-  const { clock, random = Math.random } = options;
-  const limiter = createLimiter({
-    concurrency: options.concurrency,
-    requestsPerMinute: options.requestsPerMinute,
-    minCoolDownMs: options.retryMinDelayMs,
-    maxCoolDownMs: options.retryMaxDelayMs,
-    clock,
-    random,
+  const { clock } = options;
+  const limiter = createLimiter(options);
+  const slots = createSlots(limiter);
+  const redact = createRedactor([options.token], {
+    placeholder: '[token]',
+    shortestBeginning: SHORTEST_TOKEN_BEGINNING,
   });
-  const gate = createRequestGate(limiter);
-  const exchange = createHttpExchange({
-    baseUrl: options.baseUrl,
-    token: options.token,
-    connections: options.concurrency,
-    requestTimeoutMs: options.requestTimeoutMs,
-    clock,
-    userAgent: options.userAgent,
-    redact: createTokenRedactor(options.token),
-  });
+  const http = createHttp(options, redact);
   const closing = new AbortController();
 
   /** What is asked with is in no span: it may tell more than a tracing service should know. */
-  const traced = (call: Call, attemptNumber: number): Promise<Answer> => {
+  const traced = (call: Call, attemptNumber: number): Promise<HttpResponse> => {
     const attributes = { 'rpc.method': call.method, 'safety_sync.attempt': attemptNumber };
     return withSpan(`request ${call.method}`, attributes, async (span) => {
-      const answer = await exchange.call(call);
+      const response = await http.call(call);
       span.setAttributes({
         'safety_sync.status': 'ok',
-        'safety_sync.request_id': answer.headers.requestId,
-        'safety_sync.records.read': answer.count,
+        'safety_sync.request_id': response.headers.requestId,
+        'safety_sync.records.read': response.count,
       });
-      return answer;
+      return response;
     });
   };
 
-  const observed = async (call: Call, attemptNumber: number): Promise<Answer> => {
+  const observed = async (call: Call, attemptNumber: number): Promise<HttpResponse> => {
     const { onRequest } = options;
     if (onRequest === undefined) return await traced(call, attemptNumber);
     const startedMs = clock.monotonicMs();
@@ -139,9 +98,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     };
     const onBytes = (more: number): void => void (bytes += more);
     try {
-      const answer = await traced({ ...call, onBytes }, attemptNumber);
-      tell({ records: answer.count, requestId: answer.headers.requestId, errorCode: null });
-      return answer;
+      const response = await traced({ ...call, onBytes }, attemptNumber);
+      tell({ records: response.count, requestId: response.headers.requestId, errorCode: null });
+      return response;
     } catch (error) {
       const known = error instanceof SafetySyncError ? error : undefined;
       tell({ records: null, requestId: known?.requestId, errorCode: known?.code ?? 'internal_error' });
@@ -149,35 +108,31 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  const attempt = (call: Call, attemptNumber: number): Promise<Answer> =>
-    gate.run(async (ordinal) => {
+  const attempt = (call: Call, attemptNumber: number): Promise<HttpResponse> =>
+    slots.run(async (ordinal) => {
       call.meter.requests += 1;
       if (attemptNumber > 1) call.meter.retries += 1;
       try {
-        const answer = await observed(call, attemptNumber);
-        limiter.noteSuccess(ordinal);
-        return answer;
+        const response = await observed(call, attemptNumber);
+        limiter.recordSuccess(ordinal);
+        return response;
       } catch (error) {
         if (error instanceof SafetySyncError && error.code === 'rate_limit_exceeded') {
           call.meter.refusals += 1;
-          limiter.noteRefusal(ordinal, error.retryAfterMs);
+          limiter.recordThrottled(ordinal, error.retryAfterMs);
         }
         throw error;
       }
     }, call.signal);
 
   const run = async (
-    request: Omit<Call, 'signal'> & {
-      readonly signal?: AbortSignal | undefined;
-      readonly abandoned?: AbortSignal;
-      readonly fewRetries?: FewRetries;
-    },
-  ): Promise<Answer> => {
+    request: Asked,
+    deliver?: DeliverRecords,
+    abandoned?: AbortSignal,
+  ): Promise<HttpResponse> => {
     const { method } = request;
     const stop = new AbortController();
-    const sources = [closing.signal, request.signal, request.abandoned].filter(
-      (source) => source !== undefined,
-    );
+    const sources = [closing.signal, request.signal, abandoned].filter((source) => source !== undefined);
     const onAbort = (): void => {
       const cause: unknown = sources.find((source) => source.aborted)?.reason;
       stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its answer`, { cause }));
@@ -187,17 +142,16 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     setMaxListeners(0, ...sources);
     for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
     try {
-      const call: Call = { ...request, signal: stop.signal };
       return await runRetrying({
-        policy: {
-          retries: options.retryAttempts,
-          minDelayMs: options.retryMinDelayMs,
-          maxDelayMs: options.retryMaxDelayMs,
-          random,
-        },
+        policy: options,
         fewRetries: request.fewRetries,
         signal: stop.signal,
-        attempt: (attemptNumber) => attempt(call, attemptNumber),
+        attempt: (attemptNumber) => {
+          const call: Call = { ...request, signal: stop.signal };
+          if (deliver === undefined) return attempt(call, attemptNumber);
+          const takeRecords = (records: readonly unknown[]): Promise<void> => deliver(records, attemptNumber);
+          return attempt({ ...call, takeRecords }, attemptNumber);
+        },
         onRetry: (attemptNumber, delayMs, error) =>
           options.onRetry?.({ method, attempt: attemptNumber, delayMs, error }),
         coolingMs: limiter.coolingMs,
@@ -210,36 +164,12 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  async function* list(request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined> {
-    const channel = createChannel<ListPart>();
-    const abandoned = new AbortController();
-    let hasYielded = false;
-    const sink: RecordSink = {
-      restart: () => (hasYielded ? channel.put({ kind: 'restart' }) : undefined),
-      records: (records) => {
-        hasYielded = true;
-        return channel.put({ kind: 'records', records });
-      },
-    };
-    const answered = run({ ...request, sink, objectKey: undefined, abandoned: abandoned.signal });
-    const ended = answered.then(channel.close, channel.close);
-    try {
-      for (let part = await channel.take(); part !== undefined; part = await channel.take()) yield part;
-      const { envelope, count, headers } = await answered;
-      return {
-        count,
-        envelope,
-        paging: readPaging(envelope),
-        requestId: headers.requestId,
-        serviceTimeMs: headers.serviceTimeMs,
-        responseTimeMs: headers.responseTimeMs,
-      };
-    } finally {
-      abandoned.abort();
-      channel.close();
-      await ended;
-    }
-  }
+  const list = (request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined> =>
+    listParts(async (deliver, abandoned) => {
+      const { envelope, count, headers } = await run(request, deliver, abandoned);
+      const { requestId, serviceTimeMs, responseTimeMs } = headers;
+      return { count, envelope, paging: readPaging(envelope), requestId, serviceTimeMs, responseTimeMs };
+    });
 
   return {
     list,
@@ -269,7 +199,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       }
     },
     fetchObject: async (request) => {
-      const { envelope, headers } = await run({ ...request, listKey: undefined, sink: undefined });
+      const { envelope, headers } = await run(request);
       return {
         object: envelope[request.objectKey],
         envelope,
@@ -280,15 +210,15 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     get pressure() {
       const coolingMs = limiter.coolingMs();
       return {
-        inFlight: gate.inFlight,
-        waiting: gate.waiting,
+        inFlight: slots.inFlight,
+        waiting: slots.waiting,
         concurrencyNow: limiter.concurrencyNow,
         coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : undefined,
       };
     },
     close: async () => {
       closing.abort();
-      await exchange.close();
+      await http.close();
     },
   };
 }

@@ -10,11 +10,11 @@ const envelopeSchema = z.discriminatedUnion('ok', [
   }),
 ]);
 
-/** What every answer says about itself (specification, "Common protocol"). */
+/** What every response says about itself (specification, "Common protocol"). */
 export type Verdict =
   | { readonly kind: 'success' }
-  | { readonly kind: 'refusal'; readonly identifier: string; readonly description: string | undefined }
-  /** JSON, but not an answer of this protocol. */
+  | { readonly kind: 'error'; readonly identifier: string; readonly description: string | undefined }
+  /** JSON, but not a response of this protocol. */
   | { readonly kind: 'foreign'; readonly problem: string };
 
 export function readVerdict(envelope: Readonly<Record<string, unknown>>): Verdict {
@@ -27,7 +27,7 @@ export function readVerdict(envelope: Readonly<Record<string, unknown>>): Verdic
     return { kind: 'foreign', problem };
   }
   if (parsed.data.ok) return { kind: 'success' };
-  return { kind: 'refusal', identifier: parsed.data.error, description: parsed.data.description };
+  return { kind: 'error', identifier: parsed.data.error, description: parsed.data.description };
 }
 
 const countSchema = z
@@ -38,14 +38,14 @@ const countSchema = z
 
 const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
 
-/** How much there is, as far as the answer says so in a usable way. */
+/** How much there is, as far as the response says so in a usable way. */
 export interface Paging {
   readonly total: number | undefined;
   readonly lastPage: number | undefined;
 }
 
 /**
- * Tolerant: numbers as text are accepted, anything unusable is undefined. undefined as a whole: the answer has no paging;
+ * Tolerant: numbers as text are accepted, anything unusable is undefined. undefined as a whole: the response has no paging;
  * one that says nothing usable is still a hint that there are pages.
  */
 export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {

@@ -1,35 +1,28 @@
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
-import type { Clock } from '../shared/time.ts';
-import { createLearnedRate } from './learned-rate.ts';
+import type { ApiClientOptions } from './requests.ts';
+import { createSendingRate } from './sending-rate.ts';
 
 /** How many times the present concurrency must succeed before one more request may be in flight. */
 const SUCCESSES_PER_STEP = 4;
-/** How long a concurrency that was refused is not tried again; twice as long each time that it is refused again. */
+/** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
 const SHORTEST_HOLD_MS = MINUTE_MS;
 const LONGEST_HOLD_MS = 16 * MINUTE_MS;
 /** Nothing asked for so long: nobody wanted to. */
 const IDLE_MS = SECOND_MS;
 
-export interface LimiterOptions {
-  /** Most requests in flight. */
-  readonly concurrency: number;
-  /** Evenly spaced upper bound; undefined is none. */
-  readonly requestsPerMinute: number | undefined;
-  readonly minCoolDownMs: number;
-  readonly maxCoolDownMs: number;
-  readonly clock: Clock;
-  /** In [0, 1). */
-  readonly random: () => number;
-}
+export type LimiterOptions = Pick<
+  ApiClientOptions,
+  'concurrency' | 'requestsPerMinute' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'clock' | 'random'
+>;
 
 /**
  * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be simulated.
  *
- * A refusal for too many requests begins one cool-down for all: nothing starts in it, and the concurrency is halved.
- * Other requests of the same wave, in flight when it began, are refused for the same reason and change nothing. The
- * cool-downs grow until a request succeeds that started after the newest one; successes bring the concurrency back
- * one by one, but for a while not to where it was refused. Requests are spaced by the rate that refusals have taught
- * (learned-rate.ts), or further apart where a bound is set.
+ * Concurrency is AIMD: a throttled response (429) halves it, successes bring it back one by one, but for a while not to
+ * where it was throttled. The same response begins one cool-down in which nothing starts; responses to requests that were
+ * in flight when it began are throttled for the same reason and change nothing. The cool-downs grow until a request
+ * succeeds that started after the newest one. Requests are spaced by the rate that was measured between throttled
+ * responses (sending-rate.ts), or further apart where a bound is set.
  *
  * All times are those of the monotonic clock.
  */
@@ -39,14 +32,14 @@ export interface Limiter {
   readonly coolingMs: () => number;
   /** How long until the next request may start by the requests-per-minute bound. */
   readonly pacingMs: () => number;
-  /** Call when a request is sent; its ordinal names it in the notes below. */
-  noteStart(): number;
-  noteSuccess(ordinal: number): void;
-  noteRefusal(ordinal: number, retryAfterMs: number | undefined): void;
+  /** Call when a request is sent; its ordinal names it in the calls below. */
+  recordStart(): number;
+  recordSuccess(ordinal: number): void;
+  recordThrottled(ordinal: number, retryAfterMs: number | undefined): void;
 }
 
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { clock, minCoolDownMs, maxCoolDownMs } = options;
+  const { clock, retryMinDelayMs, retryMaxDelayMs } = options;
   const spacingMs = options.requestsPerMinute === undefined ? 0 : MINUTE_MS / options.requestsPerMinute;
   let concurrencyNow = options.concurrency;
   let nextStartMs = Number.NEGATIVE_INFINITY;
@@ -54,28 +47,28 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let coolDownsInARow = 0;
   let started = 0;
   /** Requests up to this ordinal were sent before the newest cool-down. */
-  let lastOfWave = 0;
+  let lastBeforeCoolDown = 0;
   let successes = 0;
-  const learned = createLearnedRate({ nowMs: clock.monotonicMs(), maxCoolDownMs });
+  const rate = createSendingRate({ nowMs: clock.monotonicMs(), maxCoolDownMs: retryMaxDelayMs });
   let lastEventMs = clock.monotonicMs();
-  /** The lowest concurrency that is refused, as far as we know, and until when that is believed. */
-  let refusedAt = Number.POSITIVE_INFINITY;
+  /** The lowest concurrency that is throttled, as far as we know, and until when that is believed. */
+  let throttledAt = Number.POSITIVE_INFINITY;
   let holdMs = SHORTEST_HOLD_MS;
   let holdUntilMs = Number.NEGATIVE_INFINITY;
 
-  const noteRefusedConcurrency = (nowMs: number): void => {
-    holdMs = concurrencyNow === refusedAt ? Math.min(LONGEST_HOLD_MS, 2 * holdMs) : SHORTEST_HOLD_MS;
-    refusedAt = concurrencyNow;
+  const recordThrottledConcurrency = (nowMs: number): void => {
+    holdMs = concurrencyNow === throttledAt ? Math.min(LONGEST_HOLD_MS, 2 * holdMs) : SHORTEST_HOLD_MS;
+    throttledAt = concurrencyNow;
     holdUntilMs = nowMs + holdMs;
   };
   const mayStep = (nowMs: number): boolean =>
     concurrencyNow < options.concurrency &&
     successes >= SUCCESSES_PER_STEP * concurrencyNow &&
-    (concurrencyNow + 1 < refusedAt || nowMs >= holdUntilMs);
+    (concurrencyNow + 1 < throttledAt || nowMs >= holdUntilMs);
 
   const drawCoolDownMs = (): number => {
-    const ceiling = Math.min(maxCoolDownMs, minCoolDownMs * 2 ** coolDownsInARow);
-    const floor = Math.min(minCoolDownMs, ceiling);
+    const ceiling = Math.min(retryMaxDelayMs, retryMinDelayMs * 2 ** coolDownsInARow);
+    const floor = Math.min(retryMinDelayMs, ceiling);
     return floor + options.random() * (ceiling - floor);
   };
 
@@ -85,23 +78,23 @@ export function createLimiter(options: LimiterOptions): Limiter {
     },
     coolingMs: () => Math.max(0, coolingUntilMs - clock.monotonicMs()),
     pacingMs: () => Math.max(0, nextStartMs - clock.monotonicMs()),
-    noteStart: () => {
+    recordStart: () => {
       const nowMs = clock.monotonicMs();
       const idleMs = nowMs - Math.max(lastEventMs, coolingUntilMs, nextStartMs);
-      if (idleMs > IDLE_MS) learned.noteIdle(idleMs);
+      if (idleMs > IDLE_MS) rate.recordIdle(idleMs);
       lastEventMs = nowMs;
-      // Behind a cool-down one request goes ahead: others would only be refused with it.
-      const aloneMs = learned.isProbing ? minCoolDownMs : 0;
-      nextStartMs = nowMs + Math.max(spacingMs, learned.spacingMs, aloneMs);
+      // Behind a cool-down one request goes ahead: others would only be throttled with it.
+      const aloneMs = rate.isProbing ? retryMinDelayMs : 0;
+      nextStartMs = nowMs + Math.max(spacingMs, rate.spacingMs, aloneMs);
       started += 1;
       return started;
     },
-    noteSuccess: (ordinal) => {
+    recordSuccess: (ordinal) => {
       const nowMs = clock.monotonicMs();
       lastEventMs = nowMs;
-      if (ordinal <= lastOfWave) return;
-      if (learned.isProbing) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
-      if (learned.noteSuccess(nowMs)) refusedAt = Number.POSITIVE_INFINITY;
+      if (ordinal <= lastBeforeCoolDown) return;
+      if (rate.isProbing) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
+      if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;
       coolDownsInARow = 0;
       successes += 1;
       if (mayStep(nowMs)) {
@@ -109,20 +102,20 @@ export function createLimiter(options: LimiterOptions): Limiter {
         successes = 0;
       }
     },
-    noteRefusal: (ordinal, retryAfterMs) => {
+    recordThrottled: (ordinal, retryAfterMs) => {
       const nowMs = clock.monotonicMs();
       lastEventMs = nowMs;
-      const askedMs = Math.min(retryAfterMs ?? 0, maxCoolDownMs);
-      if (ordinal <= lastOfWave) {
+      const askedMs = Math.min(retryAfterMs ?? 0, retryMaxDelayMs);
+      if (ordinal <= lastBeforeCoolDown) {
         coolingUntilMs = Math.max(coolingUntilMs, nowMs + askedMs);
         return;
       }
       coolDownsInARow += 1;
-      learned.noteRefusal(nowMs);
-      noteRefusedConcurrency(nowMs);
+      rate.recordThrottled(nowMs);
+      recordThrottledConcurrency(nowMs);
       concurrencyNow = Math.max(1, Math.floor(concurrencyNow / 2));
       successes = 0;
-      lastOfWave = started;
+      lastBeforeCoolDown = started;
       coolingUntilMs = nowMs + Math.max(askedMs, drawCoolDownMs());
     },
   };

@@ -1,33 +1,79 @@
-/** What is asked of the client, and what it says of the response. */
+/** The client's vocabulary: what it is made of, what it is asked, and what it tells. */
+import type { ErrorCode, SafetySyncError } from '../shared/errors.ts';
+import type { Clock } from '../shared/time.ts';
 import type { Paging } from './envelope.ts';
 import type { RequestMeter } from './request-meter.ts';
-import type { FewRetries } from './retrying.ts';
 
-export interface ListRequest {
+export interface ApiClientOptions {
+  /** May have a path and a trailing slash; `/v1/METHOD` is added. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** The account's name in the accounts file: errors advise by it. */
+  readonly entry?: string;
+  /** Most requests in flight, from 1. */
+  readonly concurrency: number;
+  /** Evenly spaced upper bound; undefined is none. */
+  readonly requestsPerMinute: number | undefined;
+  readonly requestTimeoutMs: number;
+  /** Retries after the first attempt. */
+  readonly retryAttempts: number;
+  /** The most that the first retry waits; doubled with every further one. Also the shortest cool-down. */
+  readonly retryMinDelayMs: number;
+  /** Bounds every wait, also one that a Retry-After header asks for. */
+  readonly retryMaxDelayMs: number;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly onRetry?: (event: RetryEvent) => void;
+  /** Every request that got a response, or none. */
+  readonly onRequest?: (event: RequestEvent) => void;
+  readonly userAgent: string;
+}
+
+interface Request {
   /** The last part of the path, as the specification names it: `followups.list`. */
   readonly method: string;
-  /** The property of the answer that holds the list. */
-  readonly listKey: string;
   /** Without the token: the client adds it. */
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface ListRequest extends Request {
+  /** The property of the response that holds the list. */
+  readonly listKey: string;
+}
+
+export interface ObjectRequest extends Request {
+  /** The property of the response that holds what was asked for. */
+  readonly objectKey: string;
+  /** Errors that are not worth as many retries as others. */
+  readonly fewRetries?: FewRetries;
+}
+
+export interface FewRetries {
+  readonly codes: ReadonlySet<ErrorCode>;
+  /** Retries while nothing but these comes. */
+  readonly retries: number;
+}
+
 /** `restart`: the response broke in the middle and is asked for again; everything that the call yielded so far is void. */
 export type ListPart =
   { readonly kind: 'records'; readonly records: readonly unknown[] } | { readonly kind: 'restart' };
 
-export interface ListAnswer {
+interface Answer {
+  /** The whole response, its list as an empty array. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  readonly requestId: string | undefined;
+  /** The response's Date header, ms since 1970: the other side's clock. */
+  readonly serviceTimeMs: number | undefined;
+}
+
+export interface ListAnswer extends Answer {
   /** Elements of the list, whatever they were. */
   readonly count: number;
-  /** The whole answer, its list as an empty array. */
-  readonly envelope: Readonly<Record<string, unknown>>;
-  /** Undefined where the answer has no paging object. */
+  /** Undefined where the response has no paging object. */
   readonly paging: Paging | undefined;
-  readonly requestId: string | undefined;
-  /** The answer's Date header, ms since 1970: the other side's clock. */
-  readonly serviceTimeMs: number | undefined;
   readonly responseTimeMs: number | undefined;
 }
 
@@ -35,29 +81,37 @@ export interface ListPage extends ListAnswer {
   readonly records: readonly unknown[];
 }
 
-export interface ObjectRequest {
-  readonly method: string;
-  /** The property of the answer that holds what was asked for. */
-  readonly objectKey: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  /** Errors that are not worth as many repetitions as others. */
-  readonly fewRetries?: FewRetries;
-  readonly meter: RequestMeter;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ObjectAnswer {
+export interface ObjectAnswer extends Answer {
   readonly object: unknown;
-  readonly envelope: Readonly<Record<string, unknown>>;
-  readonly requestId: string | undefined;
-  readonly serviceTimeMs: number | undefined;
 }
 
 export interface ClientPressure {
   readonly inFlight: number;
-  /** Requests that wait for a place, a cool-down or the requests-per-minute bound (not for their own retry delay). */
+  /** Requests that wait for a slot, a cool-down or the requests-per-minute bound (not for their own retry delay). */
   readonly waiting: number;
   readonly concurrencyNow: number;
   /** ms since 1970 by our clock; undefined while nothing cools down. */
   readonly coolingUntilMs: number | undefined;
+}
+
+export interface RetryEvent {
+  readonly method: string;
+  /** The one that failed, from 1. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly error: SafetySyncError;
+}
+
+export interface RequestEvent {
+  readonly method: string;
+  /** Which part was asked for: page, limit and bounds of time. Nothing that tells of a person, and no token. */
+  readonly part: Readonly<Record<string, number>>;
+  readonly attempt: number;
+  readonly durationMs: number;
+  /** Of the response's body, as they came over the wire. */
+  readonly bytes: number;
+  /** Elements of the list; null: there is no response, or it is no success. */
+  readonly records: number | null;
+  readonly requestId: string | undefined;
+  readonly errorCode: ErrorCode | null;
 }

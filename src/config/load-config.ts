@@ -1,5 +1,5 @@
 import { SafetySyncError } from '../shared/errors.ts';
-import { createBlotter } from '../shared/logger.ts';
+import { createRedactor } from '../shared/redact.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import {
@@ -182,8 +182,8 @@ export function loadConfig(
   }
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
-    const blot = createBlotter([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
-    const list = problems.map((problem) => `  - ${blot(problem)}`).join('\n');
+    const redact = createRedactor([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
+    const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   return Object.freeze<Config>({

@@ -1,6 +1,6 @@
 /** Gives a record as received its key, its hash and its storable text, before any normalizing. */
 import { hash } from 'node:crypto';
-import { isOversized, OVERSIZED } from '../api/oversized-element.ts';
+import { isOversized, OVERSIZED } from '../shared/oversized.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';

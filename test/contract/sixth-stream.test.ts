@@ -163,6 +163,7 @@ describe('a sixth stream', () => {
       retryMinDelayMs: 1,
       retryMaxDelayMs: 1,
       clock: systemClock,
+      random: Math.random,
       userAgent: 'safety-sync-test',
     });
     try {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createApiClient, type RequestEvent } from '../../src/api/client.ts';
+import { createApiClient } from '../../src/api/client.ts';
+import type { RequestEvent } from '../../src/api/requests.ts';
 import { collectRecords } from '../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../src/api/request-meter.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
@@ -26,6 +27,7 @@ test('each request is told with its part, size, time and request id, without tok
     retryMinDelayMs: 1,
     retryMaxDelayMs: 2,
     clock: systemClock,
+    random: Math.random,
     userAgent: 'safety-sync-test',
     onRequest: (event) => events.push(event),
   });

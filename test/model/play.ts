@@ -79,6 +79,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
       retryMinDelayMs: 1,
       retryMaxDelayMs: 5,
       clock,
+      random: Math.random,
       userAgent: 'safety-sync-model',
     });
   // An answer of 17 MiB takes its time on a busy machine.

@@ -193,7 +193,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'https to a port of http is called a failure of the network',
     invariant: 6,
-    file: 'src/api/request-failure.ts',
+    file: 'src/api/response-errors.ts',
     search: "NO_TLS_THERE.has(code) && origin.startsWith('https:')",
     replace: "NO_TLS_THERE.has(code) && origin.startsWith('ftp:')",
     tests: ['test/integration/cli-errors.test.ts'],
@@ -210,8 +210,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'nobody hears of single requests at debug level',
     invariant: 6,
     file: 'src/api/client.ts',
-    search: 'const answer = await observed(call, attemptNumber);',
-    replace: 'const answer = await traced(call, attemptNumber);',
+    search: 'const response = await observed(call, attemptNumber);',
+    replace: 'const response = await traced(call, attemptNumber);',
     tests: ['test/integration/requests-told.test.ts'],
   },
   {
@@ -312,7 +312,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an id that fails is asked for as often as any other request',
     invariant: 1,
-    file: 'src/api/retrying.ts',
+    file: 'src/api/retry.ts',
     search: 'fewInARow <= (fewRetries?.retries ?? Infinity)',
     replace: 'fewInARow < Infinity',
     tests: [USERS],
@@ -698,20 +698,20 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers with an exponent are rounded',
     invariant: 5,
-    file: 'src/api/list-scanner.ts',
+    file: 'src/api/json-elements.ts',
     search:
       'else if ((byte | SMALL_LETTER_BIT) === LOWER_E && isDigit(chunk[at - 2])) this.isSuspect = true;',
     replace: '',
-    tests: ['test/unit/api/element-cutter.test.ts'],
+    tests: ['test/unit/api/json-list.test.ts'],
     names: 'wherever it stands',
   },
   {
     breaks: 'numbers that a chunk cuts in two are rounded',
     invariant: 5,
-    file: 'src/api/list-scanner.ts',
+    file: 'src/api/json-elements.ts',
     search: 'if (!inString && valueStart < end) this.isSuspect = true;',
     replace: '',
-    tests: ['test/unit/api/element-cutter.test.ts'],
+    tests: ['test/unit/api/json-list.test.ts'],
     names: 'wherever it stands',
   },
   {
@@ -940,15 +940,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a quota that was used up for a day is taken for a rate',
     invariant: 6,
-    file: 'src/api/learned-rate.ts',
+    file: 'src/api/sending-rate.ts',
     search: 'stretchMs !== undefined && stretchMs > longestStretchMs',
     replace: 'stretchMs !== undefined && stretchMs > Infinity',
     tests: [LIMITER],
   },
   {
-    breaks: 'the learned rate waits for as long as refusals tell',
+    breaks: 'the sending rate waits for as long as refusals tell',
     invariant: 6,
-    file: 'src/api/learned-rate.ts',
+    file: 'src/api/sending-rate.ts',
     search: 'rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);',
     replace: 'rate *= START_SHARE;',
     tests: [LIMITER],
@@ -957,8 +957,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'the concurrency stays low for a quarter of an hour behind a day of refusals',
     invariant: 6,
     file: 'src/api/limiter.ts',
-    search: 'if (learned.noteSuccess(nowMs)) refusedAt = Number.POSITIVE_INFINITY;',
-    replace: 'learned.noteSuccess(nowMs);',
+    search: 'if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;',
+    replace: 'rate.recordSuccess(nowMs);',
     tests: [LIMITER],
   },
   {
@@ -1135,10 +1135,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is too large to be held does not tell its key',
     invariant: 4,
-    file: 'src/api/oversized-element.ts',
+    file: 'src/api/json-elements.ts',
     search: 'if (at - start <= LONGEST_FIELD_BYTES)',
     replace: 'if (at < start)',
-    tests: ['test/unit/api/element-cutter.test.ts'],
+    tests: ['test/unit/api/json-list.test.ts'],
     names: '16 MiB',
   },
   {

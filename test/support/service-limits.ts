@@ -133,8 +133,8 @@ export function simulateLimit(
   const limiter = createLimiter({
     concurrency,
     requestsPerMinute: undefined,
-    minCoolDownMs: SECOND_MS,
-    maxCoolDownMs: MINUTE_MS,
+    retryMinDelayMs: SECOND_MS,
+    retryMaxDelayMs: MINUTE_MS,
     random,
     clock: { now: () => 0, monotonicMs: () => nowMs },
   });
@@ -147,7 +147,7 @@ export function simulateLimit(
       const inFlight = underway.filter(({ isRefused }) => !isRefused).length;
       const isRefused = !limit.admit(nowMs, inFlight);
       const tookMs = isRefused ? REFUSAL_MS : latencyMs * (0.9 + 0.2 * random());
-      underway.push({ endMs: nowMs + tookMs, ordinal: limiter.noteStart(), isRefused });
+      underway.push({ endMs: nowMs + tookMs, ordinal: limiter.recordStart(), isRefused });
       underway.sort((a, b) => a.endMs - b.endMs);
       continue;
     }
@@ -162,10 +162,10 @@ export function simulateLimit(
     nowMs = first.endMs;
     if (first.isRefused) {
       if (nowMs >= fromMs) refused += 1;
-      limiter.noteRefusal(first.ordinal, undefined);
+      limiter.recordThrottled(first.ordinal, undefined);
     } else {
       if (nowMs >= fromMs) accepted += 1;
-      limiter.noteSuccess(first.ordinal);
+      limiter.recordSuccess(first.ordinal);
     }
   }
   const countedMs = durationMs - fromMs;

@@ -58,6 +58,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     retryMinDelayMs: 1,
     retryMaxDelayMs: 20,
     clock,
+    random: Math.random,
     userAgent: 'safety-sync-test',
   });
   const settings: SyncSettings = {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { collectRecords } from '../../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
-import type { ApiClientOptions } from '../../../src/api/client.ts';
+import type { ApiClientOptions } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';
 

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import type { ApiClient, RetryEvent } from '../../../src/api/client.ts';
+import type { ApiClient } from '../../../src/api/client.ts';
+import type { RetryEvent } from '../../../src/api/requests.ts';
 import { collectRecords } from '../../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import type { RequestMeter } from '../../../src/api/request-meter.ts';

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createApiClient } from '../../../src/api/client.ts';
-import type { ApiClient, ApiClientOptions } from '../../../src/api/client.ts';
+import type { ApiClient } from '../../../src/api/client.ts';
+import type { ApiClientOptions } from '../../../src/api/requests.ts';
 import { systemClock } from '../../../src/shared/time.ts';
 
 export const TOKEN = 'sekret-token-0123456789-abcdef';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RetryEvent } from '../../../src/api/client.ts';
+import type { RetryEvent } from '../../../src/api/requests.ts';
 import { collectRecords } from '../../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readPaging, readVerdict } from '../../../src/api/envelope.ts';
-import { drawRetryDelayMs } from '../../../src/api/retrying.ts';
+import { drawRetryDelayMs } from '../../../src/api/retry.ts';
 
 test('paging is read from numbers and from numbers as text', () => {
   expect(readPaging({ paging: { total: 12, last_page: '3' } })).toEqual({ total: 12, lastPage: 3 });
@@ -21,7 +21,7 @@ test.each([[[]], [{}], ['x'], [3]])('paging that is %j tells nothing but that th
 
 test('a refusal keeps its identifier when its description is odd', () => {
   expect(readVerdict({ ok: false, error: 'server_error', description: { a: 1 } })).toEqual({
-    kind: 'refusal',
+    kind: 'error',
     identifier: 'server_error',
     description: undefined,
   });
@@ -35,7 +35,7 @@ test.each([{}, { ok: 'true' }, { ok: 1 }, { ok: null, error: 'x' }, { ok: false 
 );
 
 test('a retry waits between nothing and the exponential delay, or as long as it was asked to', () => {
-  const policy = { retries: 8, minDelayMs: 1_000, maxDelayMs: 60_000, random: () => 0.5 };
+  const policy = { retryAttempts: 8, retryMinDelayMs: 1_000, retryMaxDelayMs: 60_000, random: () => 0.5 };
   expect([1, 2, 3, 6, 7, 8].map((attempt) => drawRetryDelayMs(policy, attempt))).toEqual([
     500, 1_000, 2_000, 16_000, 30_000, 30_000,
   ]);

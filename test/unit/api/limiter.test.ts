@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLimiter } from '../../../src/api/limiter.ts';
 import type { Limiter, LimiterOptions } from '../../../src/api/limiter.ts';
-import { MOST_SPACING_MS } from '../../../src/api/learned-rate.ts';
+import { MOST_SPACING_MS } from '../../../src/api/sending-rate.ts';
 
 function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pass: (ms: number) => void } {
   let nowMs = 1_000;
   const limiter = createLimiter({
     concurrency: 8,
     requestsPerMinute: undefined,
-    minCoolDownMs: 1_000,
-    maxCoolDownMs: 60_000,
+    retryMinDelayMs: 1_000,
+    retryMaxDelayMs: 60_000,
     random: () => 0.5,
     clock: { now: () => 0, monotonicMs: () => nowMs },
     ...options,
@@ -26,9 +26,9 @@ function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pa
 describe('when the service refuses for too many requests', () => {
   test('eight refused requests of one wave halve the concurrency once and cool down once', () => {
     const { limiter, pass } = simulate();
-    const wave = Array.from({ length: 8 }, () => limiter.noteStart());
+    const wave = Array.from({ length: 8 }, () => limiter.recordStart());
     for (const ordinal of wave) {
-      limiter.noteRefusal(ordinal, undefined);
+      limiter.recordThrottled(ordinal, undefined);
       pass(10);
     }
     expect(limiter.concurrencyNow).toBe(4);
@@ -37,51 +37,51 @@ describe('when the service refuses for too many requests', () => {
 
   test('a second wave halves again, a success of the wave before does not end the growth', () => {
     const { limiter, pass } = simulate({ random: () => 0 });
-    const early = limiter.noteStart();
-    limiter.noteRefusal(limiter.noteStart(), undefined);
-    limiter.noteSuccess(early);
+    const early = limiter.recordStart();
+    limiter.recordThrottled(limiter.recordStart(), undefined);
+    limiter.recordSuccess(early);
     pass(1_000);
     expect(limiter.coolingMs()).toBe(0);
-    limiter.noteRefusal(limiter.noteStart(), undefined);
+    limiter.recordThrottled(limiter.recordStart(), undefined);
     expect(limiter.concurrencyNow).toBe(2);
   });
 
   test('the concurrency never falls below one', () => {
     const { limiter } = simulate({ concurrency: 2 });
-    for (let wave = 0; wave < 5; wave += 1) limiter.noteRefusal(limiter.noteStart(), undefined);
+    for (let wave = 0; wave < 5; wave += 1) limiter.recordThrottled(limiter.recordStart(), undefined);
     expect(limiter.concurrencyNow).toBe(1);
   });
 
   test('cool-downs grow from the shortest to the longest delay and start anew behind a success', () => {
-    const { limiter } = simulate({ minCoolDownMs: 1_000, maxCoolDownMs: 5_000, random: () => 1 });
+    const { limiter } = simulate({ retryMinDelayMs: 1_000, retryMaxDelayMs: 5_000, random: () => 1 });
     const lengths: number[] = [];
     for (let wave = 0; wave < 4; wave += 1) {
-      limiter.noteRefusal(limiter.noteStart(), undefined);
+      limiter.recordThrottled(limiter.recordStart(), undefined);
       lengths.push(limiter.coolingMs());
     }
-    limiter.noteSuccess(limiter.noteStart());
-    limiter.noteRefusal(limiter.noteStart(), undefined);
+    limiter.recordSuccess(limiter.recordStart());
+    limiter.recordThrottled(limiter.recordStart(), undefined);
     lengths.push(limiter.coolingMs());
     expect(lengths).toEqual([2_000, 4_000, 5_000, 5_000, 2_000]);
   });
 
   test('a wait that the service asks for is kept, up to the longest delay', () => {
-    const { limiter } = simulate({ maxCoolDownMs: 30_000 });
-    const [first, second] = [limiter.noteStart(), limiter.noteStart()];
-    limiter.noteRefusal(first, 20_000);
+    const { limiter } = simulate({ retryMaxDelayMs: 30_000 });
+    const [first, second] = [limiter.recordStart(), limiter.recordStart()];
+    limiter.recordThrottled(first, 20_000);
     expect(limiter.coolingMs()).toBe(20_000);
-    limiter.noteRefusal(second, 3_600_000);
+    limiter.recordThrottled(second, 3_600_000);
     expect(limiter.coolingMs()).toBe(30_000);
   });
 
   test('successes bring the concurrency back one by one, for a minute not to what was refused, never beyond the bound', () => {
     const { limiter, pass } = simulate({ concurrency: 4 });
-    limiter.noteRefusal(limiter.noteStart(), undefined);
+    limiter.recordThrottled(limiter.recordStart(), undefined);
     const steps: number[] = [];
     for (let count = 1; count <= 80; count += 1) {
       const before = limiter.concurrencyNow;
       if (count === 40) pass(60_000);
-      limiter.noteSuccess(limiter.noteStart());
+      limiter.recordSuccess(limiter.recordStart());
       if (limiter.concurrencyNow > before) steps.push(count);
     }
     expect(steps).toEqual([8, 40]);
@@ -92,12 +92,12 @@ describe('when the service refuses for too many requests', () => {
 test('requests per minute are evenly spaced', () => {
   const { limiter, pass } = simulate({ requestsPerMinute: 120 });
   expect(limiter.pacingMs()).toBe(0);
-  limiter.noteStart();
+  limiter.recordStart();
   expect(limiter.pacingMs()).toBe(500);
   pass(499);
   expect(limiter.pacingMs()).toBe(1);
   pass(10_000);
-  limiter.noteStart();
+  limiter.recordStart();
   expect(limiter.pacingMs()).toBe(500);
 });
 
@@ -111,15 +111,15 @@ test('a service that takes 20 requests a second is read to the end with few refu
   while (done < 1_000 && rounds < 10_000) {
     rounds += 1;
     if (limiter.coolingMs() === 0) {
-      const wave = Array.from({ length: limiter.concurrencyNow }, () => limiter.noteStart());
+      const wave = Array.from({ length: limiter.concurrencyNow }, () => limiter.recordStart());
       for (const ordinal of wave) {
         if (tokens >= 1) {
           tokens -= 1;
           done += 1;
-          limiter.noteSuccess(ordinal);
+          limiter.recordSuccess(ordinal);
         } else {
           refusals += 1;
-          limiter.noteRefusal(ordinal, undefined);
+          limiter.recordThrottled(ordinal, undefined);
         }
       }
     }
@@ -133,25 +133,26 @@ test('a service that takes 20 requests a second is read to the end with few refu
 test('a schedule that asks once in a quarter of an hour teaches no slow rate', () => {
   const { limiter, pass } = simulate();
   for (let firing = 0; firing < 5; firing += 1) {
-    limiter.noteSuccess(limiter.noteStart());
+    limiter.recordSuccess(limiter.recordStart());
     pass(900_000);
   }
-  limiter.noteRefusal(limiter.noteStart(), undefined);
+  limiter.recordThrottled(limiter.recordStart(), undefined);
   pass(limiter.coolingMs());
-  limiter.noteSuccess(limiter.noteStart());
-  limiter.noteStart();
+  limiter.recordSuccess(limiter.recordStart());
+  limiter.recordStart();
   expect(limiter.pacingMs()).toBeLessThan(1_000);
 });
 
 test('behind a cool-down one request goes ahead of all others', () => {
   const { limiter, pass } = simulate();
-  for (const ordinal of [limiter.noteStart(), limiter.noteStart()]) limiter.noteRefusal(ordinal, undefined);
+  for (const ordinal of [limiter.recordStart(), limiter.recordStart()])
+    limiter.recordThrottled(ordinal, undefined);
   pass(limiter.coolingMs());
   expect(limiter.pacingMs()).toBe(0);
-  const ahead = limiter.noteStart();
+  const ahead = limiter.recordStart();
   expect(limiter.pacingMs()).toBe(1_000);
   pass(100);
-  limiter.noteSuccess(ahead);
+  limiter.recordSuccess(ahead);
   expect(limiter.pacingMs()).toBe(0);
 });
 
@@ -170,11 +171,11 @@ describe('whatever was refused before', () => {
           pass(limiter.coolingMs());
           expect(limiter.pacingMs()).toBeLessThanOrEqual(MOST_SPACING_MS);
           pass(limiter.pacingMs());
-          const ordinal = limiter.noteStart();
-          if (isLate) limiter.noteStart();
+          const ordinal = limiter.recordStart();
+          if (isLate) limiter.recordStart();
           pass(thenMs);
-          if (isRefused) limiter.noteRefusal(ordinal, undefined);
-          else limiter.noteSuccess(ordinal);
+          if (isRefused) limiter.recordThrottled(ordinal, undefined);
+          else limiter.recordSuccess(ordinal);
         }
       }),
       { numRuns: 500 },
@@ -184,20 +185,20 @@ describe('whatever was refused before', () => {
   test('a quota that was used up for a day leaves no rate behind, also where requests come once in a quarter of an hour', () => {
     const { limiter, pass } = simulate();
     for (let count = 0; count < 20; count += 1) {
-      limiter.noteSuccess(limiter.noteStart());
+      limiter.recordSuccess(limiter.recordStart());
       pass(1_000);
     }
     for (let firing = 0; firing < 96; firing += 1) {
       for (let attempt = 0; attempt < 9; attempt += 1) {
         pass(limiter.coolingMs() + limiter.pacingMs());
-        limiter.noteRefusal(limiter.noteStart(), undefined);
+        limiter.recordThrottled(limiter.recordStart(), undefined);
       }
       pass(600_000);
     }
     for (let count = 0; count < 1_000; count += 1) {
       pass(limiter.coolingMs());
       expect(limiter.pacingMs()).toBe(0);
-      limiter.noteSuccess(limiter.noteStart());
+      limiter.recordSuccess(limiter.recordStart());
       pass(1);
     }
     expect(limiter.concurrencyNow).toBe(8);

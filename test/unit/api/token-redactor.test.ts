@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { describeRequestShape } from '../../../src/api/request-shape.ts';
-import { toServerText } from '../../../src/api/server-text.ts';
-import { createTokenRedactor } from '../../../src/api/token-redactor.ts';
+import { describeRequest, toServerText } from '../../../src/api/response-errors.ts';
+import { createRedactor } from '../../../src/shared/redact.ts';
 
 const TOKEN = 'tok/"secret"+<value>&0123456789';
-const redact = createTokenRedactor(TOKEN);
+const redact = createRedactor([TOKEN], { placeholder: '[token]', shortestBeginning: 12 });
 
 test.each([
   ['as it is', TOKEN],
@@ -30,7 +29,7 @@ test('control characters and line breaks of a server do not reach a log', () => 
 
 test('a request is described without its token and with long values shortened', () => {
   expect(
-    describeRequestShape({
+    describeRequest({
       token: TOKEN,
       limit: 500,
       text: 'x'.repeat(61),

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import { abortableSleep } from './abortable-sleep.ts';
+import { sleep } from '../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
-/** Lets requests through as the limiter says: over all streams, first come first served. */
-export interface RequestGate {
+/** The requests that may be in flight as the limiter says: over all streams, first come first served. */
+export interface Slots {
   readonly inFlight: number;
   readonly waiting: number;
   /**
@@ -32,8 +32,8 @@ async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   }
 }
 
-export function createRequestGate(limiter: Limiter): RequestGate {
-  const slots = pLimit(limiter.concurrencyNow);
+export function createSlots(limiter: Limiter): Slots {
+  const limit = pLimit(limiter.concurrencyNow);
   let inFlight = 0;
   let waiting = 0;
 
@@ -47,16 +47,16 @@ export function createRequestGate(limiter: Limiter): RequestGate {
       if (limiter.coolingMs() > 0) return COOLING;
       const pacingMs = limiter.pacingMs();
       if (pacingMs === 0) break;
-      await abortableSleep(pacingMs, signal);
+      await sleep(pacingMs, signal);
     }
     waiting -= 1;
     inFlight += 1;
     try {
-      return await request(limiter.noteStart());
+      return await request(limiter.recordStart());
     } finally {
       inFlight -= 1;
       waiting += 1;
-      slots.concurrency = limiter.concurrencyNow;
+      limit.concurrency = limiter.concurrencyNow;
     }
   };
 
@@ -71,9 +71,10 @@ export function createRequestGate(limiter: Limiter): RequestGate {
       waiting += 1;
       try {
         for (;;) {
-          await abortableSleep(limiter.coolingMs(), signal);
+          await sleep(limiter.coolingMs(), signal);
+          signal.throwIfAborted();
           let started = false;
-          const slot = slots(() =>
+          const slot = limit(() =>
             runInSlot((ordinal) => {
               started = true;
               return request(ordinal);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { readAnswerHeaders } from '../../../src/api/answer-headers.ts';
-import type { AnswerHeaders, RawHeaders } from '../../../src/api/answer-headers.ts';
-import { createTokenRedactor } from '../../../src/api/token-redactor.ts';
+import { readHeaders } from '../../../src/api/http.ts';
+import type { RawHeaders, ResponseHeaders } from '../../../src/api/http.ts';
+import { createRedactor } from '../../../src/shared/redact.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
-function read(headers: RawHeaders): AnswerHeaders {
-  return readAnswerHeaders(headers, createTokenRedactor('secret-token'), NOW_MS);
+function read(headers: RawHeaders): ResponseHeaders {
+  return readHeaders(headers, createRedactor(['secret-token'], { placeholder: '[token]' }), NOW_MS);
 }
 
 test('the identifier and the times of an answer are read', () => {

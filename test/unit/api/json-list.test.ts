@@ -1,16 +1,16 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { AnswerDefect } from '../../../src/api/answer-defect.ts';
 import { parseExactJson } from '../../../src/shared/exact-json.ts';
-import { createElementCutter } from '../../../src/api/element-cutter.ts';
-import type { CutAnswer } from '../../../src/api/element-cutter.ts';
-import { isOversized, OVERSIZED } from '../../../src/api/oversized-element.ts';
+import { createElementCutter } from '../../../src/api/json-list.ts';
+import type { CutResponse } from '../../../src/api/json-list.ts';
+import { UnusableResponse } from '../../../src/api/response-errors.ts';
+import { isOversized, OVERSIZED } from '../../../src/shared/oversized.ts';
 
 function cut(
   chunks: readonly Buffer[],
   listKey: string | undefined = 'items',
-): CutAnswer & { records: unknown[] } {
+): CutResponse & { records: unknown[] } {
   const cutter = createElementCutter(listKey);
   const records: unknown[] = [];
   for (const chunk of chunks) {
@@ -28,7 +28,7 @@ function defectOf(text: string): string {
   try {
     cutText(text);
   } catch (error) {
-    if (error instanceof AnswerDefect) return error.code;
+    if (error instanceof UnusableResponse) return error.code;
     throw error;
   }
   return 'none';

@@ -1,19 +1,22 @@
+/** Cuts the elements of a JSON array out of its bytes. */
 import { parseExactJson } from '../shared/exact-json.ts';
-import { AnswerDefect } from './answer-defect.ts';
-import {
-  BACKSLASH,
-  CLOSING_BRACE,
-  CLOSING_BRACKET,
-  COLON,
-  COMMA,
-  DOT,
-  LOWER_E,
-  NINE,
-  OPENING_BRACE,
-  QUOTE,
-  ZERO,
-} from './json-bytes.ts';
-import { type OversizedElement, toOversized } from './oversized-element.ts';
+import { ExactNumber } from '../shared/exact-number.ts';
+import { OVERSIZED, type OversizedRecord } from '../shared/oversized.ts';
+import { UnusableResponse } from './response-errors.ts';
+
+/** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
+export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+export const COLON = 0x3a;
+export const BACKSLASH = 0x5c;
+const LOWER_E = 0x65;
+export const OPENING_BRACE = 0x7b;
+export const CLOSING_BRACE = 0x7d;
+export const OPENING_BRACKET = 0x5b;
+export const CLOSING_BRACKET = 0x5d;
 
 /** One element must be held whole before it can be parsed; a list has no such bound. Of a larger one only its beginning is read. */
 export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
@@ -39,7 +42,51 @@ function parseJson(text: string, mayHoldExactNumbers: boolean): unknown {
     return mayHoldExactNumbers ? parseExactJson(text) : (JSON.parse(text) as unknown);
   } catch {
     // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
-    throw new AnswerDefect('response_not_json', 'an element of the list is not JSON');
+    throw new UnusableResponse('response_not_json', 'an element of the list is not JSON');
+  }
+}
+
+/** A longer one is not what tells records apart. */
+const LONGEST_FIELD_BYTES = 2000;
+
+/** The fields of the element that are no lists and no objects, as far as its beginning shows them whole. */
+function toOversized(beginning: Buffer, about: string): OversizedRecord {
+  const element: Record<string, unknown> & { [OVERSIZED]: string } = { [OVERSIZED]: about };
+  let depth = 0;
+  let inString = false;
+  let start = 0;
+  for (let at = 0; at < beginning.length; at += 1) {
+    const byte = beginning[at] ?? 0;
+    if (inString) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if ((byte | BRACE_BIT) === OPENING_BRACE) {
+      depth += 1;
+      if (depth === 1) start = at + 1;
+    } else {
+      const closes = (byte | BRACE_BIT) === CLOSING_BRACE;
+      if (depth === 1 && (closes || byte === COMMA)) {
+        if (at - start <= LONGEST_FIELD_BYTES) takeField(element, beginning.toString('utf8', start, at));
+        start = at + 1;
+      }
+      if (closes) depth -= 1;
+    }
+  }
+  return element;
+}
+
+function takeField(element: Record<string, unknown>, text: string): void {
+  let field: object;
+  try {
+    field = parseJson(`{${text}}`, true) as object;
+  } catch {
+    return;
+  }
+  for (const [name, value] of Object.entries(field)) {
+    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
+      element[name] = value as unknown;
+    }
   }
 }
 
@@ -47,7 +94,7 @@ function parseJson(text: string, mayHoldExactNumbers: boolean): unknown {
  * Cuts one JSON array, given in chunks, at the commas between its elements. Only depth and strings are followed here;
  * whether the text between two cuts is JSON is for JSON.parse to say.
  */
-export class ListScanner {
+export class ElementScanner {
   private elements: unknown[] = [];
   private depth = 0;
   private inString = false;
@@ -58,7 +105,7 @@ export class ListScanner {
   private carryBytes = 0;
   private sawComma = false;
   /** Of the element that has not ended yet, when it is too large. */
-  private oversized: OversizedElement | undefined;
+  private oversized: OversizedRecord | undefined;
   private taken = 0;
   /** In what is not parsed yet a number is long, has an exponent, ends with a zero behind its point, or at the end of its chunk. */
   private isSuspect = false;
@@ -148,13 +195,13 @@ export class ListScanner {
     if (this.carryBytes <= LARGEST_ELEMENT_BYTES) return;
     const place = this.taken + this.elements.length + 1;
     const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its answer)`;
-    this.oversized = toOversized(Buffer.concat(this.carry), about, (text) => parseJson(text, true));
+    this.oversized = toOversized(Buffer.concat(this.carry), about);
     this.carry = [];
   }
 
   private finish(chunk: Buffer, from: number, at: number): void {
     if (chunk[at] !== CLOSING_BRACKET) {
-      throw new AnswerDefect('response_not_json', 'the list is closed by a brace');
+      throw new UnusableResponse('response_not_json', 'the list is closed by a brace');
     }
     this.parse(chunk.subarray(from, at), !this.sawComma);
   }
@@ -174,7 +221,7 @@ export class ListScanner {
   }
 
   /** Its end, however much of it came since it was too large, is not looked at. */
-  private finishOversized(element: OversizedElement): void {
+  private finishOversized(element: OversizedRecord): void {
     this.elements.push(element);
     this.oversized = undefined;
     this.carryBytes = 0;
@@ -187,7 +234,7 @@ export class ListScanner {
     }
     const parsed = parseJson(`[${this.finishText(part)}]`, this.isSuspect) as unknown[];
     if (parsed.length === 0 && !mayBeEmpty) {
-      throw new AnswerDefect('response_not_json', 'the list has a comma without an element');
+      throw new UnusableResponse('response_not_json', 'the list has a comma without an element');
     }
     if (this.elements.length === 0) this.elements = parsed;
     else for (const element of parsed) this.elements.push(element);

@@ -1,28 +1,29 @@
 /**
- * The rate that a service of unknown limits lets through, learnt from its refusals. Pure: times are given.
+ * The rate at which a service of unknown limits lets requests through, measured between its throttled responses (429):
+ * multiplicative decrease to a little less than what was measured, slow growth from there. Pure: times are given.
  *
- * A cycle runs from the first success behind a refusal to the next such success. What it let through on the whole, its
- * cool-down included, is what the service allows, whatever its window: a fixed one that was used up early, a sliding
- * one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so that refusals stay rare; what
- * goes unrefused for long grows faster, since the service may allow more than it did.
+ * A cycle runs from the first success behind a throttled response to the next such success. What it let through on the
+ * whole, its cool-down included, is what the service allows, whatever its window: a fixed one that was used up early, a
+ * sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so that throttled
+ * responses stay rare; what is not throttled for long grows faster, since the service may allow more than it did.
  *
- * Windows of up to a minute are believed in. Of a stretch of refusals a cycle counts a minute at most, and one that no
+ * Windows of up to a minute are believed in. Of a throttled stretch a cycle counts a minute at most, and one that no
  * window explains (an outage, a daily quota) makes everything forgotten. The distance is MOST_SPACING_MS at most.
  */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
 /** Where a cycle starts, as a share of what the one before let through. */
 const START_SHARE = 0.96;
-/** A cycle grows back to where it was refused in so many requests at least, and in so long at least, ms. */
+/** A cycle grows back to where it was throttled in so many requests at least, and in so long at least, ms. */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
-/** A cycle that grew slowly for long was refused close above what is allowed; one that was short says less. */
+/** A cycle that grew slowly for long was throttled close above what is allowed; one that was short says less. */
 const TOLD_SHARE = 0.96;
 const SLOWEST_SHARE = 0.8;
-/** A cycle with fewer requests says next to nothing: the next one doubles its rate in so many, until it is refused. */
+/** A cycle with fewer requests says next to nothing: the next one doubles its rate in so many, until it is throttled. */
 const TELLING_REQUESTS = 20;
 const DOUBLING_REQUESTS = 8;
-/** Unrefused for so many times the length of a cycle, growth doubles, and again. */
+/** Not throttled for so many times the length of a cycle, growth doubles, and again. */
 const PATIENCE_CYCLES = 1.2;
 const HASTE = 16;
 const FASTEST_GROWTH = 4;
@@ -34,30 +35,30 @@ export const MOST_SPACING_MS = 10 * SECOND_MS;
 /** Requests per ms that nobody needs to be held to. */
 const UNLIMITED = 1;
 
-export interface LearnedRate {
+export interface SendingRate {
   /** ms between two requests; 0: nothing is known of a limit. */
   readonly spacingMs: number;
-  /** Refused, and nothing was let through since. */
+  /** Throttled, and nothing was let through since. */
   readonly isProbing: boolean;
   /** So long nothing was asked, and nothing kept anybody from asking: it says nothing of a limit. */
-  noteIdle(ms: number): void;
-  /** True when it was refused for longer than any window explains: what was known is forgotten. */
-  noteSuccess(nowMs: number): boolean;
-  noteRefusal(nowMs: number): void;
+  recordIdle(ms: number): void;
+  /** True when it was throttled for longer than any window explains: what was known is forgotten. */
+  recordSuccess(nowMs: number): boolean;
+  recordThrottled(nowMs: number): void;
 }
 
-export interface LearnedRateOptions {
+export interface SendingRateOptions {
   readonly nowMs: number;
   readonly maxCoolDownMs: number;
 }
 
-export function createLearnedRate({ nowMs, maxCoolDownMs }: LearnedRateOptions): LearnedRate {
+export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
   /** A window, the cool-down in which it ends, and one that was drawn too early. */
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;
-  /** When the refusals began that nothing was let through since. */
-  let refusedSinceMs: number | undefined;
+  /** When the throttled responses began behind which nothing was let through. */
+  let throttledSinceMs: number | undefined;
   let cycleStartMs = nowMs;
   let accepted = 0;
   let isSearching = false;
@@ -108,16 +109,16 @@ export function createLearnedRate({ nowMs, maxCoolDownMs }: LearnedRateOptions):
       return rate === undefined ? 0 : 1 / rate;
     },
     get isProbing() {
-      return refusedSinceMs !== undefined;
+      return throttledSinceMs !== undefined;
     },
-    noteIdle(ms) {
+    recordIdle(ms) {
       cycleStartMs += ms;
-      if (refusedSinceMs !== undefined) refusedSinceMs += ms;
+      if (throttledSinceMs !== undefined) throttledSinceMs += ms;
     },
-    noteSuccess(atMs) {
+    recordSuccess(atMs) {
       accepted += 1;
-      const stretchMs = refusedSinceMs === undefined ? undefined : atMs - refusedSinceMs;
-      refusedSinceMs = undefined;
+      const stretchMs = throttledSinceMs === undefined ? undefined : atMs - throttledSinceMs;
+      throttledSinceMs = undefined;
       const isForgotten = stretchMs !== undefined && stretchMs > longestStretchMs;
       if (stretchMs === undefined) grow(atMs);
       else if (isForgotten) forget(atMs);
@@ -125,8 +126,8 @@ export function createLearnedRate({ nowMs, maxCoolDownMs }: LearnedRateOptions):
       if (rate !== undefined && rate > UNLIMITED) rate = undefined;
       return isForgotten;
     },
-    noteRefusal(atMs) {
-      refusedSinceMs ??= atMs;
+    recordThrottled(atMs) {
+      throttledSinceMs ??= atMs;
     },
   };
 }

@@ -1,15 +1,17 @@
+/** Cuts the elements of one list out of a JSON response as its bytes arrive; the rest of the response is its envelope. */
 import { parseExactJson } from '../shared/exact-json.ts';
-import { AnswerDefect } from './answer-defect.ts';
 import {
   BACKSLASH,
   CLOSING_BRACE,
   CLOSING_BRACKET,
   COLON,
   COMMA,
+  ElementScanner,
   OPENING_BRACE,
   OPENING_BRACKET,
   QUOTE,
-} from './json-bytes.ts';
+} from './json-elements.ts';
+import { UnusableResponse } from './response-errors.ts';
 
 /** Everything outside the list is held until the end of the answer. */
 export const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
@@ -40,7 +42,7 @@ export type ListFound = 'absent' | 'array' | 'other';
  * Reads the answer's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
  * Only keys of the outermost object count, however deep or quoted the same text stands elsewhere.
  */
-export class EnvelopeScanner {
+class EnvelopeScanner {
   listFound: ListFound = 'absent';
   private readonly listKey: string | undefined;
   private readonly parts: Buffer[] = [];
@@ -74,9 +76,12 @@ export class EnvelopeScanner {
 
   /** The parsed answer without its list. */
   end(): Readonly<Record<string, unknown>> {
-    if (this.place === 'before') throw new AnswerDefect('response_cut', 'the answer is empty');
+    if (this.place === 'before') throw new UnusableResponse('response_cut', 'the answer is empty');
     if (this.place !== 'after') {
-      throw new AnswerDefect('response_cut', `the answer ends in the middle, after ${this.position} bytes`);
+      throw new UnusableResponse(
+        'response_cut',
+        `the answer ends in the middle, after ${this.position} bytes`,
+      );
     }
     const received = Buffer.concat(this.parts).toString('utf8');
     const text = received.startsWith('\ufeff') ? received.slice(1) : received;
@@ -85,14 +90,14 @@ export class EnvelopeScanner {
       const parse = this.listKey === undefined ? parseExactJson : JSON.parse;
       return parse(text) as Record<string, unknown>;
     } catch {
-      throw new AnswerDefect('response_not_json', 'the answer is not JSON');
+      throw new UnusableResponse('response_not_json', 'the answer is not JSON');
     }
   }
 
   private keep(part: Buffer): void {
     this.size += part.length;
     if (this.size > LARGEST_ENVELOPE_BYTES) {
-      throw new AnswerDefect(
+      throw new UnusableResponse(
         'response_invalid',
         `the answer has more than ${LARGEST_ENVELOPE_BYTES} bytes outside of its list`,
       );
@@ -112,14 +117,14 @@ export class EnvelopeScanner {
     if (this.place === 'before') {
       if (byte === BYTE_ORDER_MARK[position]) return false;
       if (byte !== OPENING_BRACE) {
-        throw new AnswerDefect('response_not_json', 'the answer is not a JSON object');
+        throw new UnusableResponse('response_not_json', 'the answer is not a JSON object');
       }
       this.place = 'key';
       this.depth = 1;
       return false;
     }
     if (this.place === 'after') {
-      throw new AnswerDefect('response_not_json', 'something follows the end of the answer');
+      throw new UnusableResponse('response_not_json', 'something follows the end of the answer');
     }
     if (this.place === 'value') {
       this.place = 'in_value';
@@ -171,9 +176,65 @@ export class EnvelopeScanner {
 
   private noteList(firstByte: number): boolean {
     if (this.listFound !== 'absent') {
-      throw new AnswerDefect('response_invalid', 'the answer has its list twice');
+      throw new UnusableResponse('response_invalid', 'the answer has its list twice');
     }
     this.listFound = firstByte === OPENING_BRACKET ? 'array' : 'other';
     return this.listFound === 'array';
   }
+}
+
+/** What an answer was, told at its end. */
+export interface CutResponse {
+  /** The whole answer, its list as an empty array. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  readonly listFound: ListFound;
+  readonly count: number;
+}
+
+export interface ElementCutter {
+  /** Reads on. Throws UnusableResponse as soon as the answer cannot become a usable one. */
+  push(chunk: Buffer): void;
+  /** Elements of the list that ended since the last call. */
+  take(): unknown[];
+  /** Throws UnusableResponse when the answer has not ended yet. */
+  end(): CutResponse;
+}
+
+/**
+ * Cuts the elements of the top-level array `listKey` out of a JSON answer as its bytes arrive, so that an answer of
+ * any size needs the memory of one chunk and one element. Without a key everything is envelope.
+ */
+export function createElementCutter(listKey: string | undefined): ElementCutter {
+  const envelope = new EnvelopeScanner(listKey);
+  let list: ElementScanner | undefined;
+  let elements: unknown[] = [];
+  let count = 0;
+
+  const takeFrom = (scanner: ElementScanner): void => {
+    const taken = scanner.take();
+    count += taken.length;
+    elements = elements.length === 0 ? taken : [...elements, ...taken];
+  };
+
+  return {
+    push: (chunk) => {
+      let at: number | undefined = 0;
+      while (at !== undefined && at < chunk.length) {
+        if (list === undefined) {
+          at = envelope.push(chunk, at);
+          if (at !== undefined) list = new ElementScanner();
+        } else {
+          at = list.push(chunk, at);
+          takeFrom(list);
+          if (at !== undefined) list = undefined;
+        }
+      }
+    },
+    take: () => {
+      const taken = elements;
+      elements = [];
+      return taken;
+    },
+    end: () => ({ envelope: envelope.end(), listFound: envelope.listFound, count }),
+  };
 }

@@ -1,0 +1,222 @@
+/** Sends one request and reads its response. */
+import { Pool } from 'undici';
+import { SafetySyncError } from '../shared/errors.ts';
+import { stringifyExactJson } from '../shared/exact-json.ts';
+import type { Redact } from '../shared/redact.ts';
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import { readVerdict } from './envelope.ts';
+import type { CutResponse } from './json-list.ts';
+import type { RequestMeter } from './request-meter.ts';
+import type { ApiClientOptions } from './requests.ts';
+import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
+import type { TakeRecords } from './response-body.ts';
+import {
+  type ResponseContext,
+  toConnectionError,
+  toServerText,
+  toServiceError,
+  toUnusableError,
+  UnusableResponse,
+} from './response-errors.ts';
+
+/** Header names in lower case, as undici gives them. */
+export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface ResponseHeaders {
+  readonly requestId: string | undefined;
+  /** ms since 1970 by the other side's clock. */
+  readonly serviceTimeMs: number | undefined;
+  /** ms that the service says it worked on the response. */
+  readonly responseTimeMs: number | undefined;
+  /** ms that the other side asks us to wait before the next request. */
+  readonly retryAfterMs: number | undefined;
+  /** In lower case; undefined where the body comes as it is. */
+  readonly contentEncoding: string | undefined;
+  readonly location: string | undefined;
+}
+
+function first(headers: RawHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The specification calls its prefix "neutral": where SVC- is missing, another prefix of the same header will do. */
+function firstWithAnyPrefix(headers: RawHeaders, suffix: string): string | undefined {
+  const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`));
+  return first(headers, `svc-${suffix}`) ?? (other === undefined ? undefined : first(headers, other));
+}
+
+function toNonNegative(text: string | undefined): number | undefined {
+  if (text === undefined || text.trim() === '') return undefined;
+  const value = Number(text);
+  return Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function toTime(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isFinite(time) ? time : undefined;
+}
+
+/** Seconds, or a date: that is held against the other side's own Date, ours may be hours off. */
+function toRetryAfterMs(text: string | undefined, nowMs: number): number | undefined {
+  const seconds = toNonNegative(text);
+  if (seconds !== undefined) return seconds * SECOND_MS;
+  const time = toTime(text);
+  return time === undefined ? undefined : Math.max(0, time - nowMs);
+}
+
+export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number): ResponseHeaders {
+  const serviceTimeMs = toTime(first(headers, 'date'));
+  const requestId = toServerText(firstWithAnyPrefix(headers, 'request-id') ?? '', redact);
+  const encoding = first(headers, 'content-encoding')?.trim().toLowerCase();
+  const location = first(headers, 'location');
+  return {
+    requestId: requestId === '' ? undefined : requestId,
+    serviceTimeMs,
+    responseTimeMs: toNonNegative(firstWithAnyPrefix(headers, 'response-time')),
+    retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
+    contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
+    location: location === undefined ? undefined : toServerText(location, redact),
+  };
+}
+
+export interface Call {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The list whose elements go to `takeRecords`; undefined: everything is envelope. */
+  readonly listKey?: string;
+  /** The property that a usable response has; undefined: any will do. */
+  readonly objectKey?: string;
+  readonly takeRecords?: TakeRecords;
+  readonly meter: RequestMeter;
+  /** Hears of the bytes of this response; the meter is shared by all requests of a reader. */
+  readonly onBytes?: (bytes: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A successful response (`ok: true`). */
+export interface HttpResponse extends CutResponse {
+  readonly headers: ResponseHeaders;
+}
+
+export interface Http {
+  /** Everything that goes wrong is a SafetySyncError. */
+  call(call: Call): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+/** undici waits for a fraction less than the service announces, so an idle connection is not used as it closes. */
+const KEEP_ALIVE_MS = 4 * SECOND_MS;
+
+function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin: string): Pool {
+  return new Pool(origin, {
+    connections: concurrency,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: MINUTE_MS,
+    // Both are measured by the waiting budget, which does not count our own time.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // TLS 1.2: specification, "Common protocol".
+    connect: { timeout: requestTimeoutMs, minVersion: 'TLSv1.2' },
+  });
+}
+
+export function createHttp(options: ApiClientOptions, redact: Redact): Http {
+  const { clock, requestTimeoutMs, token } = options;
+  const base = new URL(options.baseUrl);
+  const pathPrefix = `${base.pathname.replace(/\/+$/, '')}/v1/`;
+  const pool = createPool(options, base.origin);
+  const requestHeaders = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    'accept-encoding': ACCEPTED_ENCODINGS,
+    'user-agent': options.userAgent,
+  };
+
+  const call = async (request: Call): Promise<HttpResponse> => {
+    const { method, params, meter, signal } = request;
+    const ended = new AbortController();
+    const onAbort = (): void => {
+      ended.abort(signal.reason);
+    };
+    signal.throwIfAborted();
+    signal.addEventListener('abort', onAbort, { once: true });
+    let headers: ResponseHeaders | undefined;
+    const budget = createWaitingBudget({
+      timeoutMs: requestTimeoutMs,
+      clock,
+      onExhausted: () => {
+        const what = headers === undefined ? 'no answer' : 'the answer did not go on';
+        const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
+        ended.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
+      },
+    });
+    let context: ResponseContext | undefined;
+    try {
+      budget.startWaiting();
+      const response = await pool
+        .request({
+          method: 'POST',
+          path: `${pathPrefix}${encodeURIComponent(method)}`,
+          headers: requestHeaders,
+          body: stringifyExactJson({ ...params, token }),
+          signal: ended.signal,
+        })
+        .finally(() => {
+          budget.stopWaiting(0);
+        });
+      headers = readHeaders(response.headers, redact, clock.now());
+      context = { method, params, status: response.statusCode, headers, redact };
+      meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
+      budget.beginBody();
+      // Destroying a body that still arrives is told as an error of the body; the reader has its own.
+      response.body.on('error', () => undefined);
+      const read = await readBody({
+        body: response.body,
+        contentEncoding: headers.contentEncoding,
+        listKey: request.listKey,
+        takeRecords: request.takeRecords,
+        budget,
+        onReceived: (bytes) => {
+          meter.bytes += bytes;
+          request.onBytes?.(bytes);
+        },
+      });
+      assertAccepted(read, request, context);
+      return { ...read, headers };
+    } catch (error) {
+      if (ended.signal.aborted) throw ended.signal.reason;
+      if (error instanceof SafetySyncError) throw error;
+      if (error instanceof UnusableResponse && context !== undefined) throw toUnusableError(error, context);
+      throw toConnectionError(error, {
+        method,
+        origin: base.origin,
+        redact,
+        requestId: headers?.requestId,
+        responseBegan: headers !== undefined,
+      });
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  };
+
+  return { call, close: () => pool.destroy() };
+}
+
+/** Throws where the response is complete JSON, but none that was asked for. */
+function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, context: ResponseContext): void {
+  const { envelope, listFound } = response;
+  const fail = (message: string): never => {
+    const unusable = new UnusableResponse('response_invalid', message);
+    unusable.head = JSON.stringify(envelope);
+    throw unusable;
+  };
+  const verdict = readVerdict(envelope);
+  if (verdict.kind === 'error') throw toServiceError(verdict, context);
+  if (verdict.kind === 'foreign') fail(verdict.problem);
+  if (listKey !== undefined && listFound !== 'array') {
+    fail(listFound === 'absent' ? `${listKey} is missing` : `${listKey} is not a list`);
+  }
+  if (objectKey !== undefined && !Object.hasOwn(envelope, objectKey)) fail(`${objectKey} is missing`);
+}

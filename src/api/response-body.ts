@@ -1,0 +1,207 @@
+/** Reads the body of one response: decompressed, cut into records and handed on as it arrives. */
+import { pipeline } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import type { BrotliDecompress, Gunzip } from 'node:zlib';
+import { SECOND_MS } from '../shared/time.ts';
+import type { Clock } from '../shared/time.ts';
+import { createElementCutter } from './json-list.ts';
+import type { CutResponse } from './json-list.ts';
+import { UnusableResponse } from './response-errors.ts';
+
+/** Sent as Accept-Encoding: what `createDecompressor` can undo. */
+export const ACCEPTED_ENCODINGS = 'gzip, br';
+
+const CHUNK_BYTES = 64 * 1024;
+
+function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip({ chunkSize: CHUNK_BYTES });
+    case 'br':
+      return createBrotliDecompress({ chunkSize: CHUNK_BYTES });
+    default:
+      throw new UnusableResponse(
+        'response_not_json',
+        'the answer has a content encoding that was not asked for',
+      );
+  }
+}
+
+/** The body as it was before compression, chunk by chunk; `onReceived` is told the bytes that came over the wire. */
+function openChunks(
+  body: Readable,
+  encoding: string | undefined,
+  onReceived: (bytes: number) => void,
+): AsyncIterator<Buffer> {
+  const count = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of source) {
+      onReceived(chunk.length);
+      yield chunk;
+    }
+  };
+  if (encoding === undefined) return count(body);
+  const plain = createDecompressor(encoding);
+  // A failure of either side destroys the other; whoever reads `plain` is told by it.
+  pipeline(body, count, plain, () => undefined);
+  return plain[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+}
+
+/** What is wrong with the response; undefined: nothing, its connection broke. zlib has words of its own. */
+function toUnusable(error: unknown): UnusableResponse | undefined {
+  if (error instanceof UnusableResponse) return error;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_BUF_ERROR') {
+    return new UnusableResponse('response_cut', 'the compressed answer ends in the middle');
+  }
+  if (typeof code === 'string' && (code.startsWith('Z_') || code.startsWith('ERR__ERROR_FORMAT'))) {
+    return new UnusableResponse('response_not_json', 'the answer is not compressed in the way it says');
+  }
+  return undefined;
+}
+
+/** A response that arrives at this rate is healthy, however long it takes altogether. */
+const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
+
+/**
+ * How long the other side may keep us waiting for one response. Only time between asking for the next bytes and getting
+ * them counts, never the time that our own side takes with them. Altogether: the request's timeout, and more with
+ * every byte received; at one stretch: the request's timeout. So a drip of single bytes ends, and so does a silence
+ * behind the first gigabyte; a large healthy response does not.
+ */
+export interface WaitingBudget {
+  /** What was waited for the response's beginning does not count for its body. */
+  beginBody(): void;
+  startWaiting(): void;
+  stopWaiting(bytesReceived: number): void;
+}
+
+export interface WaitingBudgetOptions {
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly onExhausted: () => void;
+}
+
+export function createWaitingBudget({ timeoutMs, clock, onExhausted }: WaitingBudgetOptions): WaitingBudget {
+  let allowedMs = timeoutMs;
+  let waitedMs = 0;
+  let waitingSinceMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    beginBody: () => {
+      allowedMs = timeoutMs;
+      waitedMs = 0;
+    },
+    startWaiting: () => {
+      waitingSinceMs = clock.monotonicMs();
+      timer = setTimeout(onExhausted, Math.max(0, Math.min(timeoutMs, allowedMs - waitedMs)));
+    },
+    stopWaiting: (bytesReceived) => {
+      clearTimeout(timer);
+      waitedMs += clock.monotonicMs() - waitingSinceMs;
+      allowedMs += (bytesReceived / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
+    },
+  };
+}
+
+const BATCH_RECORDS = 500;
+const BATCH_BYTES = 1024 * 1024;
+
+/** How much of an unusable response is read for the error's excerpt. */
+const HEAD_BYTES = 4096;
+
+/** Awaited: whoever takes the records slows the response down. Called at least once for a successful response. */
+export type TakeRecords = (records: readonly unknown[]) => Promise<void>;
+
+/** Hands records on in batches. */
+function createBatcher(takeRecords: TakeRecords | undefined): {
+  add(records: unknown[], bytes: number): Promise<void>;
+  flush(): Promise<void>;
+} {
+  let pending: unknown[] = [];
+  let pendingBytes = 0;
+  const flush = async (): Promise<void> => {
+    const records = pending;
+    pending = [];
+    pendingBytes = 0;
+    let from = 0;
+    do {
+      await takeRecords?.(records.slice(from, from + BATCH_RECORDS));
+      from += BATCH_RECORDS;
+    } while (from < records.length);
+  };
+  return {
+    add: async (records, bytes) => {
+      pending = pending.length === 0 ? records : pending.concat(records);
+      pendingBytes += bytes;
+      if (pending.length >= BATCH_RECORDS || (pending.length > 0 && pendingBytes >= BATCH_BYTES))
+        await flush();
+    },
+    flush,
+  };
+}
+
+export interface BodyReading {
+  readonly body: Readable;
+  readonly contentEncoding: string | undefined;
+  /** The list whose elements are handed on; undefined: everything is envelope. */
+  readonly listKey: string | undefined;
+  readonly takeRecords: TakeRecords | undefined;
+  readonly budget: WaitingBudget;
+  /** Bytes as they came over the wire. */
+  readonly onReceived: (bytes: number) => void;
+}
+
+/** Returns what is beside the list at the end of the response. Throws UnusableResponse, or what broke the connection. */
+export async function readBody(reading: BodyReading): Promise<CutResponse> {
+  const { budget } = reading;
+  const cutter = createElementCutter(reading.listKey);
+  const batcher = createBatcher(reading.takeRecords);
+  let head = Buffer.alloc(0);
+  let unusable: UnusableResponse | undefined;
+  let receivedSinceAsked = 0;
+
+  try {
+    const chunks = openChunks(reading.body, reading.contentEncoding, (bytes) => {
+      receivedSinceAsked += bytes;
+      reading.onReceived(bytes);
+    });
+    for (;;) {
+      budget.startWaiting();
+      let next: IteratorResult<Buffer>;
+      try {
+        next = await chunks.next();
+      } finally {
+        budget.stopWaiting(receivedSinceAsked);
+        receivedSinceAsked = 0;
+      }
+      if (next.done === true) break;
+      const chunk = next.value;
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+      if (unusable === undefined) {
+        try {
+          cutter.push(chunk);
+        } catch (error) {
+          if (!(error instanceof UnusableResponse)) throw error;
+          unusable = error;
+        }
+        await batcher.add(cutter.take(), chunk.length);
+      }
+      // Of an unusable response only the excerpt is still worth reading.
+      if (unusable !== undefined && head.length >= HEAD_BYTES) break;
+    }
+    if (unusable !== undefined) throw unusable;
+    const response = cutter.end();
+    if (response.envelope['ok'] === true) await batcher.flush();
+    return response;
+  } catch (error) {
+    const found = unusable ?? toUnusable(error);
+    if (found === undefined) throw error;
+    found.head = head.toString('utf8');
+    throw found;
+  } finally {
+    // A response that was not read to its end takes its connection with it.
+    reading.body.destroy();
+  }
+}

@@ -1,0 +1,180 @@
+/** What went wrong with a request, as errors with a code; nothing that the other side says reaches them as it came. */
+import { SafetySyncError, SERVICE_ERRORS } from '../shared/errors.ts';
+import type { ServiceErrorIdentifier } from '../shared/errors.ts';
+import type { Redact } from '../shared/redact.ts';
+
+/**
+ * A response that cannot be used, found while its bytes are read. Only `toUnusableError` makes it an error that leaves
+ * the client, because the scanners know neither the request nor its response's status.
+ */
+export class UnusableResponse extends Error {
+  override readonly name = 'UnusableResponse';
+  readonly code: 'response_cut' | 'response_not_json' | 'response_invalid';
+  /** How the body begins, for the message. */
+  head = '';
+
+  constructor(code: UnusableResponse['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** How many characters of a server's own words an error shows. */
+const EXCERPT_LENGTH = 80;
+/** More of a text is not even looked at: a description may be as large as a response. */
+const LONGEST_READ = 64 * 1024;
+const LONGEST_DESCRIPTION = 300;
+/** Longer than an excerpt of a body: system errors name host, port and reason. */
+const LONGEST_REASON = 200;
+
+/**
+ * Text that the other side controls, made safe for messages and logs: printable characters on one line, without the
+ * token, not longer than asked. The token goes before the cut, so that no part of it is left at the end.
+ */
+export function toServerText(text: string, redact: Redact, longest: number = EXCERPT_LENGTH): string {
+  const oneLine = redact(text.slice(0, LONGEST_READ))
+    .replace(/[\p{C}\p{Z}\s]+/gu, ' ')
+    .trim();
+  const safe = redact(oneLine);
+  return safe.length > longest ? `${safe.slice(0, longest)}…` : safe;
+}
+
+const LONGEST_TEXT = 60;
+const LONGEST_LIST = 5;
+const LONGEST_SHAPE = 400;
+
+function shorten(value: unknown): unknown {
+  if (typeof value === 'string' && value.length > LONGEST_TEXT) {
+    return `${value.slice(0, LONGEST_TEXT)}… (${value.length} characters)`;
+  }
+  if (Array.isArray(value)) {
+    const shown: unknown[] = value.slice(0, LONGEST_LIST).map(shorten);
+    return value.length > LONGEST_LIST ? [...shown, `… (${value.length} values)`] : shown;
+  }
+  return value;
+}
+
+/** A request as errors may show it: its parameters without the token, long values shortened. */
+export function describeRequest(params: Readonly<Record<string, unknown>>): string {
+  const shown = Object.entries(params)
+    .filter(([name]) => name !== 'token')
+    .map(([name, value]) => [name, shorten(value)] as const);
+  const text = JSON.stringify(Object.fromEntries(shown));
+  return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
+}
+
+/** What an error says about the response that caused it. */
+export interface ResponseContext {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly status: number;
+  readonly headers: {
+    readonly requestId: string | undefined;
+    readonly retryAfterMs: number | undefined;
+    readonly location: string | undefined;
+  };
+  readonly redact: Redact;
+}
+
+function isServiceErrorIdentifier(identifier: string): identifier is ServiceErrorIdentifier {
+  return Object.hasOwn(SERVICE_ERRORS, identifier);
+}
+
+/** An error response (`ok: false`). */
+export function toServiceError(
+  error: { readonly identifier: string; readonly description: string | undefined },
+  { method, params, headers, redact }: ResponseContext,
+): SafetySyncError {
+  const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
+  const identifier = toServerText(error.identifier, redact);
+  const described =
+    error.description === undefined
+      ? identifier
+      : `${identifier}: ${toServerText(error.description, redact, LONGEST_DESCRIPTION)}`;
+  const request = redact(`${method} ${describeRequest(params)}`);
+  return isServiceErrorIdentifier(error.identifier)
+    ? new SafetySyncError(error.identifier, `The service refused ${request}: ${described}`, options)
+    : new SafetySyncError(
+        'service_error_unknown',
+        `The service refused ${request} with an identifier that its specification does not name: ${described}`,
+        options,
+      );
+}
+
+const TOO_MANY_REQUESTS = 429;
+
+function describeStatus({ status, headers }: ResponseContext): string {
+  if (status < 300 || status > 399) return `HTTP ${status}`;
+  const target = headers.location === undefined ? '' : ` to ${headers.location}`;
+  return `HTTP ${status}, a redirect${target}, not followed because the token is in the body`;
+}
+
+/** A response that cannot be used at all. */
+export function toUnusableError(unusable: UnusableResponse, context: ResponseContext): SafetySyncError {
+  const { method, status, headers, redact } = context;
+  const excerpt = toServerText(unusable.head, redact);
+  // What was cut is the service's own response: its records are not for messages.
+  const begins =
+    excerpt === '' || (status === 200 && unusable.code === 'response_cut') ? '' : `; it begins: ${excerpt}`;
+  const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
+  const said = `${method}: ${unusable.message} (${describeStatus(context)})${begins}`;
+  if (status === TOO_MANY_REQUESTS) return new SafetySyncError('rate_limit_exceeded', said, options);
+  // Nothing at all behind a status that the service never uses: someone else answered.
+  const isOthers = status !== 200 && unusable.code === 'response_cut' && excerpt === '';
+  return new SafetySyncError(isOthers ? 'response_not_json' : unusable.code, said, options);
+}
+
+/** How OpenSSL calls a response that is no TLS. */
+const NO_TLS_THERE = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'ERR_SSL_HTTP_REQUEST',
+  'EPROTO',
+]);
+const NO_TLS_ADVICE =
+  'Correct SAFETY_BASE_URL (base_url of the account): the port of https, or http:// if this one speaks plain http.';
+
+function toSystemError(error: unknown): { readonly code: string | undefined; readonly message: string } {
+  if (!(error instanceof Error)) return { code: undefined, message: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  // Several addresses were tried: each one's failure says more than "aggregate".
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
+  if (error.message === '' || code === undefined) {
+    if (inner !== undefined && inner !== error) return toSystemError(inner);
+  }
+  return { code, message: error.message };
+}
+
+export interface ConnectionFailure {
+  readonly method: string;
+  readonly origin: string;
+  readonly redact: Redact;
+  readonly requestId: string | undefined;
+  /** The beginning of the response had arrived: then it is the response that was cut. */
+  readonly responseBegan: boolean;
+}
+
+/**
+ * No response, or one whose connection broke. undici's own error objects hold sockets and bytes of the response, which
+ * may echo the request with its token: of the cause only name, code and cleaned message go on.
+ */
+export function toConnectionError(error: unknown, failure: ConnectionFailure): SafetySyncError {
+  const { method, origin, requestId } = failure;
+  const { code, message } = toSystemError(error);
+  const cause = new Error(toServerText(message, failure.redact, LONGEST_REASON));
+  if (error instanceof Error) cause.name = error.name;
+  if (code !== undefined) Object.assign(cause, { code });
+  const reason = code === undefined ? cause.message : `${code}: ${cause.message}`;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new SafetySyncError('request_timeout', `${method}: no connection to ${origin} (${reason})`, {
+      cause,
+    });
+  }
+  if (code !== undefined && NO_TLS_THERE.has(code) && origin.startsWith('https:')) {
+    const noTls = `${method}: the port of ${origin} does not speak TLS, so no https`;
+    return new SafetySyncError('network_error', noTls, { cause, advice: NO_TLS_ADVICE });
+  }
+  return failure.responseBegan
+    ? new SafetySyncError('response_cut', `${method}: the answer broke off (${reason})`, { cause, requestId })
+    : new SafetySyncError('network_error', `${method}: no answer from ${origin} (${reason})`, { cause });
+}
