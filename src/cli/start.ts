@@ -1,8 +1,48 @@
-import { describeConfig } from '../worker/describe-config.ts';
+import type { Config } from '../config/load-config.ts';
 import { runWorker } from '../worker/run-worker.ts';
 import { VERSION } from '../version.ts';
 import { EXIT } from './run-results.ts';
 import { type AccountOption, type Verb, withApp } from './verb.ts';
+
+/** Of thousands of accounts that use a dozen services. */
+const MOST_ADDRESSES = 20;
+
+function describeAccounts({ accounts }: Config): Record<string, unknown> {
+  const [account] = accounts;
+  if (accounts.length === 1 && account !== undefined) {
+    return {
+      account_id: account.accountId,
+      base_url: account.service?.baseUrl,
+      equipment_types: account.equipmentTypes,
+      schedule: account.schedule.streams,
+      reconcile: account.schedule.reconcile,
+      timezone: account.schedule.timezone,
+    };
+  }
+  const addresses = new Set(accounts.flatMap(({ service }) => service?.baseUrl ?? []));
+  return {
+    accounts: accounts.length,
+    base_urls: [...addresses].slice(0, MOST_ADDRESSES),
+  };
+}
+
+/** For the log: everything that is set, without what is secret. */
+function describeConfig(config: Config): Record<string, unknown> {
+  const database = config.databaseUrl === undefined ? undefined : new URL(config.databaseUrl);
+  return {
+    version: VERSION,
+    node: process.version,
+    ...describeAccounts(config),
+    database: database === undefined ? 'embedded' : `${database.host}${database.pathname}`,
+    sync_concurrency: config.syncConcurrency,
+    sync_spread_seconds: config.syncSpreadSeconds,
+    api: config.api,
+    followups_overlap_ms: config.followupsOverlapMs,
+    max_delete_ratio: config.maxDeleteRatio,
+    freshness_budget_minutes: config.freshnessBudgetMinutes,
+    log_level: config.log.level,
+  };
+}
 
 export const start: Verb<AccountOption> = {
   name: 'start',
@@ -18,8 +58,7 @@ export const start: Verb<AccountOption> = {
         // The worker migrates by itself, as soon as the database is there.
         migrates: 'by_itself',
         // Before the database is asked and the port is bound: whatever hangs then, the log says who it is.
-        begin: (config, log) =>
-          log.info(describeConfig(config, VERSION), `safety-sync ${VERSION} is starting`),
+        begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
       },
       async (app) => {
         await runWorker(app);

@@ -28,7 +28,7 @@ export interface AccountRunnerOptions {
   /** Database sessions of the runs under way, of all accounts. */
   readonly sessions: Set<number>;
   /** Is told what runs tell of the database. */
-  readonly monitor: Pick<Monitor<unknown, unknown>, 'lookSoon' | 'recordResponse'>;
+  readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
 }
 
 /** A skipped sync that would have something to do within this time is done then, not a whole period later. */
@@ -68,7 +68,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     onSession: (_stream, pid) => {
       monitor.recordResponse();
       sessions.add(pid);
-      monitor.lookSoon();
+      monitor.refreshSoon();
     },
     onSessionEnd: (stream, pid) => {
       sessions.delete(pid);
@@ -108,7 +108,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
         );
       }
       if (result.outcome !== 'failed') monitor.recordResponse();
-      monitor.lookSoon();
+      monitor.refreshSoon();
       return [...followUps, ...whenDue(result)];
     },
   };

@@ -1,43 +1,43 @@
-/** Looks at the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
+/** Reads the state of the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 
-/** What was seen last. */
-export interface Sighting<Seen, Counted> {
+/** What was read last. */
+export interface MonitorState<Seen, Counted> {
   readonly seen: Seen | null;
   readonly counted: Counted | null;
   /** When the counting began, by our clock; null: never. */
   readonly countedAtMs: number | null;
-  /** Why the database cannot be used. Slowness is no reason: what is seen then is older. */
+  /** Why the database cannot be used. Slowness is no reason: what was read is then older. */
   readonly problem: string | null;
-  /** The newest look has not been answered in time, though the database responds. */
+  /** The newest read has not ended in time, though the database responds. */
   readonly isSlow: boolean;
 }
 
 export interface Monitor<Seen, Counted> {
-  readonly latest: Sighting<Seen, Counted>;
-  /** Looks now; never rejects. */
-  look(): Promise<void>;
-  /** Something has changed: looks within a second. */
-  lookSoon(): void;
-  /** The database has responded to a run of this worker: it is not away, however long a look takes. */
+  readonly latest: MonitorState<Seen, Counted>;
+  /** Reads now; never rejects. */
+  refresh(): Promise<void>;
+  /** Something has changed: reads within a second. */
+  refreshSoon(): void;
+  /** The database has responded to a run of this worker: it is not away, however long a read takes. */
   recordResponse(): void;
   stop(): void;
 }
 
 export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
-  /** What is looked at; quick. */
+  /** Quick. */
   readonly read: () => Promise<Seen>;
-  /** What costs: done now and then, beside the looks. */
+  /** What costs: done now and then, apart from the reads. */
   readonly count: () => Promise<Counted>;
   /** The cheapest question that there is. */
   readonly ping: () => Promise<unknown>;
   readonly clock: Clock;
   readonly outage: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
-  /** The database responds, but not to a look within so many ms; told once until a look is quick again. */
+  /** The database responds, but a read takes longer than these ms; called once until a read is quick again. */
   readonly onSlow: (ms: number) => void;
   /** Default: ten seconds. */
   readonly everyMs?: number | undefined;
@@ -45,11 +45,11 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
 
 const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
-/** How long a look, and then a ping, may take. */
+/** How long a read, and then a ping, may take. */
 const PATIENCE_MS = 5 * SECOND_MS;
-/** Looking may take one part in this many of the time, because thousands of accounts cost; but see `MOST_REST_MS`. */
-const LOOKING_SHARE = 20;
-/** However long a look took, the next one begins so soon after it. */
+/** Reading may take one part in this many of the time, because thousands of accounts cost; but see `MOST_REST_MS`. */
+const READING_SHARE = 20;
+/** However long a read took, the next one begins so soon after it. */
 const MOST_REST_MS = 30 * SECOND_MS;
 /** Counting rows may take one part in this many of the time, within these bounds. */
 const COUNTING_SHARE = 200;
@@ -66,7 +66,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   options: MonitorOptions<Seen, Counted>,
 ): Monitor<Seen, Counted> {
   const { clock, outage, onDefect, everyMs = EVERY_MS } = options;
-  let latest: Sighting<Seen, Counted> = {
+  let latest: MonitorState<Seen, Counted> = {
     seen: null,
     counted: null,
     countedAtMs: null,
@@ -89,7 +89,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
 
   const ping = oneAtATime(options.ping);
 
-  /** Beside the looks: where it takes minutes they must not wait for it. */
+  /** Apart from the reads: where it takes minutes they must not wait for it. */
   const count = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const countedAtMs = clock.now();
@@ -109,7 +109,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     countAtMs = clock.monotonicMs() + restMs;
   });
 
-  /** Takes what it reads also when nobody waits for it any more. */
+  /** What it reads is taken also when nobody waits for it any more. */
   const read = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const seen = await options.read();
@@ -117,11 +117,11 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     respondedAtMs = endedMs;
     latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
     outage.recordResponse();
-    restUntilMs = endedMs + Math.min((endedMs - startedMs) * LOOKING_SHARE, MOST_REST_MS);
+    restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
     if (seen.pendingMigrations === 0) void count();
   });
 
-  /** The look goes on, but has taken too long: is the database slow, or does it not respond at all? */
+  /** The read goes on, but has taken too long: is the database slow, or does it not respond at all? */
   async function judgeSilence(sinceMs: number): Promise<void> {
     const { inTime } = await withTimeout(ping(), PATIENCE_MS);
     if (inTime) respondedAtMs = clock.monotonicMs();
@@ -133,7 +133,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     outage.recordResponse();
   }
 
-  const look = oneAtATime(async (): Promise<void> => {
+  const refresh = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     try {
       const { inTime } = await withTimeout(read(), PATIENCE_MS);
@@ -147,15 +147,15 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   function schedule(ms: number): void {
     clearTimeout(timer);
     const restMs = Math.max(0, restUntilMs - clock.monotonicMs());
-    if (!isStopped) timer = setTimeout(() => void look(), Math.max(ms, restMs));
+    if (!isStopped) timer = setTimeout(() => void refresh(), Math.max(ms, restMs));
   }
 
   return {
     get latest() {
       return latest;
     },
-    look,
-    lookSoon: () => schedule(SOON_MS),
+    refresh,
+    refreshSoon: () => schedule(SOON_MS),
     recordResponse: () => void (respondedAtMs = clock.monotonicMs()),
     stop() {
       isStopped = true;

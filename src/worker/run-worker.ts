@@ -4,7 +4,6 @@ import { toDatabaseError } from '../database/database-error.ts';
 import { closeAllDeadRuns } from '../database/dead-runs.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { formatDuration } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS, sleep, untilAborted, withTimeout } from '../shared/time.ts';
 import { createMetrics, type Metrics } from '../status/metrics.ts';
@@ -12,65 +11,52 @@ import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
+import { buildRoutes } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
-  /** How often the warehouse is looked at; default: ten seconds. */
-  readonly lookEveryMs?: number;
+  /** How often the state of the warehouse is read; default: ten seconds. */
+  readonly refreshEveryMs?: number;
   readonly onListening?: (url: string) => void;
 }
 
 /** Runs until the app's signal, then ends what is running and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
-  const isMany = accounts.length > 1;
   const metrics = createMetrics({ version: VERSION, accountIds: accounts.map(({ id }) => id) });
   const queue = createRunQueue({ slots: config.syncConcurrency, clock });
   const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
 
+  const monitor = createWarehouseMonitor(app, options.refreshEveryMs);
   const runners = new Map(
-    accounts.map((account): [string, AccountRunner] => {
-      // Alone an account takes slots from nobody.
-      if (isMany) account.health.onChange((isHealthy) => queue.setHealth(account.id, isHealthy));
-      const monitor = {
-        lookSoon: () => watch.monitor.lookSoon(),
-        recordResponse: () => watch.monitor.recordResponse(),
-      };
-      return [account.id, createAccountRunner({ account, clock, metrics, sessions, monitor })];
-    }),
+    accounts.map((account): [string, AccountRunner] => [
+      account.id,
+      createAccountRunner({ account, clock, metrics, sessions, monitor }),
+    ]),
   );
+  // Alone an account takes slots from nobody.
+  if (accounts.length > 1) {
+    for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
+  }
   const scheduler = buildScheduler(app, { queue, metrics, runners });
-  const watch: Watch = createWatch({
-    facts: {
-      app,
-      startedMs: clock.now(),
-      state: () => (signal.aborted ? 'stopping' : state),
-      scheduler,
-      queue,
-    },
-    runners: [...runners.values()],
-    metrics,
-    monitoring: {
-      clock,
-      outage: app.databaseOutage,
-      everyMs: options.lookEveryMs,
-      onDefect: (error) =>
-        log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
-      onSlow: (ms) =>
-        log.warn(
-          `the database is slow: the status has not been read within ${formatDuration(ms)}; it is told as of when it was`,
-        ),
-    },
+  const { status, statusOfOne } = createWorkerStatus({
+    app,
+    startedMs: clock.now(),
+    state: () => (signal.aborted ? 'stopping' : state),
+    monitor,
+    queue,
+    scheduler,
+    runners,
   });
 
   // HTTP comes first, so that a worker that waits for its database can say so.
   const server = await startHttpServer({
     ...config.http,
-    routes: watch.routes,
+    routes: buildRoutes({ status, statusOfOne, redact: app.blot, metrics }),
     onError: (path, error) => log.error({ path, err: error }, `${path} could not be answered`),
   });
   log.info(
@@ -78,13 +64,16 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     `safety-sync ${VERSION} started; status page ${server.url}/, health at ${server.url}/healthz`,
   );
   options.onListening?.(server.url);
-  void watch.monitor.look();
+  void monitor.refresh();
   try {
     if (await prepareWarehouse(app)) {
       scheduler.start();
       state = 'running';
-      await watch.monitor.look();
-      triggerNeverSynced(app, scheduler, watch);
+      await monitor.refresh();
+      // Nobody wants to wait a quarter of an hour for the first rows.
+      for (const account of accounts) {
+        for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
+      }
       logWhatIsOff(app);
       await untilAborted(signal);
     }
@@ -92,7 +81,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
     await stopRuns(app, scheduler, sessions);
-    watch.monitor.stop();
+    monitor.stop();
     await server.close();
     metrics.close();
     log.info('stopped');
@@ -176,14 +165,6 @@ async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
     }
   } catch (error) {
     throw toDatabaseError(error);
-  }
-}
-
-/** Nobody wants to wait a quarter of an hour for the first rows. */
-function triggerNeverSynced({ accounts }: App, scheduler: Scheduler, watch: Watch): void {
-  for (const { id, scheduled } of accounts) {
-    const never = watch.neverSynced(id);
-    for (const stream of scheduled) if (never.has(stream)) scheduler.trigger(id, stream);
   }
 }
 

@@ -79,7 +79,7 @@ describe('a training sync that comes a little too early', () => {
 describe('the status', () => {
   it('shows a run under way, by whichever worker, and takes it away when it ended', async () => {
     await worker.runAll();
-    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, lookEveryMs: 200 });
+    stage = await startAppStage(worker, { env: { SYNC_CRON: NEVER }, refreshEveryMs: 200 });
     const { url } = stage;
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));

@@ -48,7 +48,7 @@ async function start(entries: readonly object[], env: Record<string, string> = {
       ...env,
     },
     trialDelays: { firstMs: 60_000, mostMs: 60_000 },
-    lookEveryMs: 200,
+    refreshEveryMs: 200,
   });
   stages.push(stage);
   return stage;

@@ -118,7 +118,7 @@ describe('a worker without equipment types', () => {
   it('is ready, plans nothing for equipments and records no run of it', async () => {
     stage = await startAppStage(worker, {
       env: { SAFETY_EQUIPMENT_TYPES: '', SYNC_CRON: NEVER, RECONCILE_CRON: NEVER },
-      lookEveryMs: 100,
+      refreshEveryMs: 100,
     });
     const { url } = stage;
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status, PATIENCE).toBe(200);

@@ -57,7 +57,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
     clock,
     metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
     sessions: new Set(),
-    monitor: { lookSoon: () => undefined, recordResponse: () => undefined },
+    monitor: { refreshSoon: () => undefined, recordResponse: () => undefined },
   });
   const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') => {
     const job = { accountId: account.id, stream, kind, triggeredMs: passedMs, periodMs: null };

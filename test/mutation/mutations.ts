@@ -472,7 +472,7 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [TRAINING, 'test/unit/reading/training-freshness.test.ts'],
   },
   {
-    breaks: 'a look at the database that takes long is told as an outage',
+    breaks: 'a read of the status that takes long is told as an outage',
     invariant: 8,
     file: 'src/worker/monitor.ts',
     search: 'if (respondedAtMs < sinceMs) {',
@@ -480,11 +480,11 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/unit/worker/monitor.test.ts'],
   },
   {
-    breaks: 'a database that takes long to be looked at is not looked at again for minutes',
+    breaks: 'a database that takes long to be read is not read again for minutes',
     invariant: 8,
     file: 'src/worker/monitor.ts',
-    search: 'Math.min((endedMs - startedMs) * LOOKING_SHARE, MOST_REST_MS)',
-    replace: '(endedMs - startedMs) * LOOKING_SHARE',
+    search: 'Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS)',
+    replace: '(endedMs - startedMs) * READING_SHARE',
     tests: ['test/unit/worker/monitor.test.ts'],
   },
   {

@@ -160,7 +160,7 @@ describe('whatever runs met before', () => {
           expect(told.length % 2).toBe(0);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

@@ -44,7 +44,7 @@ function start(options: Partial<MonitorOptions<Seen, number>> = {}): Monitor<See
     onSlow: (ms) => slow.push(ms),
     ...options,
   });
-  void monitor.look();
+  void monitor.refresh();
   return monitor;
 }
 

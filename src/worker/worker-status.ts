@@ -1,0 +1,175 @@
+/** What a worker says of itself: the state of the warehouse as its monitor read it last, and what only the process knows. */
+import type { Account, App } from '../app.ts';
+import { type AccountFacts, buildStatus } from '../status/build-status.ts';
+import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
+import { readVolumes, type Volumes } from '../status/read-volumes.ts';
+import type { Status, WorkerState } from '../status/status.ts';
+import { formatDuration } from '../shared/format.ts';
+import { SECOND_MS, withTimeout } from '../shared/time.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { VERSION } from '../version.ts';
+import { toDatabaseError } from '../database/database-error.ts';
+import type { AccountRunner } from './account-runner.ts';
+import { createMonitor, type Monitor, type MonitorState } from './monitor.ts';
+import type { RunQueue } from './run-queue.ts';
+import type { Scheduler } from './scheduler.ts';
+
+export type WarehouseMonitor = Monitor<AccountsRead, Volumes | null>;
+type WarehouseState = MonitorState<AccountsRead, Volumes | null>;
+
+export interface WorkerStatusParts {
+  readonly app: App;
+  readonly startedMs: number;
+  readonly state: () => WorkerState;
+  readonly monitor: WarehouseMonitor;
+  readonly queue: RunQueue;
+  readonly scheduler: Scheduler;
+  readonly runners: ReadonlyMap<string, AccountRunner>;
+}
+
+export interface WorkerStatus {
+  /** Of all accounts. */
+  readonly status: () => Status;
+  /** Of one of several, with its details; undefined: there is none of that name. */
+  readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
+}
+
+/** Of thousands of accounts a Status takes a while: making it may take one part in this many of the time. */
+const MAKING_SHARE = 20;
+
+/** One of many is read when somebody looks at it, not longer than this; else what is known is shown. */
+const ONE_PATIENCE_MS = 3 * SECOND_MS;
+
+/** Schedules are in whole seconds; what is left of the milliseconds is the time that this took. */
+function roundToSecond(ms: number): number {
+  return Math.round(ms / SECOND_MS) * SECOND_MS;
+}
+
+function readInFull({ warehouse, clock }: App, accountId: string): Promise<AccountsRead> {
+  return readAccounts(warehouse.connection, [accountId], { clock, isInFull: true });
+}
+
+/** Of one account everything is read; of several a line each. */
+export function createWarehouseMonitor(app: App, everyMs?: number): WarehouseMonitor {
+  const { log, clock, accounts } = app;
+  const { connection } = app.warehouse;
+  const ids = accounts.map(({ id }) => id);
+  const [only] = ids.length === 1 ? ids : [];
+  return createMonitor<AccountsRead, Volumes | null>({
+    clock,
+    outage: app.databaseOutage,
+    everyMs,
+    ping: () => connection.query('select 1'),
+    read: () => (only === undefined ? readAccounts(connection, ids, { clock }) : readInFull(app, only)),
+    count: async () => (only === undefined ? null : await readVolumes(connection.db, only)),
+    onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
+    onSlow: (ms) =>
+      log.warn(
+        `the database is slow: the status has not been read within ${formatDuration(ms)}; it is told as of when it was`,
+      ),
+  });
+}
+
+/** Scheduled streams of an account that have never succeeded, as far as was read. */
+export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState): StreamName[] {
+  const states = seen?.accounts.get(id);
+  return scheduled.filter(
+    (stream) => states?.find((state) => state.stream === stream)?.lastSuccessMs == null,
+  );
+}
+
+function factsInShort({ account, pressure }: AccountRunner): AccountFacts {
+  return {
+    accountId: account.id,
+    offReasons: account.offReasons,
+    outage: account.health.outage,
+    openCircuits: account.health.openCircuits,
+    service: pressure,
+    detail: null,
+  };
+}
+
+export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
+  const { app, monitor, queue, scheduler, runners } = parts;
+  const { clock } = app;
+  const [only] = runners.size === 1 ? runners.values() : [];
+
+  /** With what only an account that is looked at by itself shows. */
+  function factsInFull(runner: AccountRunner, { counted, countedAtMs }: WarehouseState): AccountFacts {
+    const { account, progress } = runner;
+    const { schedule, service } = account.config;
+    const { concurrency } = app.config.api;
+    const notAsked = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
+    return {
+      ...factsInShort(runner),
+      service: runner.pressure ?? notAsked,
+      detail: {
+        timezone: schedule.timezone,
+        entry: service?.entry,
+        volumes: counted,
+        countedAtMs,
+        nextRuns: scheduler
+          .nextRuns(account.id)
+          .map(({ inMs, ...next }) => ({ ...next, atMs: roundToSecond(clock.now() + inMs) })),
+        progress,
+      },
+    };
+  }
+
+  function build({ seen, problem, isSlow }: WarehouseState, accounts: readonly AccountFacts[]): Status {
+    const { load } = queue;
+    return buildStatus({
+      version: VERSION,
+      freshnessBudgetMinutes: app.config.freshnessBudgetMinutes,
+      owner: app.owner,
+      nowMs: clock.now(),
+      startedMs: parts.startedMs,
+      worker: parts.state(),
+      isSchedulerAlive: scheduler.isAlive(),
+      queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
+      seen,
+      databaseProblem: problem,
+      isDatabaseSlow: isSlow,
+      databaseOutage: app.databaseOutage.current,
+      accounts,
+    });
+  }
+
+  let made: { readonly status: Status; readonly untilMs: number } | undefined;
+  function status(): Status {
+    // Of one account it costs nothing, and what was just stored is to be seen at once.
+    if (only !== undefined) return build(monitor.latest, [factsInFull(only, monitor.latest)]);
+    const beganMs = clock.monotonicMs();
+    if (made !== undefined && beganMs < made.untilMs) return made.status;
+    const fresh = build(monitor.latest, [...runners.values()].map(factsInShort));
+    const endedMs = clock.monotonicMs();
+    made = { status: fresh, untilMs: endedMs + (endedMs - beganMs) * MAKING_SHARE };
+    return fresh;
+  }
+
+  async function readOne(accountId: string): Promise<WarehouseState> {
+    const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
+    try {
+      const read = await withTimeout(readInFull(app, accountId), ONE_PATIENCE_MS);
+      if (read.inTime) return { ...nothing, seen: read.value };
+      // Whether it is unreachable the monitor has found out.
+      const { problem } = monitor.latest;
+      return { ...nothing, problem, isSlow: problem === null };
+    } catch (error) {
+      return { ...nothing, problem: toDatabaseError(error).message };
+    }
+  }
+
+  /** Questions for one account that come together are one question. */
+  const reading = new Map<string, Promise<WarehouseState>>();
+  async function statusOfOne(accountId: string): Promise<Status | undefined> {
+    const runner = runners.get(accountId);
+    if (runner === undefined) return undefined;
+    const read = reading.get(accountId) ?? readOne(accountId).finally(() => reading.delete(accountId));
+    reading.set(accountId, read);
+    const state = await read;
+    return build(state, [factsInFull(runner, state)]);
+  }
+
+  return { status, statusOfOne };
+}
