@@ -19,6 +19,7 @@ import type { RunContext, RunEvents } from './sync/run.ts';
 import { toDatabaseError } from './database/database-error.ts';
 import type { MigrationOutcome } from './database/migrate.ts';
 import { openWarehouse, type Warehouse } from './database/open-warehouse.ts';
+import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
 import { type AccountTimezone, writeReportingTimezones } from './database/reporting.ts';
 import { VERSION } from './version.ts';
 
@@ -46,6 +47,8 @@ export interface App {
   readonly log: Logger;
   readonly clock: Clock;
   readonly warehouse: Warehouse;
+  /** The warehouse is on the embedded server. */
+  readonly isEmbedded: boolean;
   /** Host and process: who holds a stream, in `runs.owner`. */
   readonly owner: string;
   readonly databaseOutage: OutageLog;
@@ -149,19 +152,19 @@ export function buildApiClient(
   });
 }
 
+async function useEmbeddedServer({ embeddedDatabase, say }: CreateAppOptions): Promise<EmbeddedServer> {
+  const dataDir = resolve(EMBEDDED_DATA_DIR);
+  const server = await acquireEmbeddedServer({ dataDir, database: embeddedDatabase ?? EMBEDDED_DATABASE });
+  const how = server.joined ? 'already running' : 'started';
+  say(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (${how})`);
+  return server;
+}
+
 export async function createApp(options: CreateAppOptions): Promise<App> {
   const { config, signal, clock = systemClock } = options;
   const log = buildLogger(config);
-  const warehouse = await openWarehouse({
-    url: config.databaseUrl,
-    embedded: {
-      dataDir: resolve(EMBEDDED_DATA_DIR),
-      database: options.embeddedDatabase ?? EMBEDDED_DATABASE,
-    },
-    applicationName: 'safety-sync',
-    maxConnections: 3,
-    say: options.say,
-  });
+  const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
+  const warehouse = openWarehouse(config.databaseUrl ?? embedded?.url ?? '');
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const owner = describeOwner();
   const clients: ApiClient[] = [];
@@ -222,6 +225,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     log,
     clock,
     warehouse,
+    isEmbedded: embedded !== undefined,
     owner,
     databaseOutage,
     blot: createRedactor(secretsOf(config)),
@@ -239,6 +243,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     async close() {
       await Promise.all(clients.map((client) => client.close()));
       await warehouse.close();
+      await embedded?.release();
     },
   };
 }

@@ -88,7 +88,7 @@ export async function withApp<T>(
   });
   try {
     if (options.migrates === 'by_itself') return await work(app);
-    if (options.migrates || app.warehouse.isEmbedded) {
+    if (options.migrates || app.isEmbedded) {
       const { applied } = await (options.migrates ? app.migrate() : app.warehouse.migrate());
       if (applied > 0) app.log.info({ applied }, 'the warehouse was migrated');
     } else {

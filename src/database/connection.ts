@@ -1,4 +1,4 @@
-/** The only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
+/** The warehouse's only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { Writable } from 'node:stream';

@@ -1,4 +1,3 @@
-import { acquireEmbeddedServer } from '../embedded/server.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { migrateDatabase, type MigrationOutcome, readMigrationStatus } from './migrate.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -6,7 +5,6 @@ import { SafetySyncError } from '../shared/errors.ts';
 export interface Warehouse {
   readonly url: string;
   readonly connection: Connection;
-  readonly isEmbedded: boolean;
   /** Applies what is missing. */
   migrate(): Promise<MigrationOutcome>;
   /** Throws `database_not_migrated` when the warehouse lacks a migration of this program. */
@@ -14,34 +12,14 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
-export interface OpenWarehouseOptions {
-  /** undefined: the embedded server. */
-  readonly url: string | undefined;
-  readonly embedded: { readonly dataDir: string; readonly database: string };
-  readonly applicationName: string;
-  readonly maxConnections: number;
-  /** Told in one line which embedded server is used. */
-  readonly say: (line: string) => void;
-}
+/** Besides the sessions of runs, each of which has a connection of its own. */
+const MAX_CONNECTIONS = 3;
 
-export async function openWarehouse(options: OpenWarehouseOptions): Promise<Warehouse> {
-  const embedded = options.url === undefined ? await acquireEmbeddedServer(options.embedded) : undefined;
-  const url = options.url ?? embedded?.url ?? '';
-  if (embedded !== undefined) {
-    const how = embedded.joined ? 'already running' : 'started';
-    options.say(
-      `DATABASE_URL is not set: using the embedded PostgreSQL in ${options.embedded.dataDir} (${how})`,
-    );
-  }
-  const connection = openConnection({
-    url,
-    applicationName: options.applicationName,
-    max: options.maxConnections,
-  });
+export function openWarehouse(url: string): Warehouse {
+  const connection = openConnection({ url, applicationName: 'safety-sync', max: MAX_CONNECTIONS });
   return {
     url,
     connection,
-    isEmbedded: embedded !== undefined,
     migrate: () => migrateDatabase(url),
     async assertMigrated() {
       const { pending } = await readMigrationStatus(connection);
@@ -52,9 +30,6 @@ export async function openWarehouse(options: OpenWarehouseOptions): Promise<Ware
         );
       }
     },
-    async close() {
-      await connection.close();
-      await embedded?.release();
-    },
+    close: () => connection.close(),
   };
 }

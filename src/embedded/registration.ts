@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SECOND_MS } from '../shared/time.ts';
-import { type Connection, openConnection } from '../database/connection.ts';
-import { databaseCode } from '../database/database-error.ts';
 import { isProcessAlive } from './process.ts';
+import { codeOf, openSession, type Session } from './session.ts';
 
 /**
  * Users of the server are counted by PostgreSQL itself: each holds one session with a shared advisory lock, which
@@ -26,33 +25,33 @@ const POLL_MS = 20;
 
 /** Undefined when the server cannot be used now: not yet up, or going down. */
 export async function register(url: string): Promise<Registration | undefined> {
-  const connection = openConnection({ url, applicationName: `${APPLICATION_NAME} ${process.pid}`, max: 1 });
+  const session = openSession(url, `${APPLICATION_NAME} ${process.pid}`);
   try {
-    await connection.query(`select pg_advisory_lock_shared(${USERS_LOCK})`);
+    await session.query(`select pg_advisory_lock_shared(${USERS_LOCK})`);
   } catch (error) {
-    await connection.close();
+    await session.close();
     if (isPassing(error)) return undefined;
     throw error;
   }
   // PostgreSQL ends every session when one of them crashes; the registration comes back on a new one.
-  const renewal = setInterval(() => void renew(connection), RENEW_MS).unref();
+  const renewal = setInterval(() => void renew(session), RENEW_MS).unref();
   return {
     leave: async () => {
       clearInterval(renewal);
       try {
-        return await leave(connection);
+        return await leave(session);
       } catch (error) {
         if (isPassing(error)) return false;
         throw error;
       }
     },
-    close: () => connection.close(),
+    close: () => session.close(),
   };
 }
 
 /** One statement, so that it is either before or after `leave` as a whole. */
-async function renew(connection: Connection): Promise<void> {
-  await connection
+async function renew(session: Session): Promise<void> {
+  await session
     .query(
       `select pg_advisory_lock_shared(${USERS_LOCK})
        where not exists (select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())`,
@@ -60,23 +59,23 @@ async function renew(connection: Connection): Promise<void> {
     .catch(() => undefined);
 }
 
-async function leave(connection: Connection): Promise<boolean> {
+async function leave(session: Session): Promise<boolean> {
   // First out, then ask: of several that leave at once, the last to ask finds nobody.
-  await connection.query('select pg_advisory_unlock_all()');
+  await session.query('select pg_advisory_unlock_all()');
   const deadline = performance.now() + GHOST_PATIENCE_MS;
   for (;;) {
-    const [row] = await connection.query<{ last: boolean }>(
+    const [row] = await session.query<{ last: boolean }>(
       `select pg_try_advisory_lock(${USERS_LOCK}) as last`,
     );
     if (row?.last === true) return true;
     // A killed process's session lasts a moment longer than the process; who has no heir must wait for it.
-    if (!(await hasOnlyGhosts(connection)) || performance.now() > deadline) return false;
+    if (!(await hasOnlyGhosts(session)) || performance.now() > deadline) return false;
     await delay(POLL_MS);
   }
 }
 
-async function hasOnlyGhosts(connection: Connection): Promise<boolean> {
-  const holders = await connection.query<{ name: string }>(
+async function hasOnlyGhosts(session: Session): Promise<boolean> {
+  const holders = await session.query<{ name: string }>(
     `select application_name as name from pg_locks join pg_stat_activity using (pid)
      where locktype = 'advisory' and granted and pid <> pg_backend_pid()
        and database = (select oid from pg_database where datname = current_database())`,
@@ -90,7 +89,4 @@ const PASSING = new Set([
   ...['57P01', '57P02', '57P03'], // shutting down, crashed, starting up
 ]);
 
-function isPassing(error: unknown): boolean {
-  const code = databaseCode(error instanceof Error ? error.cause : error);
-  return code !== undefined && PASSING.has(code);
-}
+const isPassing = (error: unknown): boolean => PASSING.has(codeOf(error));

@@ -3,8 +3,6 @@ import { mkdir, readFile, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
-import { openConnection } from '../database/connection.ts';
-import { databaseCode } from '../database/database-error.ts';
 import { chooseEmbeddedAccount } from './account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
 import {
@@ -17,6 +15,7 @@ import {
 import { findPostmaster, spawnPostmaster, stopPostmaster, type Postmaster } from './postmaster.ts';
 import { childExit, isRunning } from './process.ts';
 import { register, type Registration } from './registration.ts';
+import { codeOf, openSession } from './session.ts';
 
 /** The warehouse when no DATABASE_URL is set: a real PostgreSQL that belongs to a directory, not to a process. */
 export interface EmbeddedServer {
@@ -169,16 +168,15 @@ async function urlBuilder(dataDir: string, { port }: Postmaster): Promise<(datab
 }
 
 async function ensureDatabase(adminUrl: string, database: string): Promise<void> {
-  const connection = openConnection({ url: adminUrl, applicationName: 'safety-sync', max: 1 });
+  const session = openSession(adminUrl, 'safety-sync');
   try {
-    const known = await connection.query('select 1 from pg_database where datname = $1', [database]);
-    if (known.length === 0) await connection.query(`create database "${database.replaceAll('"', '""')}"`);
+    const known = await session.query('select 1 from pg_database where datname = $1', [database]);
+    if (known.length === 0) await session.query(`create database "${database.replaceAll('"', '""')}"`);
   } catch (error) {
     // duplicate_database, or the unique index behind it: another process created it in this moment.
-    const code = databaseCode(error instanceof Error ? error.cause : error);
-    if (code !== '42P04' && code !== '23505') throw error;
+    if (!['42P04', '23505'].includes(codeOf(error))) throw error;
   } finally {
-    await connection.close();
+    await session.close();
   }
 }
 
