@@ -48,14 +48,14 @@ export const describeControl = (stream: string): Descriptions => ({
       backfill_watermark: 'followups: the watermark that the backfill leaves; null without one.',
       backfill_clock_offset_ms: 'followups: clock_offset_ms of that watermark; null without one.',
       backfill_started_at: 'followups: when the backfill began; null without one.',
-      calculated_at: 'training: last_updated of the newest stored calculation; null before the first sync.',
+      calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
       clock_offset_ms:
         'How far the service’s clock was ahead of the worker’s when watermark or calculated_at was noted, in ms; null where the service told no time.',
       older_since:
-        'training: since when the service has only answered with older calculations, by the worker’s clock; null while it does not.',
-      checked_at: 'training: when the calculation was last asked for, by the worker’s clock; null before.',
+        'training: since when the service has only sent older reports, by the worker’s clock; null while it does not.',
+      checked_at: 'training: when the report was last asked for, by the worker’s clock; null before.',
       checked_at_database: 'training: the same by the database’s clock.',
-      fresh_for_ms: 'training: how long after that check the calculation cannot have changed, in ms.',
+      fresh_for_ms: 'training: how long after that check the report cannot have changed, in ms.',
       last_success_at: 'End of the last successful run; null before it.',
       keyless:
         'Records of the last complete read that came without a usable key, by content, and the keys of rows that may be these records; null: there were none. For the worker.',

@@ -14,7 +14,7 @@ const training_employee_status = {
     complete_training_ids:
       'Assigned trainings that are complete. Source: complete_training_ids; null when not sent.',
     calculated_at:
-      'When the service made the calculation that last changed this row. Source: last_updated (ms); null when not sent.',
+      'When the service calculated the report that last changed this row. Source: last_updated (ms); null when not sent.',
     _valid_from: 'Since when the present state holds; see training_employee_status_history.',
     ...BOOKKEEPING,
   },
@@ -38,9 +38,8 @@ const training_completions = {
 const user_name = 'Name of the employee; null when the service does not tell it.';
 
 const history = historyOf(training_employee_status, {
-  what: 'employees’ training status (all its columns but calculated_at, which shows the last calculation that changed the row)',
-  since:
-    'the last_updated of the calculation that first showed it; never before the end of the state before.',
+  what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
+  since: 'the last_updated of the report that first showed it; never before the end of the state before.',
 });
 
 export const TRAINING: Descriptions = {
