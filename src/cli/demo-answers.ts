@@ -1,12 +1,11 @@
 /** A few of the report's questions, answered in a terminal. */
-import { formatDay, formatDays, formatShare, personOf } from '../pages/report/words.ts';
-import { ask } from '../pages/report/question.ts';
-import { equipmentByType } from '../pages/report/questions/equipment.ts';
-import { overdueByAssignee } from '../pages/report/questions/followups.ts';
-import { lapsingNext, trainingNow } from '../pages/report/questions/training.ts';
+import { formatDay, formatDays, formatShare, personOf } from '../pages/words.ts';
+import { ask, QUESTIONS } from '../pages/report/questions.ts';
 import { formatCount } from '../shared/format.ts';
 import type { Database } from '../database/connection.ts';
 import { type Column, type Colors, renderTable } from './terminal.ts';
+
+const { equipmentByType, overdueByAssignee, lapsingNext, trainingNow } = QUESTIONS;
 
 const SHOWN = 5;
 const right = (title: string): Column => ({ title, align: 'right' });

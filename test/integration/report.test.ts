@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { renderReport } from '../../src/pages/report/render-report.ts';
-import { QUESTIONS, readReport } from '../../src/pages/report/read-report.ts';
+import { QUESTIONS } from '../../src/pages/report/questions.ts';
+import { readReport } from '../../src/pages/report/read-report.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';

@@ -1,9 +1,8 @@
 /** What is compared side by side. Every bar says its value. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Series, type Texts, WIDE } from './chart-parts.ts';
-import type { Pen } from './draw.ts';
-import { formatShortDay, shorten, toDate } from './words.ts';
+import { formatShortDay, shorten, toDate } from '../words.ts';
+import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
 
 export interface Bar {
   readonly label: string;

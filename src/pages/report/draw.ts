@@ -2,6 +2,25 @@
 import type * as ObservablePlot from '@observablehq/plot';
 import { type Html, html, trusted } from '../html.ts';
 
+/** Widths in px of the drawing. */
+export const WIDE = 880;
+export const HALF = 420;
+export const CHARACTER_PX = 7;
+/** Names that data brings are cut to it; whole they stand in the tables. */
+export const NAME_LENGTH = 20;
+
+export interface Texts {
+  readonly title: string;
+  /** Says in words what it shows. */
+  readonly label: string;
+  readonly note?: string;
+}
+
+export interface Series {
+  readonly name: string;
+  readonly color: string;
+}
+
 /** What is used of the document; this program is not compiled against a browser's types. */
 interface DrawnElement {
   readonly outerHTML: string;
@@ -14,12 +33,8 @@ export type Plot = typeof ObservablePlot;
 
 export interface Pen {
   readonly plot: Plot;
-  /** One chart: a figure with its title, drawn for a wide and for a narrow place. `label` says in words what it shows. */
-  figure(
-    texts: { readonly title: string; readonly label: string; readonly note?: string },
-    width: number,
-    options: (width: number) => ObservablePlot.PlotOptions,
-  ): Html;
+  /** One chart: a figure with its title, drawn for a wide and for a narrow place. */
+  figure(texts: Texts, width: number, options: (width: number) => ObservablePlot.PlotOptions): Html;
 }
 
 const NARROW = 330;

@@ -1,12 +1,12 @@
 import { html, type Html } from '../html.ts';
+import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
-import { table } from './table.ts';
-import { statusTrend } from './status-trend.ts';
-import { formatDayOf } from './words.ts';
+import { statusTrend } from './time-charts.ts';
+import { formatDayOf } from '../words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },

@@ -1,13 +1,12 @@
 import { html, type Html } from '../html.ts';
+import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars } from './bar-charts.ts';
-import { HALF } from './chart-parts.ts';
-import type { Pen } from './draw.ts';
+import { HALF, type Pen } from './draw.ts';
 import { empty, section } from './section.ts';
-import { table } from './table.ts';
 import { monthLine, trend } from './time-charts.ts';
-import { formatDay, formatDays, formatMonth, formatShare, personOf } from './words.ts';
+import { formatDay, formatDays, formatMonth, formatShare, personOf } from '../words.ts';
 
 const AGES: Readonly<Record<number, { label: string; color: string }>> = {
   1: { label: 'up to a week', color: 'var(--age1)' },

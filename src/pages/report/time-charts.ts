@@ -1,9 +1,9 @@
 /** What moves over time. Colours are variables of the page's style; labels stand at what they name. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Series, type Texts, WIDE } from './chart-parts.ts';
-import type { Pen } from './draw.ts';
-import { shorten, toDate } from './words.ts';
+import { formatDay, shorten, toDate } from '../words.ts';
+import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
+import { empty } from './section.ts';
 
 const LINE_PX = 16;
 
@@ -67,6 +67,28 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
       plot.text(labels, { x: 'date', y: 'y', text: 'text', textAnchor: 'start', dx: 8, fill: 'var(--text)' }),
     ],
   }));
+}
+
+export interface StatusTrend {
+  readonly title: string;
+  /** What shows the present counts, above the trend. */
+  readonly countsStandIn: 'chart' | 'table';
+  readonly series: readonly Series[];
+  /** By day. */
+  readonly values: readonly DayValue[];
+}
+
+/** How many were in each status, day by day, of what the service tells only as it stands now. */
+export function statusTrend(pen: Pen, { title, countsStandIn, series, values }: StatusTrend): Html {
+  const from = formatDay(values[0]?.date ?? null);
+  if (new Set(values.map(({ date }) => date)).size <= 1) {
+    return empty(
+      `The service tells only how it stands now. The trend is kept here since the first sync, ${from}, and shows from the second day on.`,
+    );
+  }
+  const to = formatDay(values.at(-1)?.date ?? null);
+  const label = `From ${from} to ${to}; the present counts stand in the ${countsStandIn} above.`;
+  return trend(pen, { title, label }, series, values);
 }
 
 export interface MonthValue {

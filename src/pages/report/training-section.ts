@@ -1,13 +1,12 @@
 import { html, type Html } from '../html.ts';
+import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import { HALF } from './chart-parts.ts';
-import type { Pen } from './draw.ts';
+import { HALF, type Pen } from './draw.ts';
 import { empty, section } from './section.ts';
-import { table } from './table.ts';
-import { statusTrend } from './status-trend.ts';
-import { formatDay, formatShare, personOf } from './words.ts';
+import { statusTrend } from './time-charts.ts';
+import { formatDay, formatShare, personOf } from '../words.ts';
 
 /** In the order in which they want attention. */
 const STATUSES = [

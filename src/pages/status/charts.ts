@@ -4,7 +4,7 @@ import { RECENT_RUNS } from '../../status/read-account-rows.ts';
 import type { DayVolume } from '../../status/read-volumes.ts';
 import type { ProgressReport, RunReport } from '../../status/status.ts';
 import { type Html, html } from '../html.ts';
-import { clockTime, describeRun } from './words.ts';
+import { clockTime, describeRun } from '../words.ts';
 
 const SLOT = 10;
 const BAR = 7;

@@ -1,13 +1,94 @@
 /** One account in full: its streams, rows over time, next runs, data issues, last runs. Pure. */
-import { formatCount, formatDuration } from '../../shared/format.ts';
-import type { NextRunReport, RunReport, SingleStatus } from '../../status/status.ts';
+import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
+import type {
+  NextRunReport,
+  RunningReport,
+  RunReport,
+  SingleStatus,
+  StreamDetail,
+} from '../../status/status.ts';
 import { type Html, html } from '../html.ts';
-import { daysChart } from './charts.ts';
-import { moment, streamCards } from './stream-cards.ts';
-import { ageOf, changesOf, clockTime, describeIssue, untilOf } from './words.ts';
+import { table, type TableColumn, type TableRow } from '../table.ts';
+import { ageOf, badgeOf, changesOf, clockTime, describeIssue, untilOf } from '../words.ts';
+import { daysChart, progressBar, runsChart } from './charts.ts';
 
 const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
+
+export function moment(ms: number, text: string, timezone: string): Html {
+  return html`<time datetime="${new Date(ms).toISOString()}" title="${clockTime(ms, timezone)}"
+    >${text}</time
+  >`;
+}
+
+function progressLine(run: RunningReport): Html {
+  const { records, total } = run.progress;
+  const share =
+    total === null || total <= 0
+      ? ''
+      : ` of ${formatCount(total)} (${Math.min(100, Math.floor((records / total) * 100))} %)`;
+  const what =
+    run.kind === 'sync' ? 'Running' : `${run.kind === 'backfill' ? 'Backfill' : 'Reconcile'} running`;
+  return html`<p class="small t-busy">
+      ${what} for ${formatDuration(run.durationMs)}: ${formatCount(records)}${share} records
+    </p>
+    ${progressBar(run.progress)}`;
+}
+
+function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
+  if (running !== null || lastRun === null) return null;
+  if (lastRun.status === 'failed') {
+    return html`<p class="small t-bad">
+      Last run failed: <code>${lastRun.error?.code ?? ''}</code> ${lastRun.error?.advice ?? ''}
+    </p>`;
+  }
+  if (lastRun.status === 'skipped' && isScheduled)
+    return html`<p class="small dim">Last run skipped: ${lastRun.note ?? ''}</p>`;
+  return null;
+}
+
+function card(stream: StreamDetail, { nowMs, timezone }: SingleStatus): Html {
+  const badge = badgeOf(stream);
+  const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
+  const counted = stream.rowsCountedMs ?? nowMs;
+  const isOldCount = stream.rows !== null && nowMs - counted > MINUTE_MS;
+  const age = ageOf(stream.lastSuccessMs, nowMs);
+  return html`<article class="card">
+    <div class="head">
+      <h3>${stream.stream}</h3>
+      <span class="badge ${badge.level}">${badge.text}</span>
+    </div>
+    <p class="big">${stream.lastSuccessMs === null ? age : moment(stream.lastSuccessMs, age, timezone)}</p>
+    <p class="small dim">last success</p>
+    ${stream.running !== null && progressLine(stream.running)}${remark(stream)}
+    <dl>
+      <dt>records</dt>
+      <dd>${rows}${isOldCount && html` <span class="dim small">${ageOf(counted, nowMs)}</span>`}</dd>
+      ${
+        stream.currentToMs !== null &&
+        html`<dt>data up to</dt>
+          <dd>${moment(stream.currentToMs, ageOf(stream.currentToMs, nowMs), timezone)}</dd>`
+      }
+      <dt>next run</dt>
+      <dd>
+        ${stream.nextRunMs === null ? 'none' : moment(stream.nextRunMs, untilOf(stream.nextRunMs, nowMs), timezone)}
+      </dd>
+      ${
+        stream.openIssues > 0 &&
+        html`<dt>open issues</dt>
+          <dd>${formatNumber(stream.openIssues, 'issue')}</dd>`
+      }
+    </dl>
+    ${runsChart(stream.recentRuns, timezone)}
+  </article>`;
+}
+
+function streamCards(status: SingleStatus): Html {
+  return html`<section class="streams" aria-label="Streams">
+    ${status.streams.map((stream) => card(stream, status))}
+  </section>`;
+}
 
 function issues({ issues: groups }: SingleStatus): Html {
   const shown = groups.slice(0, LISTED_ISSUES);
@@ -57,7 +138,7 @@ function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
 
 const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
 
-function runRows(run: RunReport, { nowMs, timezone }: SingleStatus): Html {
+function runRow(run: RunReport, { nowMs, timezone }: SingleStatus): TableRow {
   const level = OUTCOME_LEVELS[run.status];
   const remark =
     run.error === null
@@ -67,50 +148,36 @@ function runRows(run: RunReport, { nowMs, timezone }: SingleStatus): Html {
     run.repaired !== null && run.repaired > 0
       ? `${formatCount(run.repaired)} of them an earlier sync should have brought. `
       : '';
-  return html`<tr>
-      <td>${moment(run.startedMs, ageOf(run.startedMs, nowMs), timezone)}</td>
-      <td>${run.stream}</td>
-      <td class="${level === 'dim' ? 'dim' : `t-${level}`}">
-        ${run.status}${run.kind !== 'sync' && html` <span class="dim">${run.kind}</span>`}
-      </td>
-      <td class="num wide">${run.status === 'skipped' ? '' : formatCount(run.read)}</td>
-      <td>${changesOf(run)}</td>
-      <td class="num wide">${formatCount(run.requests)}</td>
-      <td class="num">${formatDuration(run.durationMs)}</td>
-    </tr>
-    ${
-      (remark !== '' || repaired !== '') &&
-      html`<tr>
-        <td class="remark small" colspan="7">${repaired}${remark}</td>
-      </tr>`
-    }`;
+  return {
+    cells: [
+      moment(run.startedMs, ageOf(run.startedMs, nowMs), timezone),
+      run.stream,
+      html`<span class="${level === 'dim' ? 'dim' : `t-${level}`}">${run.status}</span
+        >${run.kind !== 'sync' && html` <span class="dim">${run.kind}</span>`}`,
+      run.status === 'skipped' ? '' : formatCount(run.read),
+      changesOf(run),
+      formatCount(run.requests),
+      formatDuration(run.durationMs),
+    ],
+    remark: `${repaired}${remark}` || null,
+  };
 }
 
 function lastRuns(status: SingleStatus): Html {
-  const rows = status.recentRuns.map((run) => runRows(run, status));
+  const columns: readonly TableColumn[] = [
+    { title: 'began' },
+    { title: 'stream' },
+    { title: 'outcome' },
+    { title: 'read', isNumber: true, isSpare: true },
+    { title: 'changes' },
+    { title: 'requests', isNumber: true, isSpare: true },
+    { title: 'took', isNumber: true },
+  ];
+  const rows = status.recentRuns.map((run) => runRow(run, status));
   return html`<section>
     <h2>Last runs</h2>
     <div class="card">
-      ${
-        rows.length === 0
-          ? html`<p>There was none yet.</p>`
-          : html`<table>
-              <thead>
-                <tr>
-                  <th>began</th>
-                  <th>stream</th>
-                  <th>outcome</th>
-                  <th class="num wide">read</th>
-                  <th>changes</th>
-                  <th class="num wide">requests</th>
-                  <th class="num">took</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${rows}
-              </tbody>
-            </table>`
-      }
+      ${rows.length === 0 ? html`<p>There was none yet.</p>` : table(null, columns, rows)}
     </div>
   </section>`;
 }

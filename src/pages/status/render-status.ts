@@ -9,14 +9,59 @@ import {
   type Status,
   type StatusPart,
 } from '../../status/status.ts';
-import { type Html, html } from '../html.ts';
-import { renderDocument } from './document.ts';
-import { renderAccount } from './render-account.ts';
-import { moment } from './stream-cards.ts';
-import { ageOf, clockTime, whyOld } from './words.ts';
+import { renderDocument } from '../document.ts';
+import { type Html, html, trusted } from '../html.ts';
+import { STATUS_STYLE } from '../style.ts';
+import { table, type TableRow } from '../table.ts';
+import { ageOf, clockTime } from '../words.ts';
+import { moment, renderAccount } from './render-account.ts';
 
 /** Accounts may each have their own; what is said of all of them is said in this one. */
 const TIMEZONE = 'UTC';
+
+/** Without a script the page loads itself again. */
+const RELOAD_SECONDS = 15;
+
+/** Looks again every few seconds and exchanges what is shown; says so when the worker does not answer. */
+const SCRIPT = `
+(() => {
+  const lost = document.getElementById('lost');
+  let asking = false;
+  const look = async () => {
+    if (document.hidden || asking) return;
+    asking = true;
+    try {
+      const answer = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
+      if (!answer.ok) throw new Error(String(answer.status));
+      // Its style is ours already, and under our nonce the policy would refuse it.
+      const text = (await answer.text()).replace(/<style[^]*?<\\/style>/, '');
+      const next = new DOMParser().parseFromString(text, 'text/html');
+      for (const part of ['main', 'footer', 'link[rel=icon]'])
+        document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
+      document.title = next.title;
+      lost.hidden = true;
+    } catch {
+      if (lost.hidden) lost.textContent = 'No answer from the worker since ' + new Date().toLocaleTimeString() + '. What is shown is old.';
+      lost.hidden = false;
+    }
+    asking = false;
+  };
+  setInterval(look, 10000);
+  document.addEventListener('visibilitychange', look);
+})();
+`;
+
+const ICON_COLORS: Readonly<Record<Level, string>> = {
+  good: '#1f9d55',
+  busy: '#2f6fd0',
+  warning: '#d68a00',
+  bad: '#d0342c',
+};
+
+function icon(level: Level): Html {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="${ICON_COLORS[level]}"/></svg>`;
+  return html`<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(svg)}" />`;
+}
 
 const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   good: 'well',
@@ -35,7 +80,7 @@ function hero(
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'
       : html`As of ${moment(database.readAtMs, clockTime(database.readAtMs, timezone), timezone)}
-        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${whyOld(database)}`}.`;
+        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${database.isUp ? 'the database answers slowly' : 'the newest that is known'}`}.`;
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
     ${
@@ -63,22 +108,19 @@ function oldestOf({ streams }: AccountStatus): number | null {
   return times.includes(null) || times.length === 0 ? null : Math.min(...times.map((ms) => ms ?? 0));
 }
 
-function accountRows(account: AccountStatus, nowMs: number): Html {
+function accountRow(account: AccountStatus, nowMs: number): TableRow {
   const { accountId, verdict, streams, openIssues } = account;
   const running = streams.filter((stream) => stream.running !== null).length;
-  return html`<tr>
-      <td><a href="?account=${encodeURIComponent(accountId)}">${accountId}</a></td>
-      <td><span class="badge ${verdict.level}">${LEVEL_WORDS[verdict.level]}</span></td>
-      <td>${ageOf(oldestOf(account), nowMs)}</td>
-      <td class="num wide">${running === 0 ? '' : formatCount(running)}</td>
-      <td class="num wide">${openIssues === 0 ? '' : formatCount(openIssues)}</td>
-    </tr>
-    ${
-      verdict.level !== 'good' &&
-      html`<tr>
-        <td class="remark small" colspan="5">${[verdict.sentence, ...verdict.details].join(' ')}</td>
-      </tr>`
-    }`;
+  return {
+    cells: [
+      html`<a href="?account=${encodeURIComponent(accountId)}">${accountId}</a>`,
+      html`<span class="badge ${verdict.level}">${LEVEL_WORDS[verdict.level]}</span>`,
+      ageOf(oldestOf(account), nowMs),
+      running === 0 ? '' : formatCount(running),
+      openIssues === 0 ? '' : formatCount(openIssues),
+    ],
+    remark: verdict.level === 'good' ? null : [verdict.sentence, ...verdict.details].join(' '),
+  };
 }
 
 function pageLinks({ page, pages }: StatusPart): Html | null {
@@ -93,20 +135,17 @@ function accountList(part: StatusPart): Html {
   return html`<section>
     <h2>Accounts</h2>
     <div class="card">
-      <table>
-        <thead>
-          <tr>
-            <th>account</th>
-            <th>state</th>
-            <th>oldest success</th>
-            <th class="num wide">running</th>
-            <th class="num wide">open issues</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${part.accounts.map((account) => accountRows(account, part.nowMs))}
-        </tbody>
-      </table>
+      ${table(
+        null,
+        [
+          { title: 'account' },
+          { title: 'state' },
+          { title: 'oldest success' },
+          { title: 'running', isNumber: true, isSpare: true },
+          { title: 'open issues', isNumber: true, isSpare: true },
+        ],
+        part.accounts.map((account) => accountRow(account, part.nowMs)),
+      )}
       ${pageLinks(part)}
     </div>
   </section>`;
@@ -143,25 +182,29 @@ function aboutQueue({ queue }: Status): Html {
 export function renderStatus(status: Status | StatusPart, nonce: string, isOneOfMany = false): string {
   const { verdict } = status;
   const single = singleOf(status);
-  if (single !== undefined) {
-    const { accountId, timezone } = single;
-    const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
-    return renderDocument({
-      verdict,
-      about: accountId,
-      nonce,
-      main: html`${back}${hero(single, { whose: `Account ${accountId}`, timezone })} ${renderAccount(single)}`,
-      footer: footer(single, aboutRequests(single)),
-    });
-  }
-  const whose = formatNumber(status.accountCount, 'account');
+  const about = single === undefined ? formatNumber(status.accountCount, 'account') : single.accountId;
+  const mark = verdict.level === 'good' ? '✓' : verdict.level === 'busy' ? '…' : '✗';
+  const back = isOneOfMany && html`<p class="small"><a href="?">All accounts</a></p>`;
   const part = 'page' in status ? status : { ...status, page: 1, pages: 1 };
   return renderDocument({
-    verdict,
-    about: whose,
+    title: `${mark} ${verdict.sentence} ${about}`,
+    head: html`${icon(verdict.level)}
+      <noscript><meta http-equiv="refresh" content="${RELOAD_SECONDS}" /></noscript>`,
+    style: STATUS_STYLE,
     nonce,
-    main: html`${hero(status, { whose, timezone: TIMEZONE, badges: levelBadges(status) })}
-    ${accountList(part)}`,
-    footer: footer(status, aboutQueue(status)),
+    body: html`<p id="lost" role="alert" hidden></p>
+      <main>
+        ${
+          single === undefined
+            ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
+              ${accountList(part)}`
+            : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
+              ${renderAccount(single)}`
+        }
+      </main>
+      ${single === undefined ? footer(status, aboutQueue(status)) : footer(single, aboutRequests(single))}
+      <script nonce="${nonce}">
+        ${trusted(SCRIPT)};
+      </script>`,
   });
 }

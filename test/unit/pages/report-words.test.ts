@@ -9,7 +9,7 @@ import {
   formatShare,
   personOf,
   shorten,
-} from '../../../src/pages/report/words.ts';
+} from '../../../src/pages/words.ts';
 
 test('days are written so that nobody takes the month for the day', () => {
   expect(formatDay('2026-09-03')).toBe('3 Sep 2026');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { buildStatus } from '../../../src/status/build-status.ts';
 import { renderStatus } from '../../../src/pages/status/render-status.ts';
-import { describeIssue, untilOf } from '../../../src/pages/status/words.ts';
+import { describeIssue, untilOf } from '../../../src/pages/words.ts';
 import { statusPage } from '../../../src/worker/routes.ts';
 import { roughly } from '../../../src/shared/format.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';

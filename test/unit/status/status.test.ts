@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildStatus } from '../../../src/status/build-status.ts';
 import { createMetrics } from '../../../src/status/metrics.ts';
-import { badgeOf } from '../../../src/pages/status/words.ts';
+import { badgeOf } from '../../../src/pages/words.ts';
 import { healthPage, readyPage } from '../../../src/worker/routes.ts';
 import { redactStatus, toJsonStatus } from '../../../src/status/json-status.ts';
 import type { SliceProgress } from '../../../src/status/read-account-rows.ts';

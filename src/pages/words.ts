@@ -1,0 +1,154 @@
+/** Days, times, people, runs and data issues in the words of the pages. Pure. */
+import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
+
+export function ageOf(ms: number | null, nowMs: number): string {
+  return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
+}
+
+export function untilOf(ms: number, nowMs: number): string {
+  return ms <= nowMs ? 'now' : `in ${roughly(formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000))}`;
+}
+
+/** `Fri 2026-03-06 14:30:05` in the time zone of the schedules. */
+export function clockTime(ms: number, timezone: string): string {
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone: timezone,
+    weekday: 'short',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).formatToParts(ms);
+  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? '';
+  const day = `${part('year')}-${part('month')}-${part('day')}`;
+  return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
+}
+
+export function badgeOf({ offReason, freshness, running, lastRun }: StreamDetail): {
+  level: Level | 'off';
+  text: string;
+} {
+  if (running !== null) return { level: 'busy', text: running.kind === 'sync' ? 'syncing' : running.kind };
+  if (offReason !== null)
+    return { level: 'off', text: offReason === 'not scheduled' ? offReason : `off: ${offReason}` };
+  const texts: Readonly<Record<Freshness, string>> = {
+    fresh: 'fresh',
+    stale: 'stale',
+    never: 'never synced',
+  };
+  if (freshness === 'fresh' && lastRun?.status === 'failed') return { level: 'warning', text: 'failed last' };
+  return { level: freshness === 'fresh' ? 'good' : 'bad', text: texts[freshness] };
+}
+
+/** `13 updated, 2 new`; empty when nothing changed. */
+export function changesOf({ inserted, updated, deleted, rejected }: RunReport): string {
+  const parts = [
+    [inserted, 'new'],
+    [updated, 'changed'],
+    [deleted, 'deleted'],
+    [rejected, 'rejected'],
+  ] as const;
+  return parts.flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`])).join(', ');
+}
+
+export function describeRun(run: RunReport): string {
+  const changes = run.status === 'succeeded' ? changesOf(run) || 'nothing changed' : (run.error?.code ?? '');
+  const kind = run.kind === 'sync' ? '' : ` (${run.kind})`;
+  return [`${run.status}${kind}`, formatDuration(run.durationMs), changes]
+    .filter((text) => text !== '')
+    .join(', ');
+}
+
+export function describeIssue({
+  kind,
+  stream,
+  field,
+  count,
+  problem,
+}: Omit<IssueReport, 'firstSeenMs'>): string {
+  const name = field ?? 'a field';
+  switch (kind) {
+    case 'record_rejected':
+      return `${formatNumber(count, 'record')} of ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} kept aside: ${problem}`;
+    case 'field_nulled':
+      return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
+    case 'unknown_field':
+      return `The service sends ${name} in ${stream}, which is not known here; it is kept in _raw.`;
+    case 'unknown_value':
+      return `${formatNumber(count, 'value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
+  }
+}
+
+const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const;
+
+/** en-US for its months of three letters, put in the order that nobody misreads. */
+function dayOf(at: Date | number, timeZone: string): Readonly<Record<'day' | 'month' | 'year', string>> {
+  const parts = new Intl.DateTimeFormat('en-US', { ...DAY_PARTS, timeZone }).formatToParts(at);
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+  return { day: part('day'), month: part('month'), year: part('year') };
+}
+
+function toText({ day, month, year }: ReturnType<typeof dayOf>): string {
+  return `${day} ${month} ${year}`;
+}
+
+/** A day has no time zone any more: it is that of the account already. */
+export function toDate(day: string): Date {
+  return new Date(`${day.slice(0, 10)}T00:00:00Z`);
+}
+
+/** `1 Mar 2026` */
+export function formatDay(day: string | null): string {
+  return day === null ? '–' : toText(dayOf(toDate(day), 'UTC'));
+}
+
+/** `1 Mar` */
+export function formatShortDay(date: Date): string {
+  const { day, month } = dayOf(date, 'UTC');
+  return `${day} ${month}`;
+}
+
+/** `Mar 2026` */
+export function formatMonth(day: string): string {
+  const { month, year } = dayOf(toDate(day), 'UTC');
+  return `${month} ${year}`;
+}
+
+/** `1 Mar 2026, 14:30` in this time zone. */
+export function formatMoment(ms: number, timezone: string): string {
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
+  return `${toText(dayOf(ms, timezone))}, ${clock.format(ms)}`;
+}
+
+/** A moment as PostgreSQL writes it, as the day on which it was in this time zone. */
+export function formatDayOf(instant: string | null, timezone: string): string {
+  return instant === null ? '–' : toText(dayOf(new Date(instant), timezone));
+}
+
+/** Who it is: by name where it is known, else by id. */
+export function personOf(name: string | null, id: string | null): string {
+  return name ?? id ?? 'nobody';
+}
+
+/** Half days of a median are shown, `.0` is not. */
+export function formatDays(count: number | null): string {
+  if (count === null) return '–';
+  return String(Math.round(count * 10) / 10);
+}
+
+/** Whole percents; never 0 or 100 where it is not quite so. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const percent = Math.round((100 * part) / whole);
+  if (percent === 100 && part < whole) return '99 %';
+  return percent === 0 && part > 0 ? '1 %' : `${percent} %`;
+}
+
+/** Cut so that it fits; the whole text stands in a table beside. */
+export function shorten(text: string, length: number): string {
+  const characters = Array.from(text);
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+}
