@@ -83,7 +83,7 @@ interface OpenJob {
   done: Promise<void>;
 }
 
-const keyOf = ({ kind, stream }: Pick<Job, 'kind' | 'stream'>): string => `${kind} ${stream}`;
+const keyOf = ({ accountId, kind, stream }: JobTarget): string => JSON.stringify([accountId, kind, stream]);
 
 function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[] {
   return accounts.flatMap(({ accountId, timezone, streams, reconcile, off = [] }) =>
@@ -100,36 +100,27 @@ function toEntries(accounts: readonly AccountSchedule[]): CronEntry<JobTarget>[]
 
 export function createScheduler(options: ScheduleOptions): Scheduler {
   const { clock, queue } = options;
-  const open = new Map<string, Map<string, OpenJob>>();
+  const open = new Map<string, OpenJob>();
   const timers = new Set<NodeJS.Timeout>();
   let groups: CronGroups<JobTarget> | undefined;
   let isStopping = false;
 
-  const openJobs = (): OpenJob[] => [...open.values()].flatMap((jobs) => [...jobs.values()]);
+  /** Jobs of the same kind and account that come first when this one runs last. */
+  const firstOf = (job: Job): Promise<void>[] =>
+    STREAM_NAMES.filter((stream) => !options.runsLast(stream)).flatMap(
+      (stream) => open.get(keyOf({ ...job, stream }))?.done ?? [],
+    );
 
-  const othersOf = ({ accountId, kind, stream }: Job) =>
-    [...(open.get(accountId)?.values() ?? [])]
-      .filter(({ job }) => job.kind === kind && job.stream !== stream && !options.runsLast(job.stream))
-      .map(({ done }) => done);
-
-  function busyWith({ accountId, kind, stream }: JobTarget): OpenJob | undefined {
-    const jobs = open.get(accountId);
+  function busyWith(target: JobTarget): OpenJob | undefined {
     // A reconcile brings what a sync would; the other way round the reconcile waits for the stream's lock.
-    const reconcile = kind === 'sync' ? jobs?.get(keyOf({ kind: 'reconcile', stream })) : undefined;
-    return jobs?.get(keyOf({ kind, stream })) ?? reconcile;
-  }
-
-  function forget({ accountId, ...job }: Job): void {
-    const jobs = open.get(accountId);
-    jobs?.delete(keyOf(job));
-    if (jobs?.size === 0) open.delete(accountId);
+    return open.get(keyOf(target)) ?? open.get(keyOf({ ...target, kind: 'reconcile' }));
   }
 
   async function work(entry: OpenJob): Promise<void> {
     const { job } = entry;
     // Ticks of one minute come one after the other: let all of them begin first.
     await new Promise((resolve) => setImmediate(resolve));
-    if (options.runsLast(job.stream)) await Promise.all(othersOf(job));
+    if (options.runsLast(job.stream)) await Promise.all(firstOf(job));
     const followUps = await queue.run(job.accountId, async () => {
       entry.state = 'running';
       return isStopping ? [] : await options.run(job);
@@ -146,10 +137,8 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
       return;
     }
     const entry: OpenJob = { job, state: 'waiting', done: Promise.resolve() };
-    entry.done = work(entry).finally(() => forget(job));
-    const jobs = open.get(job.accountId) ?? new Map<string, OpenJob>();
-    jobs.set(keyOf(job), entry);
-    open.set(job.accountId, jobs);
+    entry.done = work(entry).finally(() => open.delete(keyOf(job)));
+    open.set(keyOf(job), entry);
   }
 
   function follow(accountId: string, { stream, inMs }: FollowUp): void {
@@ -183,7 +172,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
     },
     trigger: (accountId, stream) => trigger({ accountId, stream, kind: 'sync' }),
     get open() {
-      return openJobs().map(({ job }) => job);
+      return [...open.values()].map(({ job }) => job);
     },
     nextRuns: (accountId) =>
       (groups?.next(accountId) ?? [])
@@ -197,7 +186,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
       await groups?.stop();
     },
     async idle() {
-      await Promise.all(openJobs().map(({ done }) => done));
+      await Promise.all([...open.values()].map(({ done }) => done));
     },
   };
 }

@@ -43,7 +43,7 @@ beforeEach(() => {
     },
     onOverrun: () => (overruns += 1),
     onMissed: () => undefined,
-    runsLast: () => false,
+    runsLast: (stream) => stream === 'users',
   });
   scheduler.start();
 });
@@ -68,6 +68,21 @@ describe('a scheduler', () => {
     await vi.advanceTimersByTimeAsync(SECOND_MS);
     expect(begun).toEqual(['resources', 'followups', 'resources']);
     expect(overruns).toBe(0);
+  });
+
+  it('starts the stream that runs last when the others of its account have ended, whichever was triggered first', async () => {
+    const gate = createGate();
+    work = async ({ stream }) => {
+      if (stream === 'resources') await gate.opened;
+      return [];
+    };
+    scheduler.trigger('one', 'users');
+    scheduler.trigger('one', 'resources');
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    expect(begun).toEqual(['resources']);
+    gate.open();
+    await vi.advanceTimersByTimeAsync(SECOND_MS);
+    expect(begun).toEqual(['resources', 'users']);
   });
 
   it('is alive however far its clock jumps, and goes on', async () => {
