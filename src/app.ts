@@ -10,7 +10,7 @@ import type { TrialDelays } from './health/circuit-breaker.ts';
 import { createOutageLog, type OutageLog } from './health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
-import { createRedactor } from './shared/redact.ts';
+import { createRedactor, type Redact } from './shared/redact.ts';
 import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './streams/index.ts';
@@ -53,7 +53,7 @@ export interface App {
   readonly owner: string;
   readonly databaseOutage: OutageLog;
   /** Takes the secrets of the configuration out of a text. */
-  readonly blot: (text: string) => string;
+  readonly redact: Redact;
   /** At least one. */
   readonly accounts: readonly Account[];
   /** Aborted when the process is asked to stop. */
@@ -79,7 +79,7 @@ function describeOwner(): string {
   return `${hostname()} pid ${process.pid}`;
 }
 
-/** A short password is also a word: blotting it out everywhere would make logs unreadable, so only its place in a URL is. */
+/** A short password is also a word: redacting it everywhere would make logs unreadable, so only its place in a URL is. */
 function secretsOf(config: Config): string[] {
   const secrets = config.accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
   if (config.databaseUrl === undefined) return secrets;
@@ -228,7 +228,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     isEmbedded: embedded !== undefined,
     owner,
     databaseOutage,
-    blot: createRedactor(secretsOf(config)),
+    redact: createRedactor(secretsOf(config)),
     accounts: config.accounts.map(buildAccount),
     signal,
     async migrate() {

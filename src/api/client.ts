@@ -135,7 +135,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     const sources = [closing.signal, request.signal, abandoned].filter((source) => source !== undefined);
     const onAbort = (): void => {
       const cause: unknown = sources.find((source) => source.aborted)?.reason;
-      stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its answer`, { cause }));
+      stop.abort(new SafetySyncError('interrupted', `${method}: stopped before its response`, { cause }));
     };
     if (sources.some((source) => source.aborted)) onAbort();
     // One signal is shared by all requests of a run; Node.js would warn of a leak from the eleventh on.

@@ -147,7 +147,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
       timeoutMs: requestTimeoutMs,
       clock,
       onExhausted: () => {
-        const what = headers === undefined ? 'no answer' : 'the answer did not go on';
+        const what = headers === undefined ? 'no response' : 'the response did not go on';
         const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
         ended.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
       },

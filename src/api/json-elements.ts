@@ -194,7 +194,7 @@ export class ElementScanner {
     this.carry.push(part);
     if (this.carryBytes <= LARGEST_ELEMENT_BYTES) return;
     const place = this.taken + this.elements.length + 1;
-    const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its answer)`;
+    const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its response)`;
     this.oversized = toOversized(Buffer.concat(this.carry), about);
     this.carry = [];
   }

@@ -13,7 +13,7 @@ import {
 } from './json-elements.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/** Everything outside the list is held until the end of the answer. */
+/** Everything outside the list is held until the end of the response. */
 export const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
 
 /** No list key is as long; a longer key is some other key. */
@@ -39,7 +39,7 @@ type Place = 'before' | 'key' | 'colon' | 'value' | 'in_value' | 'after';
 export type ListFound = 'absent' | 'array' | 'other';
 
 /**
- * Reads the answer's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
+ * Reads the response's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
  * Only keys of the outermost object count, however deep or quoted the same text stands elsewhere.
  */
 class EnvelopeScanner {
@@ -74,13 +74,13 @@ class EnvelopeScanner {
     return undefined;
   }
 
-  /** The parsed answer without its list. */
+  /** The parsed response without its list. */
   end(): Readonly<Record<string, unknown>> {
-    if (this.place === 'before') throw new UnusableResponse('response_cut', 'the answer is empty');
+    if (this.place === 'before') throw new UnusableResponse('response_cut', 'the response is empty');
     if (this.place !== 'after') {
       throw new UnusableResponse(
         'response_cut',
-        `the answer ends in the middle, after ${this.position} bytes`,
+        `the response ends in the middle, after ${this.position} bytes`,
       );
     }
     const received = Buffer.concat(this.parts).toString('utf8');
@@ -90,7 +90,7 @@ class EnvelopeScanner {
       const parse = this.listKey === undefined ? parseExactJson : JSON.parse;
       return parse(text) as Record<string, unknown>;
     } catch {
-      throw new UnusableResponse('response_not_json', 'the answer is not JSON');
+      throw new UnusableResponse('response_not_json', 'the response is not JSON');
     }
   }
 
@@ -99,7 +99,7 @@ class EnvelopeScanner {
     if (this.size > LARGEST_ENVELOPE_BYTES) {
       throw new UnusableResponse(
         'response_invalid',
-        `the answer has more than ${LARGEST_ENVELOPE_BYTES} bytes outside of its list`,
+        `the response has more than ${LARGEST_ENVELOPE_BYTES} bytes outside of its list`,
       );
     }
     if (part.length > 0) this.parts.push(part);
@@ -117,14 +117,14 @@ class EnvelopeScanner {
     if (this.place === 'before') {
       if (byte === BYTE_ORDER_MARK[position]) return false;
       if (byte !== OPENING_BRACE) {
-        throw new UnusableResponse('response_not_json', 'the answer is not a JSON object');
+        throw new UnusableResponse('response_not_json', 'the response is not a JSON object');
       }
       this.place = 'key';
       this.depth = 1;
       return false;
     }
     if (this.place === 'after') {
-      throw new UnusableResponse('response_not_json', 'something follows the end of the answer');
+      throw new UnusableResponse('response_not_json', 'something follows the end of the response');
     }
     if (this.place === 'value') {
       this.place = 'in_value';
@@ -176,32 +176,32 @@ class EnvelopeScanner {
 
   private noteList(firstByte: number): boolean {
     if (this.listFound !== 'absent') {
-      throw new UnusableResponse('response_invalid', 'the answer has its list twice');
+      throw new UnusableResponse('response_invalid', 'the response has its list twice');
     }
     this.listFound = firstByte === OPENING_BRACKET ? 'array' : 'other';
     return this.listFound === 'array';
   }
 }
 
-/** What an answer was, told at its end. */
+/** What a response was, told at its end. */
 export interface CutResponse {
-  /** The whole answer, its list as an empty array. */
+  /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
   readonly listFound: ListFound;
   readonly count: number;
 }
 
 export interface ElementCutter {
-  /** Reads on. Throws UnusableResponse as soon as the answer cannot become a usable one. */
+  /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
   push(chunk: Buffer): void;
   /** Elements of the list that ended since the last call. */
   take(): unknown[];
-  /** Throws UnusableResponse when the answer has not ended yet. */
+  /** Throws UnusableResponse when the response has not ended yet. */
   end(): CutResponse;
 }
 
 /**
- * Cuts the elements of the top-level array `listKey` out of a JSON answer as its bytes arrive, so that an answer of
+ * Cuts the elements of the top-level array `listKey` out of a JSON response as its bytes arrive, so that a response of
  * any size needs the memory of one chunk and one element. Without a key everything is envelope.
  */
 export function createElementCutter(listKey: string | undefined): ElementCutter {

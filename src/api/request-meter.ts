@@ -4,9 +4,9 @@ export interface RequestMeter {
   requests: number;
   /** Those of them that repeated a failed one. */
   retries: number;
-  /** The service's identifier of the newest answer. */
+  /** The service's identifier of the newest response. */
   lastRequestId: string | undefined;
-  /** Bytes of answer bodies as they came over the wire (compressed where the service compresses). */
+  /** Bytes of response bodies as they came over the wire (compressed where the service compresses). */
   bytes: number;
   /** Answers that said "rate limit exceeded". */
   refusals: number;

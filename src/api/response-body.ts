@@ -24,7 +24,7 @@ function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
     default:
       throw new UnusableResponse(
         'response_not_json',
-        'the answer has a content encoding that was not asked for',
+        'the response has a content encoding that was not asked for',
       );
   }
 }
@@ -53,10 +53,10 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
   if (error instanceof UnusableResponse) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'Z_BUF_ERROR') {
-    return new UnusableResponse('response_cut', 'the compressed answer ends in the middle');
+    return new UnusableResponse('response_cut', 'the compressed response ends in the middle');
   }
   if (typeof code === 'string' && (code.startsWith('Z_') || code.startsWith('ERR__ERROR_FORMAT'))) {
-    return new UnusableResponse('response_not_json', 'the answer is not compressed in the way it says');
+    return new UnusableResponse('response_not_json', 'the response is not compressed in the way it says');
   }
   return undefined;
 }

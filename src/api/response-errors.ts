@@ -175,6 +175,9 @@ export function toConnectionError(error: unknown, failure: ConnectionFailure): S
     return new SafetySyncError('network_error', noTls, { cause, advice: NO_TLS_ADVICE });
   }
   return failure.responseBegan
-    ? new SafetySyncError('response_cut', `${method}: the answer broke off (${reason})`, { cause, requestId })
-    : new SafetySyncError('network_error', `${method}: no answer from ${origin} (${reason})`, { cause });
+    ? new SafetySyncError('response_cut', `${method}: the response broke off (${reason})`, {
+        cause,
+        requestId,
+      })
+    : new SafetySyncError('network_error', `${method}: no response from ${origin} (${reason})`, { cause });
 }

@@ -49,20 +49,14 @@ export async function checkService({
   ): Promise<void> {
     if (state.refused || state.unreachable) return;
     try {
-      const answer = await api.fetchList({
-        method,
-        listKey: answerKey,
-        params,
-        meter,
-        signal,
-        sink: {
-          restart: () => undefined,
-          records: ([first]) => {
-            const id = isWireRecord(first) ? (first['m_assignee_id'] ?? first['m_user_id']) : undefined;
-            if (typeof id === 'string' || typeof id === 'number') userId ??= String(id);
-          },
-        },
-      });
+      const list = api.list({ method, listKey: answerKey, params, meter, signal });
+      let next = await list.next();
+      for (; next.done !== true; next = await list.next()) {
+        const [first] = next.value.kind === 'records' ? next.value.records : [];
+        const id = isWireRecord(first) ? (first['m_assignee_id'] ?? first['m_user_id']) : undefined;
+        if (typeof id === 'string' || typeof id === 'number') userId ??= String(id);
+      }
+      const answer = next.value;
       const total = answer.paging?.total ?? answer.count;
       tell({ what, result: 'ok', finding: `answers, ${total} records`, advice: null });
     } catch (error) {

@@ -56,7 +56,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   // HTTP comes first, so that a worker that waits for its database can say so.
   const server = await startHttpServer({
     ...config.http,
-    routes: buildRoutes({ status, statusOfOne, redact: app.blot, metrics }),
+    routes: buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
     onError: (path, error) => log.error({ path, err: error }, `${path} could not be answered`),
   });
   log.info(

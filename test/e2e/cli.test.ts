@@ -376,7 +376,7 @@ describe('check', () => {
       SAFETY_BASE_URL: 'http://127.0.0.1:1',
     });
     expect(stdout.match(/^FAIL/gm)).toHaveLength(1);
-    expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no answer from http:\/\/127\.0\.0\.1:1 /m);
+    expect(stdout).toMatch(/^FAIL {2}service: resources\.list: no response from http:\/\/127\.0\.0\.1:1 /m);
     expect(code).toBe(1);
   });
 });

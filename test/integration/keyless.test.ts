@@ -118,7 +118,7 @@ test('a known record that grows beyond what can be held costs itself, and is not
   const [issue] = await openIssues('resources');
   expect(issue).toMatchObject({ kind: 'record_rejected', record_id: first, value: { id: first } });
   expect(await worker.query(`select problem from safety_sync.data_issues`)).toEqual([
-    { problem: 'the record is larger than 16777216 bytes (number 1 of its answer)' },
+    { problem: 'the record is larger than 16777216 bytes (number 1 of its response)' },
   ]);
   worker.sandbox.store.resources.put(whole, first);
   expect(await read('resources')).toMatchObject({ updated: 0, deleted: 0, rejected: 0 });

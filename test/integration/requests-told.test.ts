@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApiClient } from '../../src/api/client.ts';
 import type { RequestEvent } from '../../src/api/requests.ts';
-import { collectRecords } from '../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../src/api/request-meter.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
@@ -33,11 +32,10 @@ test('each request is told with its part, size, time and request id, without tok
   });
   const meter = createRequestMeter();
   sandbox.faults.next(() => true, { kind: 'error', error: 'server_error' });
-  await api.fetchList({
+  await api.page({
     method: 'followups.list',
     listKey: 'followups',
     params: { limit: 7, page: 2, updated_after: 5 },
-    sink: collectRecords(),
     meter,
   });
   await api

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ListAnswer } from '../../../src/api/client.ts';
-import { collectRecords } from '../../../src/api/record-sink.ts';
+import type { ListPage } from '../../../src/api/requests.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';
@@ -10,14 +8,10 @@ import type { ProtocolServer, Responder } from './protocol-server.ts';
 let server: ProtocolServer;
 afterEach(() => server.close());
 
-async function read(respond: Responder): Promise<ListAnswer & { records: unknown[] }> {
+async function read(respond: Responder): Promise<ListPage> {
   server = await startProtocolServer(respond);
-  const sink = collectRecords();
   const meter = createRequestMeter();
-  const answer = await server
-    .client()
-    .fetchList({ method: 'x.list', listKey: 'items', params: {}, sink, meter });
-  return { ...answer, records: sink.all };
+  return await server.client().page({ method: 'x.list', listKey: 'items', params: {}, meter });
 }
 
 test('a list is asked for by POST with the token in the body and nowhere else', async () => {
@@ -28,16 +22,15 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
       { 'SVC-Request-ID': 'r1', 'SVC-Response-Time': '3', Date: 'Thu, 01 Jan 2026 00:00:00 GMT' },
     );
   });
-  const sink = collectRecords();
   const meter = createRequestMeter();
-  const answer = await server.client({ baseUrl: `${server.url}/some/path/` }).fetchList({
+  const page = await server.client({ baseUrl: `${server.url}/some/path/` }).page({
     method: 'followups.list',
     listKey: 'followups',
     params: { limit: 500, status: 'all' },
-    sink,
     meter,
   });
-  expect(answer).toEqual({
+  expect(page).toEqual({
+    records: [{ id: 'a' }, { id: 'b' }],
     count: 2,
     envelope: { ok: true, paging: { total: '2', last_page: 1 }, followups: [], extra: 1 },
     paging: { total: 2, lastPage: 1 },
@@ -45,7 +38,6 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
     serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
     responseTimeMs: 3,
   });
-  expect(sink.all).toEqual([{ id: 'a' }, { id: 'b' }]);
   expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, refusals: 0 });
   const [request] = server.requests;
   expect(request).toMatchObject({ httpMethod: 'POST', url: '/some/path/v1/followups.list' });
@@ -66,7 +58,7 @@ test.each([
   });
   const client = server.client({ concurrency: 1 });
   const request = { method: 'x.list', listKey: 'items', params: {}, meter: createRequestMeter() };
-  for (let count = 0; count < 5; count += 1) await client.fetchList({ ...request, sink: collectRecords() });
+  for (let count = 0; count < 5; count += 1) await client.page(request);
   expect(new Set(server.requests.map(({ clientPort }) => clientPort)).size).toBe(1);
 });
 
@@ -123,39 +115,4 @@ describe('compressed answers', () => {
       }),
     ).rejects.toMatchObject({ code: 'response_not_json' });
   });
-});
-
-test('a slow sink slows the answer down instead of filling the memory', async () => {
-  const record = JSON.stringify({ note: 'x'.repeat(1_000) });
-  let sent = 0;
-  let mostAhead = 0;
-  let taken = 0;
-  server = await startProtocolServer((response) => {
-    void (async () => {
-      response.write('{"ok":true,"items":[');
-      for (let count = 0; count < 60_000; count += 50) {
-        sent += 50 * record.length;
-        if (!response.write(`${record},`.repeat(50))) await once(response, 'drain');
-      }
-      response.end(`${record}]}`);
-    })();
-  });
-  const answer = await server.client().fetchList({
-    method: 'x.list',
-    listKey: 'items',
-    params: {},
-    meter: createRequestMeter(),
-    sink: {
-      restart: () => undefined,
-      records: async (batch) => {
-        expect(batch.length).toBeLessThanOrEqual(500);
-        await new Promise((resolve) => setImmediate(resolve));
-        taken += batch.length * record.length;
-        mostAhead = Math.max(mostAhead, sent - taken);
-      },
-    },
-  });
-  expect(answer.count).toBe(60_001);
-  // 60 MB were sent; what lies between server and sink are socket buffers of the kernel and a batch.
-  expect(mostAhead).toBeLessThan(20_000_000);
 });

@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/api/client.ts';
 import type { RetryEvent } from '../../../src/api/requests.ts';
-import { collectRecords } from '../../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import type { RequestMeter } from '../../../src/api/request-meter.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
@@ -13,7 +12,7 @@ afterEach(() => server.close());
 function askMany(client: ApiClient, count: number, meter: RequestMeter): Promise<unknown> {
   return Promise.all(
     Array.from({ length: count }, () =>
-      client.fetchList({ method: 'x.list', listKey: 'items', params: {}, sink: collectRecords(), meter }),
+      client.page({ method: 'x.list', listKey: 'items', params: {}, meter }),
     ),
   );
 }

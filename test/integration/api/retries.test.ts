@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RetryEvent } from '../../../src/api/requests.ts';
-import { collectRecords } from '../../../src/api/record-sink.ts';
 import { createRequestMeter } from '../../../src/api/request-meter.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
@@ -16,13 +15,11 @@ test('an answer that breaks is read again from its beginning', async () => {
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [1, 2] }, { 'svc-request-id': 'r3' });
   });
-  const sink = collectRecords();
   const meter = createRequestMeter();
   const events: RetryEvent[] = [];
   const client = server.client({ retryAttempts: 2, onRetry: (event) => events.push(event) });
-  const answer = await client.fetchList({ ...REQUEST, sink, meter });
-  expect(answer.count).toBe(2);
-  expect(sink.all).toEqual([1, 2]);
+  const page = await client.page({ ...REQUEST, meter });
+  expect(page).toMatchObject({ count: 2, records: [1, 2] });
   expect(meter).toMatchObject({ requests: 3, retries: 2, lastRequestId: 'r3' });
   expect(events.map(({ method, attempt, delayMs, error }) => [method, attempt, delayMs, error.code])).toEqual(
     [
@@ -38,9 +35,8 @@ test('an empty answer behind a broken one leaves nothing of the broken one', asy
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
     else respondJson(response, { ok: true, items: [] });
   });
-  const sink = collectRecords();
-  await server.client({ retryAttempts: 1 }).fetchList({ ...REQUEST, sink, meter: createRequestMeter() });
-  expect(sink.all).toEqual([]);
+  const client = server.client({ retryAttempts: 1 });
+  expect((await client.page({ ...REQUEST, meter: createRequestMeter() })).records).toEqual([]);
 });
 
 test('when the attempts run out the last error says how many there were', async () => {
@@ -48,9 +44,7 @@ test('when the attempts run out the last error says how many there were', async 
     respondJson(response, { ok: false, error: 'server_error' }),
   );
   const meter = createRequestMeter();
-  await expect(
-    server.client({ retryAttempts: 3 }).fetchList({ ...REQUEST, sink: collectRecords(), meter }),
-  ).rejects.toMatchObject({
+  await expect(server.client({ retryAttempts: 3 }).page({ ...REQUEST, meter })).rejects.toMatchObject({
     code: 'server_error',
     message: 'The service refused x.list {}: server_error (after 4 attempts)',
   });
@@ -61,25 +55,11 @@ test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_no
   '%s is asked once',
   async (identifier) => {
     server = await startProtocolServer((response) => respondJson(response, { ok: false, error: identifier }));
-    const request = { ...REQUEST, sink: collectRecords(), meter: createRequestMeter() };
-    await expect(server.client({ retryAttempts: 3 }).fetchList(request)).rejects.toThrow(identifier);
+    const request = { ...REQUEST, meter: createRequestMeter() };
+    await expect(server.client({ retryAttempts: 3 }).page(request)).rejects.toThrow(identifier);
     expect(server.requests).toHaveLength(1);
   },
 );
-
-test('an error of the sink comes out as it is and is no reason to ask again', async () => {
-  server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [1] }));
-  const failure = new TypeError('fetch failed');
-  const sink = {
-    restart: () => undefined,
-    records: () => {
-      throw failure;
-    },
-  };
-  const request = { ...REQUEST, sink, meter: createRequestMeter() };
-  await expect(server.client({ retryAttempts: 3 }).fetchList(request)).rejects.toBe(failure);
-  expect(server.requests).toHaveLength(1);
-});
 
 test('an object that is missing in its answer is asked for again', async () => {
   server = await startProtocolServer((response, _request, ordinal) =>
@@ -91,7 +71,7 @@ test('an object that is missing in its answer is asked for again', async () => {
 });
 
 describe('stopping', () => {
-  test.each(['the answer', 'the rest of the answer', 'a retry', 'a place', 'a cool-down'])(
+  test.each(['the answer', 'the rest of the answer', 'a retry', 'a slot', 'a cool-down'])(
     'ends the waiting for %s at once',
     async (place) => {
       const stop = new AbortController();
@@ -110,12 +90,12 @@ describe('stopping', () => {
         onRetry: () => stop.abort(),
       });
       const ask = (signal?: AbortSignal): Promise<unknown> =>
-        client.fetchList({ ...REQUEST, sink: collectRecords(), meter: createRequestMeter(), signal });
-      const holder = place === 'a place' ? ask() : undefined;
+        client.page({ ...REQUEST, meter: createRequestMeter(), signal });
+      const holder = place === 'a slot' ? ask() : undefined;
       const closed = holder?.catch((error: unknown) => error);
       await expect(ask(stop.signal)).rejects.toMatchObject({
         code: 'interrupted',
-        message: 'x.list: stopped before its answer',
+        message: 'x.list: stopped before its response',
       });
       await client.close();
       if (closed !== undefined) expect(await closed).toMatchObject({ code: 'interrupted' });
@@ -128,11 +108,10 @@ describe('stopping', () => {
     server = await startProtocolServer((response) => respondJson(response, { ok: true, items: [] }));
     const request = {
       ...REQUEST,
-      sink: collectRecords(),
       meter: createRequestMeter(),
       signal: AbortSignal.abort(),
     };
-    await expect(server.client().fetchList(request)).rejects.toMatchObject({ code: 'interrupted' });
+    await expect(server.client().page(request)).rejects.toMatchObject({ code: 'interrupted' });
     expect(server.requests).toHaveLength(0);
   });
 });

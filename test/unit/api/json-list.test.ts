@@ -217,7 +217,7 @@ describe('a record of more than 16 MiB', () => {
     const [first, large, third, last] = records;
     expect([first, third, last]).toEqual([{ id: 'a' }, { id: 'c' }, 3]);
     expect(isOversized(large) && large[OVERSIZED]).toBe(
-      'the record is larger than 16777216 bytes (number 2 of its answer)',
+      'the record is larger than 16777216 bytes (number 2 of its response)',
     );
     expect(JSON.parse(JSON.stringify(large))).toEqual({ id: 'b', n: 7, name: 'q"u' });
   });
