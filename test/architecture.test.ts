@@ -52,9 +52,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['shared'],
   database: ['shared', 'streams', 'dictionary'],
   embedded: ['shared'],
-  loading: ['shared', 'api', 'streams', 'database', 'reading'],
-  reading: ['shared', 'api', 'streams', 'database', 'loading', 'backfill'],
-  backfill: ['shared', 'api', 'streams', 'database', 'loading', 'reading', 'sync'],
+  loading: ['shared', 'api', 'streams', 'database'],
+  reading: ['shared', 'api', 'streams', 'backfill'],
+  backfill: ['shared', 'api', 'streams', 'database', 'reading'],
   sync: ['shared', 'api', 'streams', 'database', 'loading', 'reading', 'backfill'],
   health: ['shared', 'streams', 'sync'],
   status: ['shared', 'config', 'streams', 'database', 'sync', 'reading', 'health'],
@@ -168,6 +168,72 @@ describe('imports', () => {
       .filter(({ packages }) => packages.includes('undici'))
       .map(({ path }) => folderOf(path));
     expect([...new Set(users)]).toEqual(['api']);
+  });
+});
+
+/** What a file imports, itself and by way of others. */
+function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set<string>();
+  const queue = [path];
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    for (const imported of byPath.get(next)?.imports ?? []) {
+      if (reached.has(imported)) continue;
+      reached.add(imported);
+      queue.push(imported);
+    }
+  }
+  return reached;
+}
+
+describe('the steps of a run', () => {
+  /** Where a reader yields what another file writes. */
+  const LEDGER = 'backfill/ledger.ts';
+  const isReading = (path: string): boolean =>
+    ['reading', 'backfill'].includes(folderOf(path)) && path !== LEDGER;
+
+  it('reading asks and yields: it reaches neither the loading nor the database, by no way', () => {
+    const wrong = sources
+      .filter(({ path }) => isReading(path))
+      .flatMap(({ path }) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
+      .filter(
+        ([, reached]) => ['loading', 'database', 'sync'].includes(folderOf(reached)) || reached === LEDGER,
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it('loading stores what it is given: it knows no reader, and of the service no more than a mark on what was too large', () => {
+    const wrong = sources
+      .filter(({ path }) => folderOf(path) === 'loading')
+      .flatMap(({ path, imports }) => imports.map((imported) => [path, imported] as const))
+      .filter(([, imported]) => ['reading', 'backfill', 'sync', 'api'].includes(folderOf(imported)))
+      .filter(([, imported]) => imported !== 'api/oversized-element.ts');
+    expect(wrong).toEqual([]);
+  });
+
+  it('normalizing is pure: no file of a stream knows a connection', () => {
+    const wrong = sources
+      .filter(({ path }) => folderOf(path) === 'streams' || path === 'loading/normalize.ts')
+      .filter(({ path }) =>
+        [...reachedFrom(path, sources)].some((reached) => folderOf(reached) === 'database'),
+      );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('one file carries the steps out, in the order of the reader', () => {
+    const users = sources
+      .filter(
+        ({ imports }) =>
+          imports.includes('reading/read.ts') && imports.some((path) => path === 'loading/load.ts'),
+      )
+      .map(({ path }) => path);
+    expect(users.filter((path) => path !== 'sync/run-stream.ts')).toEqual(['sync/run-steps.ts']);
+  });
+
+  it('a way around a rule would be found', () => {
+    const file = (path: string, ...imports: string[]) => ({ path, imports, text: '', packages: [] });
+    const files = [file('reading/a', 'shared/b'), file('shared/b', 'database/c'), file('database/c')];
+    expect([...reachedFrom('reading/a', files)]).toEqual(['shared/b', 'database/c']);
   });
 });
 

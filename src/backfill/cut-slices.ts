@@ -1,9 +1,5 @@
 /** Cuts creation time into slices. Pure. All times in ms since 1970, `to` exclusive. */
-
-export interface TimeSlice {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+import type { TimeSlice } from '../reading/step.ts';
 
 /** Pages of a slice at least: a handful. */
 const SLICE_PAGES = 5;

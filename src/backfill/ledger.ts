@@ -2,31 +2,13 @@
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
-import { backfillSlices, type SliceStatus, streamState } from '../database/control-tables.ts';
-import type { ServiceTime } from '../streams/state.ts';
+import { backfillSlices, streamState } from '../database/control-tables.ts';
+import type { LedgerChange, TimeSlice } from '../reading/step.ts';
+import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
 
 export interface LedgerScope {
   readonly accountId: string;
   readonly stream: StreamName;
-}
-
-/** What a backfill covers, and what it lets the watermark be when all of it is stored. */
-export interface BackfillPlan {
-  /** Creation time, inclusive; null: from the beginning. */
-  readonly fromMs: number | null;
-  /** Exclusive; null: everything that there was when it began. */
-  readonly toMs: number | null;
-  readonly watermark: ServiceTime | null;
-}
-
-export interface LedgerSlice {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly status: SliceStatus;
-  /** Everything created from here on is stored; `toMs` when nothing is. */
-  readonly readToMs: number;
-  readonly expected: number | null;
-  readonly records: number;
 }
 
 const toText = (ms: number): string => new Date(ms).toISOString();
@@ -42,17 +24,18 @@ const isSlice = (scope: LedgerScope, slice: { readonly fromMs: number; readonly 
     eq(backfillSlices.created_to, toText(slice.toMs)),
   );
 
-/** The plan under way or last done; null when there never was one. */
-export async function readBackfillPlan(
+/** The backfill under way or last done; undefined when there never was one. */
+export async function readBackfill(
   db: Queryable,
-  { accountId, stream }: LedgerScope,
-): Promise<BackfillPlan | null> {
+  scope: LedgerScope,
+): Promise<{ plan: BackfillPlan; slices: LedgerSlice[] } | undefined> {
+  const { account_id, stream } = streamState;
   const [row] = await db
     .select()
     .from(streamState)
-    .where(and(eq(streamState.account_id, accountId), eq(streamState.stream, stream)));
-  if (row?.backfill_started_at == null) return null;
-  return {
+    .where(and(eq(account_id, scope.accountId), eq(stream, scope.stream)));
+  if (row?.backfill_started_at == null) return undefined;
+  const plan: BackfillPlan = {
     fromMs: toMs(row.backfill_from),
     toMs: toMs(row.backfill_to),
     watermark:
@@ -60,10 +43,11 @@ export async function readBackfillPlan(
         ? null
         : { ms: Date.parse(row.backfill_watermark), clockOffsetMs: row.backfill_clock_offset_ms },
   };
+  return { plan, slices: await readSlices(db, scope) };
 }
 
 /** Newest first. */
-export async function readSlices(db: Queryable, scope: LedgerScope): Promise<LedgerSlice[]> {
+async function readSlices(db: Queryable, scope: LedgerScope): Promise<LedgerSlice[]> {
   const rows = await db
     .select()
     .from(backfillSlices)
@@ -82,14 +66,26 @@ export async function readSlices(db: Queryable, scope: LedgerScope): Promise<Led
   });
 }
 
-/** Replaces plan and ledger: what an earlier backfill noted is forgotten. Use in a transaction. */
-export async function writePlan(
+/** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
+export async function writeLedger(db: Queryable, scope: LedgerScope, change: LedgerChange): Promise<void> {
+  switch (change.kind) {
+    case 'plan':
+      await writePlan(db, scope, change);
+      break;
+    case 'slice':
+      await writeSlice(db, scope, change.slice);
+      break;
+    case 'cut':
+      await db.delete(backfillSlices).where(isSlice(scope, change.slice));
+      await addSlices(db, scope, change.parts);
+  }
+}
+
+/** What an earlier backfill left in the ledger is forgotten. */
+async function writePlan(
   db: Queryable,
   scope: LedgerScope,
-  {
-    plan,
-    slices,
-  }: { readonly plan: BackfillPlan; readonly slices: readonly { fromMs: number; toMs: number }[] },
+  { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
 ): Promise<void> {
   const values = {
     backfill_from: plan.fromMs === null ? null : toText(plan.fromMs),
@@ -106,11 +102,7 @@ export async function writePlan(
   await addSlices(db, scope, slices);
 }
 
-export async function addSlices(
-  db: Queryable,
-  scope: LedgerScope,
-  slices: readonly { readonly fromMs: number; readonly toMs: number }[],
-): Promise<void> {
+async function addSlices(db: Queryable, scope: LedgerScope, slices: readonly TimeSlice[]): Promise<void> {
   for (let at = 0; at < slices.length; at += 1000) {
     await db.insert(backfillSlices).values(
       slices.slice(at, at + 1000).map(({ fromMs, toMs: end }) => ({
@@ -124,8 +116,7 @@ export async function addSlices(
   }
 }
 
-/** What was stored of a slice; part of the transaction that stores it. */
-export async function noteSlice(db: Queryable, scope: LedgerScope, slice: LedgerSlice): Promise<void> {
+async function writeSlice(db: Queryable, scope: LedgerScope, slice: LedgerSlice): Promise<void> {
   await db
     .update(backfillSlices)
     .set({
@@ -136,17 +127,4 @@ export async function noteSlice(db: Queryable, scope: LedgerScope, slice: Ledger
       finished_at: slice.status === 'pending' ? null : sql`statement_timestamp()`,
     })
     .where(isSlice(scope, slice));
-}
-
-/** Puts smaller slices in the place of one. */
-export async function replaceSlice(
-  db: Queryable,
-  scope: LedgerScope,
-  {
-    slice,
-    parts,
-  }: { readonly slice: LedgerSlice; readonly parts: readonly { fromMs: number; toMs: number }[] },
-): Promise<void> {
-  await db.delete(backfillSlices).where(isSlice(scope, slice));
-  await addSlices(db, scope, parts);
 }

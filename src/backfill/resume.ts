@@ -1,13 +1,6 @@
 /** Whether a backfill goes on where an earlier one was cut off: the run and its forecast ask this alike. */
-import {
-  type BackfillPlan,
-  type LedgerScope,
-  type LedgerSlice,
-  readBackfillPlan,
-  readSlices,
-} from './ledger.ts';
-import type { Queryable } from '../database/connection.ts';
-import type { BackfillRange } from '../reading/extract.ts';
+import type { BackfillRange } from '../reading/read-request.ts';
+import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
 
 export interface BackfillAsked {
   readonly range: BackfillRange;
@@ -16,7 +9,7 @@ export interface BackfillAsked {
   readonly watermarkMs: number | null;
 }
 
-export interface ResumableBackfill {
+export interface StoredBackfill {
   readonly plan: BackfillPlan;
   /** Newest first. */
   readonly slices: readonly LedgerSlice[];
@@ -31,15 +24,9 @@ const isSameRange = (plan: BackfillPlan, range: BackfillRange): boolean =>
 const isUnclosed = ({ fromMs, toMs, watermark }: BackfillPlan, stateMs: number | null): boolean =>
   fromMs === null && toMs === null && watermark !== null && (stateMs === null || stateMs < watermark.ms);
 
-/** undefined: this one begins anew. */
-export async function findResumable(
-  db: Queryable,
-  scope: LedgerScope,
+export function isResumable(
+  { plan, slices }: StoredBackfill,
   { range, restart, watermarkMs }: BackfillAsked,
-): Promise<ResumableBackfill | undefined> {
-  if (restart) return undefined;
-  const plan = await readBackfillPlan(db, scope);
-  if (plan === null || !isSameRange(plan, range)) return undefined;
-  const slices = await readSlices(db, scope);
-  return isUnclosed(plan, watermarkMs) || slices.some(isOpen) ? { plan, slices } : undefined;
+): boolean {
+  return !restart && isSameRange(plan, range) && (isUnclosed(plan, watermarkMs) || slices.some(isOpen));
 }

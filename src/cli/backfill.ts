@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
-import { type BackfillForecast, forecastBackfill } from '../backfill/forecast.ts';
+import { type BackfillForecast, forecastBackfill } from './forecast-backfill.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import type { BackfillRange } from '../reading/extract.ts';
+import type { BackfillRange } from '../reading/read-request.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { streamNamed } from '../streams/index.ts';

@@ -3,11 +3,11 @@ import cliProgress from 'cli-progress';
 import type { Logger } from '../shared/logger.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../reading/extract.ts';
+import type { BackfillProgress } from '../reading/step.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 
 export interface Progress {
-  update(stream: StreamName, progress: HistoryProgress): void;
+  update(stream: StreamName, progress: BackfillProgress): void;
   stop(): void;
 }
 
@@ -19,7 +19,7 @@ interface Pace {
 }
 
 /** Records a second of this run, and how long the rest takes at that rate. Records of an earlier run say nothing about it. */
-export function paceOf(first: number, { records, total }: HistoryProgress, elapsedMs: number): Pace {
+export function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: number): Pace {
   const rate = elapsedMs <= 0 ? 0 : ((records - first) / elapsedMs) * SECOND_MS;
   const rest = total === null ? null : Math.max(0, total - records);
   return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };

@@ -5,7 +5,7 @@ import { isRefused } from '../sync/sync-streams.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { logResult, toJsonResult } from '../worker/run-report.ts';
 import type { Logger } from '../shared/logger.ts';
-import type { RunKind } from '../database/control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import { type Colors, renderTable, type Terminal } from './terminal.ts';
 
 /** Results of one account. */

@@ -1,14 +1,13 @@
 /** Schema `safety_sync`: what the worker knows about its own work. */
 import { sql } from 'drizzle-orm';
 import { bigint, boolean, index, integer, jsonb, pgSchema, primaryKey, text } from 'drizzle-orm/pg-core';
+import type { RunKind, SliceStatus } from '../streams/state.ts';
 import { instant, json } from '../streams/columns.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-export type RunKind = 'sync' | 'backfill' | 'reconcile';
 export type RunTrigger = 'schedule' | 'manual';
-export type SliceStatus = 'pending' | 'done' | 'failed';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
 const count = () => bigint({ mode: 'number' }).notNull().default(0);

@@ -1,5 +1,5 @@
 /** Reads `safety_sync.data_issues`; the merge writes it. */
-import { and, asc, eq, isNotNull, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { dataIssues } from './control-tables.ts';
@@ -12,37 +12,36 @@ export interface IssueScope {
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues about records that could not be rows: what tells that such a record has come right. */
-export interface OpenRejections {
+/** Open issues: what tells that a record which could not be a row has come right. */
+export interface OpenIssues {
+  readonly areAny: boolean;
   /** What stays the same of records without a usable key. */
   readonly identities: ReadonlySet<string>;
   /** Keys of records that were refused for something else. */
   readonly keys: ReadonlySet<string>;
 }
 
-export async function readOpenRejections(
-  db: Queryable,
-  { accountId, stream }: IssueScope,
-): Promise<OpenRejections> {
+export async function readOpenIssues(db: Queryable, { accountId, stream }: IssueScope): Promise<OpenIssues> {
+  const isRejection = and(
+    eq(dataIssues.kind, 'record_rejected'),
+    isNotNull(dataIssues.record_id),
+    isNull(dataIssues.field),
+  );
   const rows = await db
-    .selectDistinct({ identity: dataIssues.identity, key: dataIssues.record_id })
+    .selectDistinct({
+      identity: dataIssues.identity,
+      key: sql<string | null>`case when ${isRejection} then ${dataIssues.record_id} end`,
+    })
     .from(dataIssues)
     .where(
       and(
         eq(dataIssues.account_id, accountId),
         eq(dataIssues.stream, stream),
         isNull(dataIssues.resolved_at),
-        or(
-          isNotNull(dataIssues.identity),
-          and(
-            eq(dataIssues.kind, 'record_rejected'),
-            isNotNull(dataIssues.record_id),
-            isNull(dataIssues.field),
-          ),
-        ),
       ),
     );
   return {
+    areAny: rows.length > 0,
     identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
     keys: new Set(rows.flatMap(({ key }) => key ?? [])),
   };

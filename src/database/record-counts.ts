@@ -15,3 +15,10 @@ export function noCounts(): RecordCounts {
 export function addCounts(into: RecordCounts, more: Readonly<RecordCounts>): void {
   for (const name of Object.keys(into) as (keyof RecordCounts)[]) into[name] += more[name];
 }
+
+/** For spans. */
+export function countAttributes(counts: Readonly<RecordCounts>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]),
+  );
+}

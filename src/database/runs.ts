@@ -4,7 +4,8 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { type RunKind, runs, type RunStatus, type RunTrigger } from './control-tables.ts';
+import { runs, type RunStatus, type RunTrigger } from './control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from './record-counts.ts';
 import { toArrayLiteral } from './copy-text.ts';
 

@@ -4,22 +4,21 @@
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { type Connection, openConnection, type Transaction } from './connection.ts';
-import { toDatabaseError } from './database-error.ts';
+import { type Connection, openConnection } from './connection.ts';
 import { NO_TIMEOUTS } from './no-timeouts.ts';
 
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
+  /** Begins the one transaction of the session. Returns its time, as text. */
+  begin(): Promise<{ readonly now: string }>;
   /**
-   * Runs `work` in a transaction, after making sure that this is still the session that holds the lock. One that is not
-   * `isLasting` (default: it is) does not wait for the disk: should PostgreSQL itself crash, it may be undone as a whole,
-   * with everything after it.
+   * A commit that is not `isLasting` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
+   * whole, with everything after it.
    */
-  transaction<T>(
-    work: (tx: Transaction) => Promise<T>,
-    options?: { readonly isLasting?: boolean },
-  ): Promise<T>;
+  commit(options: { readonly isLasting: boolean }): Promise<void>;
+  /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
+  rollback(): Promise<void>;
   /** What a failure means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
@@ -108,19 +107,20 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
   return {
     connection,
     backendPid,
-    async transaction(work, { isLasting = true } = {}) {
-      try {
-        return await connection.db.transaction(async (tx) => {
-          // Asked first, awaited last: the work need not wait for the answer, the commit does.
-          const haste = isLasting ? '' : `, set_config('synchronous_commit', 'off', true)`;
-          const check = connection.query<{ pid: number }>(`select pg_backend_pid() as pid${haste}`);
-          const [[row], result] = await Promise.all([check, work(tx)]);
-          if (row?.pid !== backendPid) throw lockLost();
-          return result;
-        });
-      } catch (error) {
-        throw toDatabaseError(error);
-      }
+    async begin() {
+      await connection.query('begin');
+      const [row] = await connection.query<{ pid: number; now: string }>(
+        'select pg_backend_pid() as pid, now()::text as now',
+      );
+      if (row?.pid !== backendPid) throw lockLost();
+      return row;
+    },
+    async commit({ isLasting }) {
+      if (!isLasting) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
+      await connection.query('commit');
+    },
+    async rollback() {
+      await connection.query('rollback').catch(() => undefined);
     },
     async explain(error) {
       if (!error.code.startsWith('database_')) return error;

@@ -1,7 +1,9 @@
 /** Reads and writes `safety_sync.user_lookups`: which user ids to ask for, and when. */
-import { and, asc, desc, eq, gt, isNotNull, lte, type SQL, sql } from 'drizzle-orm';
-import type { Queryable, Transaction } from './connection.ts';
+import { and, asc, desc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
+import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
+import type { Queryable } from './connection.ts';
 import { userLookups } from './control-tables.ts';
+import { toArrayLiteral } from './copy-text.ts';
 
 export interface DueLookups {
   readonly accountId: string;
@@ -10,12 +12,6 @@ export interface DueLookups {
   /** The database's time when the run began (`readDatabaseTime`): nobody is asked for twice in a run. */
   readonly notAskedSince: string;
   readonly limit: number;
-}
-
-export interface DueLookup {
-  readonly userId: string;
-  /** Look-ups that failed since the last one that was answered. */
-  readonly failures: number;
 }
 
 /** To the microsecond, as text. */
@@ -58,11 +54,6 @@ export async function readAnsweredLookups(
   return rows.map((row) => row.user_id);
 }
 
-export interface FailingLookups {
-  readonly total: number;
-  readonly some: readonly { readonly userId: string; readonly error: string | null }[];
-}
-
 export async function readFailingLookups(
   db: Queryable,
   accountId: string,
@@ -76,17 +67,6 @@ export async function readFailingLookups(
     .orderBy(asc(user_id))
     .limit(limit);
   return { total: rows[0]?.total ?? 0, some: rows.map(({ userId, error }) => ({ userId, error })) };
-}
-
-export interface LookupResult {
-  readonly userId: string;
-  /** null: it was not told, what is known stays. */
-  readonly isKnown: boolean | null;
-  /** When to ask again, ms from now; null: it stays due as it was. */
-  readonly againInMs: number | null;
-  readonly failures: number;
-  /** Error code of a look-up that failed. */
-  readonly error: string | null;
 }
 
 /** Part of the transaction that stores the users themselves. */
@@ -107,15 +87,16 @@ export async function writeLookupResults(
 }
 
 /**
- * Notes user ids of rows that are being stored, part of the transaction that stores them. Streams meet the same people: two
+ * Records user ids of rows that are being stored, part of the transaction that stores them. Streams meet the same people: two
  * transactions that note the same ids in another order would wait for each other, so those of an account take turns.
  */
-export async function noteUsers(tx: Transaction, ids: SQL, accountId: string): Promise<void> {
-  await tx.execute(
+export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
+  if (ids.length === 0) return;
+  await db.execute(
     sql`select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:' || ${accountId}::text, 0))`,
   );
-  await tx.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
-    select distinct ${accountId}::text, m.user_id from (${ids}) m
+  await db.execute(sql`insert into safety_sync.user_lookups (account_id, user_id)
+    select distinct ${accountId}::text, m.user_id from unnest(${toArrayLiteral(ids)}::text[]) as m (user_id)
     where m.user_id <> '' and octet_length(m.user_id) <= 600
     on conflict (account_id, user_id) do nothing`);
 }

@@ -10,7 +10,7 @@
  *   key's index, however small the table still is.
  */
 import type { Connection } from '../database/connection.ts';
-import type { StreamShape } from './staging.ts';
+import type { StreamShape } from './stream-shape.ts';
 import type { TableShape } from '../database/table-shape.ts';
 
 type Settings = Readonly<Record<string, string>>;

@@ -11,21 +11,21 @@ export function indexStage(child: TableShape): SQL {
   return sql`create index if not exists ${name(`${child.stage}_ord`)} on ${stage(child)} (ord)`;
 }
 
-function forget(parent: TableShape, accountId: string, isDamaged: SQL): SQL {
+function forget(parent: TableShape, accountId: string, isDrifted: SQL): SQL {
   return sql`update ${target(parent)} t set _hash = null from ${stage(parent)} p
     where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
-      and t._deleted_at is null and ${isDamaged}`;
+      and t._deleted_at is null and ${isDrifted}`;
 }
 
 /** What is left after that is as it should be: it leaves the stage, since even the attempt to write it would lock its row. */
-export function dropUndamaged(parent: TableShape, accountId: string): SQL {
+export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
   return sql`delete from ${stage(parent)} p using ${target(parent)} t
     where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
       and t._deleted_at is null`;
 }
 
 /** Columns that tell something else than the record does. `ignored`: those that do not come from the record. */
-export function forgetDamagedParents(parent: TableShape, ignored: readonly string[], accountId: string): SQL {
+export function forgetDriftedParents(parent: TableShape, ignored: readonly string[], accountId: string): SQL {
   const columns = parent.columns
     .map((column) => column.name)
     .filter((column) => column !== '_hash' && !ignored.includes(column));
@@ -33,7 +33,7 @@ export function forgetDamagedParents(parent: TableShape, ignored: readonly strin
 }
 
 /** Children that differ, lack or are too many. */
-export function forgetDamagedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
+export function forgetDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
   const columns = child.columns.map((column) => column.name);
   const foreignKey = name(child.key[0] ?? '');
   const stored = sql`select from ${target(child)} c where c.account_id = ${accountId}`;

@@ -43,7 +43,7 @@ export function parentHistory(
       select t.account_id, ${of('t', history.columns)}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, t._valid_from + ${TICK})
       from ${stage(parent)} s join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
-      where not s.is_new and (t._deleted_at is not null
+      where (t._deleted_at is not null
         or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
@@ -66,7 +66,7 @@ export function endChildStates(parent: TableShape, child: TableShape, { accountI
   const parentKey = name(parent.key[0] ?? '');
   return sql`with ended as (
       delete from ${target(child)} c using ${stage(parent)} p, ${target(parent)} t
-      where not p.is_new and t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
+      where t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
         and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
         and (t._deleted_at is not null or not exists (select from ${stage(child)} s
@@ -79,14 +79,13 @@ export function endChildStates(parent: TableShape, child: TableShape, { accountI
     from ended where not is_damage`;
 }
 
-/** A first load has no earlier states, and does not look for any. */
-export function childHistory(parent: TableShape, child: TableShape, accountId: string): HistoryParts {
+/** What a changed record has anew begins when it was seen, and no earlier than its last state ended. */
+export function childHistory(child: TableShape, accountId: string): HistoryParts {
   const { history } = child;
   if (history === null) return { column: NOTHING, value: NOTHING };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(now(), case when (select exists (select from ${stage(parent)} p where not p.is_new))
-      then (select max(h.valid_to) from ${states(child, history)} h
-        where h.account_id = ${accountId} and ${same('h', 's', child.key)}) end)`,
+    value: sql`, greatest(now(), (select max(h.valid_to) from ${states(child, history)} h
+        where h.account_id = ${accountId} and ${same('h', 's', child.key)}))`,
   };
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { isOversized, OVERSIZED } from '../shared/oversized.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import { toStorableText } from '../streams/record-key.ts';
 import { isWireRecord, key as keyField } from '../streams/wire.ts';
 import { DEEPEST, NestedTooDeeply, toCanonicalJson, type ExactText } from './canonical-json.ts';
 
@@ -31,7 +32,7 @@ const CUT_OFF = '(nested too deeply to be held)';
 
 /** Replaces what PostgreSQL's text and jsonb cannot hold by U+FFFD, in texts and in the names of fields, and cuts off what is nested too deeply. */
 export function toStorable(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.toWellFormed().replaceAll('\0', '\ufffd');
+  if (typeof value === 'string') return toStorableText(value);
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
   if (depth > DEEPEST) return CUT_OFF;
   if (Array.isArray(value)) return value.map((inner) => toStorable(inner, depth + 1));

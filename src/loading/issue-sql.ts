@@ -1,25 +1,9 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { IssueScope } from '../database/issues.ts';
-import type { IssueKind } from '../streams/stream.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
-import { stage, target } from '../database/sql-names.ts';
+import { type MergeScope, stage, target } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
-
-export interface StagedIssue {
-  /** Number of the record in this run. */
-  readonly ord: number;
-  /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
-  readonly of_row: boolean;
-  readonly fingerprint: string;
-  readonly record_id: string | null;
-  readonly field: string | null;
-  readonly kind: IssueKind;
-  readonly problem: string;
-  readonly value: unknown;
-  readonly identity: string | null;
-  readonly context: unknown;
-}
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'ord', type: 'bigint' },
@@ -44,10 +28,13 @@ export function createIssueStage(): SQL {
   return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
 }
 
-/** Issues of versions that were superseded before the merge. */
-export function dropOrphanIssues(parent: TableShape): SQL {
+/** Issues of staged versions that were dropped before the merge; rows that went straight into their tables keep theirs. */
+export function dropOrphanIssues(parent: TableShape, { accountId, runId }: MergeScope): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
   return sql`delete from pg_temp.stage_issues i
-    where i.of_row and not exists (select from ${stage(parent)} p where p.ord = i.ord)`;
+    where i.of_row and not exists (select from ${stage(parent)} p where p.ord = i.ord)
+      and not exists (select from ${target(parent)} t where t.account_id = ${accountId} and t.${key} = i.record_id
+        and t._run_id = ${runId}::bigint and t._synced_at = now())`;
 }
 
 /** Opens what is new, counts what is seen again, opens again what comes back. */
@@ -63,18 +50,18 @@ export function recordIssues({ accountId, stream }: IssueScope): SQL {
       resolved_at = null`;
 }
 
-/** Records that were stored and no longer show the problem. */
-export function resolveStored(parent: TableShape, scope: IssueScope): SQL {
-  const key = sql.identifier(parent.key[0] ?? '');
-  return sql`update safety_sync.data_issues d set resolved_at = now()
-    where ${openIssues(scope)} and d.kind <> 'unknown_field'
-      and d.record_id in (select p.${key} from ${stage(parent)} p) and ${notStaged}`;
+/** Issues of records whose rows are taken back. */
+export function dropIssuesOf(keys: readonly string[]): SQL {
+  return sql`delete from pg_temp.stage_issues i where i.of_row and i.record_id = any(${toArrayLiteral(keys)}::text[])`;
 }
 
-/** Records that were stored and show no problem at all. `keys`: an array literal. */
-export function resolveKeys(keys: string, scope: IssueScope): SQL {
+/** Records whose rows this transaction wrote, and which no longer show the problem. */
+export function resolveWritten(parent: TableShape, runId: number, scope: IssueScope): SQL {
+  const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set resolved_at = now()
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${keys}::text[])`;
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged}
+      and exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
+        and t._run_id = ${runId}::bigint and t._synced_at = now() and t._deleted_at is null)`;
 }
 
 /** Records that could not be rows and now came as they are stored. */

@@ -9,10 +9,10 @@ import { parseExactJson } from '../shared/exact-json.ts';
 import { formatNumber } from '../shared/format.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { Transaction } from '../database/connection.ts';
+import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
-import { readVanishedFields, type SnapshotScope } from './merge-sql.ts';
-import type { StreamShape } from './staging.ts';
+import { readVanishedFields } from './merge-sql.ts';
+import type { SnapshotScope, StreamShape } from './stream-shape.ts';
 
 /** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
 const MOST_REMEMBERED = 10_000;
@@ -62,7 +62,7 @@ const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
 
 /** Counts rows that may be records without a key as seen, and says how many. Part of the transaction, before rows are marked as deleted. */
 export async function keepWhatMayBeKeyless(
-  tx: Transaction,
+  tx: Queryable,
   shape: StreamShape,
   request: KeylessRequest,
 ): Promise<string | null> {

@@ -1,298 +1,270 @@
-/** The load step: takes records as received, sends what is new or changed to the warehouse, merges on commit. */
-import type { Transaction } from '../database/connection.ts';
-import { isDataError } from '../database/database-error.ts';
-import { createDirectLoad } from './direct-load.ts';
-import type { StagedIssue } from './issue-sql.ts';
-import type { OpenRejections } from '../database/issues.ts';
-import type { KeylessMemory } from '../streams/state.ts';
-import { type DeleteGuard, type Merged, mergeStaged } from './merge.ts';
-import type { SnapshotScope } from './merge-sql.ts';
-import { withSpan } from '../shared/with-span.ts';
-import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { Staging, StreamShape } from './staging.ts';
+/**
+ * Takes records as received and stores what is news to the warehouse: identify, compare, normalize, COPY; merge on commit.
+ *
+ * Everything happens in one open transaction, begun by the first record after a commit. A batch is compared and its rows are
+ * made while the batch before it is being stored; no more than these two are on their way.
+ */
+import type { OpenIssues } from '../database/issues.ts';
+import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { StreamSession } from '../database/stream-session.ts';
-import type { ReadContext } from '../streams/stream.ts';
+import { recordUsers } from '../database/user-lookups.ts';
+import { withSpan } from '../shared/with-span.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import type { Coverage, ReadContext } from '../streams/stream.ts';
+import { createComparison } from './compare.ts';
+import { createRecordCopies, type RefusedRecord } from './copy-records.ts';
 import { identify, toIdentity } from './identify.ts';
-import { buildRejection } from './normalize.ts';
-import {
-  type DirectBatch,
-  prepareBatch,
-  type PreparedBatch,
-  type PreparedRecord,
-  type ReadRecord,
-} from './prepare-batch.ts';
+import { type DeleteGuard, type Merged, merge } from './merge.ts';
+import { buildRejection, type StagedIssue } from './normalize.ts';
+import { prepareBatch, type PreparedBatch, type PreparedRecord, type ReadRecord } from './prepare-batch.ts';
+import { createStaging } from './staging.ts';
+import { type StreamShape, toSnapshotScope } from './stream-shape.ts';
+import { takeOutOlder } from './supersede.ts';
 
 /** Records that are compared and sent together: enough to make a round trip cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
-/** New records that wait in memory for their commit; with more, all of them go over the staging tables. */
-export const MOST_HELD = 4000;
 
-/** For spans. */
-export function countAttributes(counts: Readonly<RecordCounts>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(counts).map(([name, count]) => [`safety_sync.records.${name}`, count]),
-  );
-}
-
-export interface LoaderOptions {
+export interface LoadOptions {
   readonly session: StreamSession;
-  readonly staging: Staging;
   readonly shape: StreamShape;
   readonly accountId: string;
   readonly runId: number;
   readonly guard: DeleteGuard;
-  /** Send unchanged records too, since what is stored of them may have been changed behind our back. */
-  readonly distrustsHashes: boolean;
-  readonly openRejections: OpenRejections;
+  /** Compare unchanged records column by column too, since what is stored of them may have been changed behind our back. */
+  readonly fullCompare: boolean;
+  /** Remember the keys of everything that comes, to find what was deleted. */
+  readonly tracksSeen: boolean;
+  readonly openIssues: OpenIssues;
   /** What the last complete read knew of records without a key. */
   readonly keyless: KeylessMemory | null;
 }
 
 export interface CommitOptions {
-  /** What a complete snapshot covered; null deletes nothing. */
-  readonly covered: SnapshotScope | null;
+  /** What was read completely; null deletes nothing. */
+  readonly covered: Coverage | null;
   /** More will be committed in this run: a crash of PostgreSQL itself may lose it, as a whole. */
-  readonly isCheckpoint?: boolean;
-  /**
-   * Runs in the same transaction, with the run's counts up to and including this commit; once more, in another
-   * transaction, when PostgreSQL refuses the first.
-   */
-  readonly finish: (
-    tx: Transaction,
-    counts: Readonly<RecordCounts>,
-    remarks: Pick<Merged, 'note' | 'failure'>,
-  ) => Promise<void>;
+  readonly isLast: boolean;
+  /** Runs in the same transaction, with the run's counts up to and including this commit. */
+  readonly finish: (counts: Readonly<RecordCounts>, merged: Merged) => Promise<void>;
 }
 
-export interface Loader {
+export interface Load {
   /** Takes records over; resolves when there is room for more. */
-  add(records: readonly unknown[], context: ReadContext): Promise<void>;
-  /** Begins to work on records that `take` adds later, while something else may still be committed. */
-  prepare(records: readonly unknown[], context: ReadContext): Preparation;
-  /** Adds what was prepared. One at a time. */
-  take(preparation: Preparation): Promise<void>;
-  /** A point to come back to when an answer breaks in the middle. */
-  mark(): Promise<Mark>;
-  /** Forgets everything that was added after the mark. */
-  rewind(mark: Mark): Promise<void>;
-  /** Keys of the live rows of the scope that were not among what was added. */
-  findVanished(scope: SnapshotScope): Promise<Set<string>>;
-  /** Resolves when nothing is on its way to the database, however that ended. */
-  idle(): Promise<void>;
-  /** Merges everything that was added, in one transaction. */
+  add(records: readonly unknown[], about: ReadContext): Promise<void>;
+  /** What follows may be taken back by `rollback`. Replaces the savepoint before. */
+  savepoint(): Promise<void>;
+  /** Takes back everything that was added after the savepoint, which stays. */
+  rollback(): Promise<void>;
+  /** Keys of the live rows of what was covered that were not among what was added. */
+  findVanished(covered: Coverage): Promise<Set<string>>;
+  /** Records that were added since the last commit. */
+  readonly uncommitted: number;
+  /** Merges and commits everything that was added. */
   commit(options: CommitOptions): Promise<RecordCounts>;
+  /** Gives up what was not committed. Resolves when nothing is on its way to the database, however that ended. */
+  abort(): Promise<void>;
 }
 
-export interface Mark {
-  readonly ord: number;
-  readonly counts: Readonly<RecordCounts>;
+/** What the open transaction holds. */
+interface Pending {
+  readonly counts: RecordCounts;
+  /** Records that came. */
+  records: number;
+  /** Records in the staging tables. */
+  staged: number;
+  issues: number;
+  readonly userIds: Set<string>;
+  readonly repairedIdentities: Set<string>;
+  readonly repairedKeys: Set<string>;
 }
 
-export interface Preparation {
-  readonly batch: readonly ReadRecord[];
-  readonly prepared: Promise<PreparedBatch>;
-  /** How many preparations had been taken when this one began. */
-  readonly begun: number;
-}
+const nothingPending = (): Pending => ({
+  counts: noCounts(),
+  records: 0,
+  staged: 0,
+  issues: 0,
+  userIds: new Set(),
+  repairedIdentities: new Set(),
+  repairedKeys: new Set(),
+});
 
-export function createLoader(options: LoaderOptions): Loader {
-  const { staging, shape } = options;
-  const directLoad = createDirectLoad(options);
-  const preparing = { ...options, directLoad };
-  const about = { 'safety_sync.account': options.accountId, 'safety_sync.stream': shape.stream.name };
-  const counts = noCounts();
-  const repairedIdentities = new Set<string>();
-  const repairedKeys = new Set<string>();
-  let nextOrd = 1;
+const copyOf = (pending: Pending): Pending => ({
+  ...pending,
+  counts: { ...pending.counts },
+  userIds: new Set(pending.userIds),
+  repairedIdentities: new Set(pending.repairedIdentities),
+  repairedKeys: new Set(pending.repairedKeys),
+});
+
+export async function createLoad(options: LoadOptions): Promise<Load> {
+  const { session, shape, accountId, openIssues } = options;
+  const { stream } = shape;
+  const scope = { accountId, runId: options.runId };
+  const about = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
+  const staging = createStaging(session, shape, accountId);
+  const copies = createRecordCopies(session, shape, scope);
+  const preparing = { ...options, compare: createComparison(session, shape, scope) };
+  await staging.open();
+
+  const committed = noCounts();
   let hasCommitted = false;
+  let hadIssues = openIssues.areAny;
+  let nextOrd = 1;
   let buffer: ReadRecord[] = [];
-  /** The batch that is on its way while the next one is being read. */
-  let working: Promise<void> = Promise.resolve();
-  /** New records without issues, which go straight to their tables when they are committed. */
-  let held: DirectBatch[] = [];
-  /** Since the last commit there was more than could be held. */
-  let hasSpilled = false;
-  /** Since the last commit something was sent to the staging tables. */
-  let hasStaged = false;
-  const waiting = new Set<Preparation>();
-  /** The keys that were taken while others were being prepared, by the number of the preparation. */
-  const taken = new Map<number, ReadonlySet<string>>();
-  let takes = 0;
+  /** The time of the open transaction; undefined: none is open. */
+  let now: string | undefined;
+  let pending = nothingPending();
+  /** What was pending at the savepoint; undefined: there is none. */
+  let saved: Pending | undefined;
+  /** The batch that is being stored while the next one is prepared. */
+  let storing: Promise<void> = Promise.resolve();
+  /** Keys of new records of the batch that was stored last. */
+  let lastAdded: ReadonlySet<string> = new Set();
 
-  const toRead = (received: unknown, context: ReadContext): ReadRecord => ({
-    identified: identify(shape.stream, received, context),
-    context,
-    ord: nextOrd++,
-  });
-
-  async function accept(batch: PreparedBatch): Promise<void> {
-    addCounts(counts, batch.counts);
-    for (const identity of batch.repaired.identities) repairedIdentities.add(identity);
-    for (const key of batch.repaired.keys) repairedKeys.add(key);
-    if (batch.direct !== null) {
-      held.push(batch.direct);
-      if (hasSpilled || countHeld() > MOST_HELD) await spill();
-    }
-    await send(batch.records, batch.issues);
-  }
-
-  const countHeld = () => held.reduce((sum, { rows }) => sum + rows.count, 0);
-
-  /** What was held goes the way of all others. */
-  async function spill(): Promise<void> {
-    const spilled = held;
-    held = [];
-    hasSpilled = true;
-    for (const batch of spilled) await send(batch.restore(), []);
-  }
-
-  /** To the staging tables. */
-  async function send(records: readonly PreparedRecord[], issues: readonly StagedIssue[]): Promise<void> {
-    if (records.length === 0 && issues.length === 0) return;
-    hasStaged = true;
-    const refused = new Map<number, unknown>();
-    await staging.write(
-      records.map(({ staged }) => staged),
-      (record, error) => refused.set(record.ord, error),
-    );
-    const rejections: StagedIssue[] = [];
-    for (const { read } of refused.size > 0 ? records : []) {
-      const { identified, ord } = read;
-      if (!refused.has(ord)) continue;
-      const problem = `PostgreSQL cannot store it: ${(refused.get(ord) as Error).message}`;
-      rejections.push(
-        buildRejection({ stream: shape.stream, ...read, identified: { ...identified, problem } }),
-      );
-    }
-    counts.rejected += rejections.length;
-    const kept = issues.filter((issue) => !issue.of_row || !refused.has(issue.ord));
-    await staging.writeIssues([...kept, ...rejections]);
+  async function begin(): Promise<string> {
+    now ??= (await session.begin()).now;
+    return now;
   }
 
   async function flush(): Promise<void> {
-    await working;
     if (buffer.length === 0) return;
     const batch = buffer;
     buffer = [];
-    working = prepareBatch(batch, preparing).then(accept);
-    // A failure is met at the next await of `working`; until then it must not count as unhandled.
-    working.catch(() => undefined);
+    await begin();
+    const prepared = prepareBatch(batch, preparing);
+    // A failure is met when the batch is stored; until then it must not count as unhandled.
+    prepared.catch(() => undefined);
+    await storing;
+    storing = store(batch, prepared);
+    storing.catch(() => undefined);
   }
 
   async function settle(): Promise<void> {
     await flush();
-    await working;
+    await storing;
   }
 
-  /** Something that was stored since it was compared is among it. */
-  function isStale({ batch, begun }: Preparation): boolean {
-    return [...taken].some(
-      ([number, keys]) => number >= begun && batch.some(({ identified }) => keys.has(identified.key ?? '')),
-    );
+  async function store(batch: readonly ReadRecord[], prepared: Promise<PreparedBatch>): Promise<void> {
+    // It may have been compared before the batch ahead of it was stored, or while PostgreSQL had refused some of that.
+    const early = await prepared.catch(() => undefined);
+    const isCurrent = early !== undefined && !early.seen.some((key) => lastAdded.has(key));
+    await write(isCurrent ? early : await prepareBatch(batch, preparing));
   }
 
-  /** Keys are remembered as long as something is being prepared that began before they were taken. */
-  function noteTaken({ batch }: Preparation): void {
-    taken.set(takes, new Set(batch.flatMap(({ identified }) => identified.key ?? [])));
-    takes += 1;
-    const oldest = Math.min(takes, ...[...waiting].map(({ begun }) => begun));
-    for (const number of taken.keys()) if (number < oldest) taken.delete(number);
+  async function write(batch: PreparedBatch): Promise<void> {
+    const marked = options.tracksSeen ? staging.markSeen(batch.seen, batch.firstOrd) : undefined;
+    const again = await takeOutOlder(session, { shape, scope, records: batch.again });
+    if (again.length > 0) await staging.dropIssues(again.map(({ read }) => read.identified.key ?? ''));
+    const added = [...batch.added, ...again];
+    const refused = [...(await copies.insert(added, await begin())), ...(await copies.stage(batch.changed))];
+    await marked;
+    await writeIssues(batch.issues, refused);
+    lastAdded = new Set(added.map(({ read }) => read.identified.key ?? ''));
+    const refusedAdded = refused.filter(({ record }) => added.includes(record)).length;
+    addCounts(pending.counts, batch.counts);
+    pending.counts.inserted += added.length - refusedAdded - again.length;
+    // Of two versions in one transaction one was not needed.
+    pending.counts.unchanged += batch.again.length;
+    pending.counts.rejected += refused.length;
+    pending.staged += batch.changed.length;
+    for (const id of batch.userIds) pending.userIds.add(id);
+    for (const identity of batch.repaired.identities) pending.repairedIdentities.add(identity);
+    for (const key of batch.repaired.keys) pending.repairedKeys.add(key);
   }
 
-  async function store({ covered, isCheckpoint = false, finish }: CommitOptions): Promise<void> {
-    await options.session.transaction(
-      async (tx) => {
-        const total = { ...counts };
-        let remarks: Pick<Merged, 'note' | 'failure'> = { note: null, failure: null };
-        if (hasStaged || covered !== null || repairedIdentities.size + repairedKeys.size > 0) {
-          const merged = await mergeStaged(tx, shape, {
-            accountId: options.accountId,
-            runId: options.runId,
-            covered,
-            guard: options.guard,
-            distrustsHashes: options.distrustsHashes,
-            hasCommitted,
-            repairedIdentities: [...repairedIdentities],
-            repairedKeys: [...repairedKeys],
-            rejected: counts.rejected,
-            direct: countHeld(),
-            keyless: options.keyless,
-            identityOf: toIdentity,
-          });
-          remarks = merged;
-          addCounts(total, merged.counts);
-        }
-        const { inserted, settled } = await directLoad.store(
-          tx,
-          held.map(({ rows }) => rows),
-        );
-        total.inserted += inserted;
-        await Promise.all([settled, finish(tx, total, remarks)]);
-        if (hasStaged || covered !== null) await staging.clear(tx);
-        Object.assign(counts, total);
-      },
-      { isLasting: !isCheckpoint },
-    );
+  async function writeIssues(
+    issues: readonly StagedIssue[],
+    refused: readonly RefusedRecord[],
+  ): Promise<void> {
+    const ords = new Set(refused.map(({ record }) => record.read.ord));
+    const rejections = refused.map(({ record, error }) => toRejection(record, error));
+    const all = [...issues.filter(({ of_row, ord }) => !of_row || !ords.has(ord)), ...rejections];
+    pending.issues += all.length;
+    await staging.writeIssues(all);
+  }
+
+  function toRejection({ read }: PreparedRecord, error: Error): StagedIssue {
+    const problem = `PostgreSQL cannot store it: ${error.message}`;
+    return buildRejection({ stream, ...read, identified: { ...read.identified, problem } });
+  }
+
+  async function commit({ covered, isLast, finish }: CommitOptions): Promise<RecordCounts> {
+    await begin();
+    const { db } = session.connection;
+    hadIssues ||= pending.issues > 0;
+    const merged = await merge(db, shape, {
+      ...scope,
+      covered: covered === null ? null : toSnapshotScope(stream, covered),
+      guard: options.guard,
+      fullCompare: options.fullCompare,
+      hasCommitted,
+      hasIssues: hadIssues,
+      repairedIdentities: [...pending.repairedIdentities],
+      repairedKeys: [...pending.repairedKeys],
+      rejected: committed.rejected + pending.counts.rejected,
+      added: pending.counts.inserted,
+      staged: pending.staged,
+      keyless: options.keyless,
+      identityOf: toIdentity,
+    });
+    const counts = { ...committed };
+    addCounts(counts, pending.counts);
+    addCounts(counts, merged.counts);
+    await finish(counts, merged);
+    if (!isLast && (pending.staged > 0 || pending.issues > 0 || options.tracksSeen)) await staging.clear(db);
+    // Last, because streams of one account wait for each other here until they have committed.
+    await recordUsers(db, [...pending.userIds], accountId);
+    await session.commit({ isLasting: isLast });
+    Object.assign(committed, counts);
+    hasCommitted = true;
+    now = undefined;
+    saved = undefined;
+    pending = nothingPending();
+    return { ...committed };
   }
 
   return {
-    async add(records, context) {
+    async add(records, about) {
+      pending.records += records.length;
       for (const received of records) {
-        buffer.push(toRead(received, context));
+        buffer.push({ identified: identify(stream, received, about), about, ord: nextOrd++ });
         if (buffer.length >= BATCH_RECORDS) await flush();
       }
     },
-    prepare(records, context) {
-      const batch = records.map((received) => toRead(received, context));
-      const preparation: Preparation = { batch, prepared: prepareBatch(batch, preparing), begun: takes };
-      preparation.prepared.catch(() => undefined);
-      waiting.add(preparation);
-      return preparation;
-    },
-    async take(preparation) {
-      // What it asked may have met a transaction that PostgreSQL had given up.
-      const prepared = await preparation.prepared.catch(() => undefined);
-      waiting.delete(preparation);
-      const isUsable = prepared !== undefined && !isStale(preparation);
-      noteTaken(preparation);
-      await accept(isUsable ? prepared : await prepareBatch(preparation.batch, preparing));
-    },
-    async mark() {
+    async savepoint() {
       await settle();
-      return { ord: nextOrd, counts: { ...counts } };
+      await begin();
+      if (saved !== undefined) await session.connection.query('release savepoint part');
+      await session.connection.query('savepoint part');
+      saved = copyOf(pending);
     },
-    async rewind(mark) {
+    async rollback() {
       buffer = [];
-      await working;
-      held = held.filter(({ firstOrd }) => firstOrd < mark.ord);
-      if (nextOrd !== mark.ord) await staging.discardFrom(mark.ord);
-      Object.assign(counts, mark.counts);
+      await storing;
+      if (saved === undefined) throw new TypeError('there is no savepoint');
+      if (pending.records === saved.records) return;
+      await session.connection.query('rollback to savepoint part');
+      pending = copyOf(saved);
+      lastAdded = new Set();
     },
-    async idle() {
-      await Promise.allSettled([working, ...[...waiting].map(({ prepared }) => prepared)]);
-    },
-    async findVanished(scope) {
+    async findVanished(covered) {
       await settle();
-      return await staging.findVanished(scope);
+      return await staging.findVanished(toSnapshotScope(stream, covered));
     },
-    async commit(commit) {
+    get uncommitted() {
+      return pending.records;
+    },
+    async commit(request) {
       await settle();
-      await withSpan('store', about, async (span) => {
-        try {
-          await store(commit);
-        } catch (error) {
-          if (held.length === 0 || !isDataError(error)) throw error;
-          // One of them is there already, or cannot be stored: the staging tables find out which.
-          await spill();
-          await store(commit);
-        }
+      return await withSpan('store', about, async (span) => {
+        const counts = await commit(request);
         span.setAttributes(countAttributes(counts));
+        return counts;
       });
-      held = [];
-      hasSpilled = false;
-      hasStaged = false;
-      hasCommitted = true;
-      return { ...counts };
+    },
+    async abort() {
+      await Promise.allSettled([storing]);
+      if (now !== undefined) await session.rollback();
     },
   };
 }

@@ -6,22 +6,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
 import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
+import type { SnapshotScope } from './stream-shape.ts';
 
-/** The columns that a staging table has before those of its target. */
-export const PARENT_STAGE_COLUMNS = [
-  { name: 'ord', type: 'bigint' },
-  { name: 'is_new', type: 'boolean' },
-] as const;
-export const CHILD_STAGE_COLUMNS = [{ name: 'ord', type: 'bigint' }] as const;
-
-export function createStage(
-  shape: TableShape,
-  leading: readonly { readonly name: string; readonly type: string }[],
-): SQL {
-  const columns = [...leading, ...shape.columns].map(
-    (column) => sql`${name(column.name)} ${sql.raw(column.type)}`,
-  );
-  return sql`create temporary table if not exists ${name(shape.stage)} (${sql.join(columns, sql`, `)})`;
+export function createStage(shape: TableShape): SQL {
+  const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
+  return sql`create temporary table if not exists ${name(shape.stage)} (ord bigint, ${sql.join(columns, sql`, `)})`;
 }
 
 /**
@@ -41,7 +30,7 @@ export function dropSuperseded(parent: TableShape, versionColumn: string | null)
  */
 export function dropSeenLater(parent: TableShape): SQL {
   return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
-    where not p.is_new and s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
+    where s.key = p.${name(parent.key[0] ?? '')} and s.ord > p.ord`;
 }
 
 /** Within one run an older version never overwrites a newer one that an earlier commit of this run stored. */
@@ -51,7 +40,7 @@ export function dropOlderThanStored(
   { accountId, runId }: MergeScope,
 ): SQL {
   return sql`delete from ${stage(parent)} s using ${target(parent)} t
-    where not s.is_new and t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
+    where t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
       and t.${name(versionColumn)} > s.${name(versionColumn)}`;
 }
 
@@ -84,15 +73,15 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
   const parentKey = parent.key[0] ?? '';
   const foreignKey = child.key[0] ?? '';
   return sql`delete from ${target(child)} c using ${stage(parent)} p
-    where not p.is_new and c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
+    where c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
       and not exists (select from ${stage(child)} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+export function upsertChildren(child: TableShape, { accountId }: MergeScope): SQL {
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
-  const kept = history.childHistory(parent, child, accountId);
+  const kept = history.childHistory(child, accountId);
   return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
     select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${stage(child)} s
     on conflict (account_id, ${list(child.key)}) do update set
@@ -101,15 +90,6 @@ export function upsertChildren(parent: TableShape, child: TableShape, { accountI
         sql`, `,
       )}
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
-}
-
-/** Of which part of a table a complete snapshot was read. */
-export interface SnapshotScope {
-  /** null: the whole account; else the column and its values that were covered. */
-  readonly column: string | null;
-  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
-  readonly asked?: TableShape;
-  readonly values: readonly string[];
 }
 
 /** The live rows `t` of what was covered, and `part`: which of the covered values each belongs to. */
@@ -139,14 +119,14 @@ function notSeen(parent: TableShape): SQL {
   return sql`not exists (select from pg_temp.stage_seen s where s.key = t.${name(parent.key[0] ?? '')})`;
 }
 
-/** Per covered part: how many rows are live and how many of them the snapshot did not show. */
+/** Per covered part: how many rows were live before this transaction, and how many of them the snapshot did not show. */
 export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
   const { part, from, where } = covered(parent, scope, accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
-    where ${where} group by 1 order by 1`;
+    where ${where} and t._synced_at is distinct from now() group by 1 order by 1`;
 }
 
 /** The keys of the covered live rows that the snapshot did not show. */
@@ -178,13 +158,14 @@ export function markVanished(
     where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, scope, accountId)}) returning g.${key} as key`;
 }
 
-/** User ids in staged rows, as a query. */
-export function stagedUserIds(shape: TableShape, columns: readonly string[]): SQL {
-  const ids = columns.map((column) => {
-    const isArray = shape.columns.some((one) => one.name === column && one.type.endsWith('[]'));
-    return isArray
-      ? sql`select unnest(${name(column)}) as user_id from ${stage(shape)}`
-      : sql`select ${name(column)} as user_id from ${stage(shape)}`;
-  });
-  return sql.join(ids, sql` union all `);
+/** Of what this transaction wrote: records that the source had changed up to this time, ms. */
+export function countWritten(
+  parent: TableShape,
+  versionColumn: string,
+  { accountId, runId, upToMs }: MergeScope & { readonly upToMs: number },
+): SQL {
+  // What this transaction wrote carries its time.
+  return sql`select count(*)::int as count from ${target(parent)} t
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = now()
+      and t._deleted_at is null and t.${name(versionColumn)} <= ${new Date(upToMs).toISOString()}::timestamptz`;
 }

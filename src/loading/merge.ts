@@ -1,16 +1,15 @@
 /** Runs the merge of one stream inside a transaction: the only place that changes schema `safety`. */
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
-import type { Transaction } from '../database/connection.ts';
-import * as damage from './drift-sql.ts';
+import type { Queryable } from '../database/connection.ts';
+import * as drift from './drift-sql.ts';
 import * as history from './history-sql.ts';
 import * as issues from './issue-sql.ts';
-import * as merge from './merge-sql.ts';
+import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { StreamShape } from './staging.ts';
-import { noteUsers } from '../database/user-lookups.ts';
+import type { SnapshotScope, StreamShape } from './stream-shape.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */
@@ -25,10 +24,10 @@ export interface MergeRequest {
   readonly accountId: string;
   readonly runId: number;
   /** What a complete snapshot covered; null when nothing may be deleted. */
-  readonly covered: merge.SnapshotScope | null;
+  readonly covered: SnapshotScope | null;
   readonly guard: DeleteGuard;
   /** Stored rows may have been changed behind our back: everything is staged, and compared column by column. */
-  readonly distrustsHashes: boolean;
+  readonly fullCompare: boolean;
   /** The run has committed before: what it stored then may be newer. */
   readonly hasCommitted: boolean;
   /** Identities of records that came with a key and had none before. */
@@ -37,8 +36,12 @@ export interface MergeRequest {
   readonly repairedKeys: readonly string[];
   /** Records of the run that could not be rows. */
   readonly rejected: number;
-  /** New records that the same transaction stores without staging them. */
-  readonly direct: number;
+  /** New records that this transaction has stored. */
+  readonly added: number;
+  /** Records in the staging tables. */
+  readonly staged: number;
+  /** There are open issues of this stream, or there may be. */
+  readonly hasIssues: boolean;
   readonly keyless: KeylessMemory | null;
   /** Of the values of a record's identity fields. */
   readonly identityOf: (parts: readonly unknown[]) => string | null;
@@ -52,13 +55,13 @@ export interface Merged {
   readonly failure: SafetySyncError | null;
 }
 
-async function rowCount(tx: Transaction, statement: SQL): Promise<number> {
+async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
   return (await tx.execute(statement)).count;
 }
 
 interface Deletions {
   /** null: there is nothing to delete. */
-  readonly scope: merge.SnapshotScope | null;
+  readonly scope: SnapshotScope | null;
   readonly failure: SafetySyncError | null;
 }
 
@@ -69,13 +72,13 @@ type Part = Readonly<{ part: string; live: number; vanished: number }>;
  * where it is all of it, or all parts together lack too much, the snapshot is refused.
  */
 async function guardDeletions(
-  tx: Transaction,
+  tx: Queryable,
   shape: StreamShape,
   { covered, guard, accountId }: MergeRequest,
 ): Promise<Deletions> {
   if (covered === null) return { scope: null, failure: null };
   const parts: readonly Part[] = await tx.execute<Part>(
-    merge.countVanished(shape.parent, covered, accountId),
+    statements.countVanished(shape.parent, covered, accountId),
   );
   const isTooMuch = ({ live, vanished }: Part) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
@@ -108,37 +111,38 @@ function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): Safety
   );
 }
 
-async function forgetDamaged(tx: Transaction, shape: StreamShape, accountId: string): Promise<void> {
+async function forgetDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
   const { parent, children, stream } = shape;
   for (const child of children) {
-    await tx.execute(damage.indexStage(child));
+    await tx.execute(drift.indexStage(child));
     await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
   }
-  await tx.execute(damage.forgetDamagedParents(parent, stream.contextColumns, accountId));
-  for (const child of children) await tx.execute(damage.forgetDamagedChildren(parent, child, accountId));
+  await tx.execute(drift.forgetDriftedParents(parent, stream.contextColumns, accountId));
+  for (const child of children) await tx.execute(drift.forgetDriftedChildren(parent, child, accountId));
 }
 
-async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
-  let dropped = await rowCount(tx, merge.dropSuperseded(parent, stream.versionColumn));
-  if (stream.versionColumn === null) dropped += await rowCount(tx, merge.dropSeenLater(parent));
+  await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
+  let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.versionColumn));
+  if (stream.versionColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
   else if (request.hasCommitted) {
-    dropped += await rowCount(tx, merge.dropOlderThanStored(parent, stream.versionColumn, request));
+    dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.versionColumn, request));
   }
-  if (request.distrustsHashes) {
-    await forgetDamaged(tx, shape, request.accountId);
-    dropped += await rowCount(tx, damage.dropUndamaged(parent, request.accountId));
+  if (request.fullCompare) {
+    await forgetDrifted(tx, shape, request.accountId);
+    dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));
   }
   if (dropped > 0) {
-    for (const child of children) await tx.execute(merge.dropOrphans(parent, child));
-    await tx.execute(issues.dropOrphanIssues(parent));
+    for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
+    await tx.execute(issues.dropOrphanIssues(parent, request));
   }
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
-    merge.upsertParents(parent, request),
+    statements.upsertParents(parent, request),
   );
   counts.inserted = written?.inserted ?? 0;
   counts.updated = written?.updated ?? 0;
@@ -146,29 +150,21 @@ async function mergeRows(tx: Transaction, shape: StreamShape, request: MergeRequ
   for (const child of children) {
     // Of a child with a history, what ended has already gone.
     if (counts.updated > 0 && child.history === null) {
-      await tx.execute(merge.deleteStaleChildren(parent, child, request));
+      await tx.execute(statements.deleteStaleChildren(parent, child, request));
     }
-    await tx.execute(merge.upsertChildren(parent, child, request));
-  }
-  for (const shapeOfTable of [parent, ...children]) {
-    const columns = stream.userIdColumns
-      .filter(({ table }) => table === shapeOfTable.table)
-      .map(({ column }) => column);
-    if (columns.length === 0) continue;
-    const ids = merge.stagedUserIds(shapeOfTable, columns);
-    await noteUsers(tx, ids, request.accountId);
+    await tx.execute(statements.upsertChildren(child, request));
   }
   return counts;
 }
 
 async function mergeIssues(
-  tx: Transaction,
+  tx: Queryable,
   shape: StreamShape,
   request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
 ): Promise<void> {
   const scope = { accountId: request.accountId, stream: shape.stream.name };
   await tx.execute(issues.recordIssues(scope));
-  if (request.changed) await tx.execute(issues.resolveStored(shape.parent, scope));
+  if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
   for (let at = 0; at < request.deletedKeys.length; at += 1000) {
     await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
   }
@@ -193,31 +189,26 @@ async function mergeIssues(
   }
 }
 
-/** Merges what is staged. Counts inserted, updated and deleted rows; `unchanged` are staged versions that were not needed. */
-export async function mergeStaged(
-  tx: Transaction,
-  shape: StreamShape,
-  request: MergeRequest,
-): Promise<Merged> {
-  await tx.execute(sql.raw(`analyze pg_temp.${shape.parent.stage}, pg_temp.stage_seen`));
+/**
+ * Merges what is staged, marks what a complete snapshot did not show as deleted, and keeps the data issues. Counts updated
+ * and deleted rows; `unchanged` are staged versions that were not needed.
+ */
+export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
+  const { covered, added } = request;
+  if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { scope, failure } = await guardDeletions(tx, shape, request);
-  const counts = await mergeRows(tx, shape, request);
-  const { covered, direct } = request;
+  const counts = request.staged > 0 ? await mergeRows(tx, shape, request) : noCounts();
   const note =
     covered === null
       ? null
-      : await keepWhatMayBeKeyless(tx, shape, {
-          ...request,
-          covered,
-          appeared: counts.inserted + direct,
-        });
+      : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared: counts.inserted + added });
   const deletedKeys: string[] = [];
   if (scope !== null) {
-    const rows = await tx.execute<{ key: string }>(merge.markVanished(shape.parent, scope, request));
+    const rows = await tx.execute<{ key: string }>(statements.markVanished(shape.parent, scope, request));
     for (const { key } of rows) deletedKeys.push(key);
   }
   counts.deleted = deletedKeys.length;
-  const changed = counts.inserted + counts.updated > 0;
-  await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
+  const changed = counts.inserted + counts.updated + added > 0;
+  if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
   return { counts, note, failure };
 }

@@ -1,13 +1,33 @@
 /** The normalize step: a record as received becomes rows and issues. Pure. */
 import { parseExactJson } from '../shared/exact-json.ts';
-import type { NormalizedRecord, ReadContext, RecordIssue, StreamDefinition } from '../streams/stream.ts';
-import type { StagedIssue } from './issue-sql.ts';
+import type {
+  IssueKind,
+  NormalizedRecord,
+  ReadContext,
+  RecordIssue,
+  StreamDefinition,
+} from '../streams/stream.ts';
 import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
+
+export interface StagedIssue {
+  /** Number of the record in this run. */
+  readonly ord: number;
+  /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
+  readonly of_row: boolean;
+  readonly fingerprint: string;
+  readonly record_id: string | null;
+  readonly field: string | null;
+  readonly kind: IssueKind;
+  readonly problem: string;
+  readonly value: unknown;
+  readonly identity: string | null;
+  readonly context: unknown;
+}
 
 export interface NormalizeRequest {
   readonly stream: StreamDefinition;
   readonly identified: IdentifiedRecord;
-  readonly context: ReadContext;
+  readonly about: ReadContext;
   readonly ord: number;
 }
 
@@ -27,7 +47,7 @@ function toJsonPath({ field, name = field }: RecordIssue): string {
  * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
  * records have it, since a new field at the service shows up in all of them at once.
  */
-function toStagedIssue(issue: RecordIssue, { identified, context, ord }: NormalizeRequest): StagedIssue {
+function toStagedIssue(issue: RecordIssue, { identified, about, ord }: NormalizeRequest): StagedIssue {
   const isUnknownField = issue.kind === 'unknown_field';
   return {
     ord,
@@ -39,7 +59,7 @@ function toStagedIssue(issue: RecordIssue, { identified, context, ord }: Normali
     problem: issue.problem,
     value: issue.value,
     identity: null,
-    context: isUnknownField ? { ...context, path: toJsonPath(issue) } : context,
+    context: isUnknownField ? { ...about, path: toJsonPath(issue) } : about,
   };
 }
 
@@ -52,9 +72,9 @@ const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): Record
 });
 
 export function normalize(request: NormalizeRequest): NormalizedRecord & { readonly issues: StagedIssue[] } {
-  const { stream, identified, context } = request;
+  const { stream, identified, about } = request;
   const issues: StagedIssue[] = [];
-  const rows = stream.toRows(identified.record ?? {}, context, (issue) => {
+  const rows = stream.toRows(identified.record ?? {}, about, (issue) => {
     issues.push(toStagedIssue(issue, request));
   });
   if (identified.isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, identified), request));
@@ -63,7 +83,7 @@ export function normalize(request: NormalizeRequest): NormalizedRecord & { reado
 
 /** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
 export function buildRejection(request: NormalizeRequest): StagedIssue {
-  const { stream, identified, context, ord } = request;
+  const { stream, identified, about, ord } = request;
   return {
     ord,
     of_row: false,
@@ -76,6 +96,6 @@ export function buildRejection(request: NormalizeRequest): StagedIssue {
     // Of a record that is not whole it may lack a part, and be another one.
     identity:
       identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
-    context: identified.isShortened ? { ...context, isShortened: true } : context,
+    context: identified.isShortened ? { ...about, isShortened: true } : about,
   };
 }

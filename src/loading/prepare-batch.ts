@@ -1,15 +1,13 @@
-/** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing but the keys seen. */
+/** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { parseExactJson } from '../shared/exact-json.ts';
 import { RawJson } from '../database/copy-text.ts';
-import type { DirectLoad, DirectRows } from './direct-load.ts';
-import type { StagedIssue } from './issue-sql.ts';
-import type { OpenRejections } from '../database/issues.ts';
+import type { OpenIssues } from '../database/issues.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { StagedRecord, Staging, StreamShape } from './staging.ts';
-import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { ReadContext, Row, StreamDefinition } from '../streams/stream.ts';
 import { type IdentifiedRecord, identityOf } from './identify.ts';
-import { buildRejection, normalize } from './normalize.ts';
+import { buildRejection, normalize, type StagedIssue } from './normalize.ts';
+import type { Comparison } from './compare.ts';
+import type { StreamShape } from './stream-shape.ts';
 
 /** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
 const RECORDS_OF_A_TURN = 100;
@@ -17,7 +15,7 @@ const RECORDS_OF_A_TURN = 100;
 /** A record as it was read, with its number in the run. */
 export interface ReadRecord {
   readonly identified: IdentifiedRecord;
-  readonly context: ReadContext;
+  readonly about: ReadContext;
   readonly ord: number;
 }
 
@@ -26,23 +24,25 @@ type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } 
 
 export interface PreparedRecord {
   readonly read: ReadRecord;
-  readonly staged: StagedRecord;
-}
-
-/** New records without issues, as text: their objects need not wait for the commit. */
-export interface DirectBatch {
-  /** Number of its first record in the run. */
-  readonly firstOrd: number;
-  readonly rows: DirectRows;
-  /** Makes them records again, for the way over the staging tables. */
-  restore(): PreparedRecord[];
+  readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
+  /** One array of rows per child table. */
+  readonly children: readonly (readonly Row[])[];
 }
 
 export interface PreparedBatch {
-  /** What goes over the staging tables. */
-  readonly records: readonly PreparedRecord[];
-  readonly direct: DirectBatch | null;
+  /** Keys of everything that came, also of what cannot be a row: the warehouse has seen them. */
+  readonly seen: readonly string[];
+  /** The number of the first record. */
+  readonly firstOrd: number;
+  /** The warehouse has no row with their keys. */
+  readonly added: readonly PreparedRecord[];
+  /** The warehouse has another version of them. */
+  readonly changed: readonly PreparedRecord[];
+  /** This transaction has stored another version of them. */
+  readonly again: readonly PreparedRecord[];
   readonly issues: readonly StagedIssue[];
+  /** In the rows. */
+  readonly userIds: ReadonlySet<string>;
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
   /** What closes open issues about records that could not be rows. */
@@ -57,12 +57,11 @@ export interface Repaired {
 }
 
 export interface PrepareOptions {
-  readonly staging: Staging;
+  readonly compare: Comparison;
   readonly shape: StreamShape;
-  readonly directLoad: DirectLoad;
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
-  readonly distrustsHashes: boolean;
-  readonly openRejections: OpenRejections;
+  readonly fullCompare: boolean;
+  readonly openIssues: OpenIssues;
 }
 
 const isStorable = (record: ReadRecord): record is KeyedRecord => record.identified.problem === null;
@@ -88,13 +87,13 @@ function newestOfEach(stream: StreamDefinition, records: KeyedRecord[]): KeyedRe
 }
 
 /** Records that cannot be rows, but are there: what is stored of them is not gone. */
-function onlySeen(batch: readonly ReadRecord[], distinct: readonly KeyedRecord[]): KeyedRecord[] {
+function onlySeen(batch: readonly ReadRecord[], distinct: readonly KeyedRecord[]): string[] {
   if (batch.every(isStorable)) return [];
   const keys = new Set(distinct.map(({ identified }) => identified.key));
-  return batch.filter(
-    (record): record is KeyedRecord =>
-      !isStorable(record) && record.identified.key !== null && !keys.has(record.identified.key),
-  );
+  return batch.flatMap((record) => {
+    const { key } = record.identified;
+    return isStorable(record) || key === null || keys.has(key) ? [] : [key];
+  });
 }
 
 /** ms; without a version all are of one age. */
@@ -104,47 +103,27 @@ function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   return typeof version === 'string' ? Date.parse(version) : -Infinity;
 }
 
-function toPrepared(
-  stream: StreamDefinition,
-  read: ReadRecord,
-  isNew: boolean,
-): { readonly prepared: PreparedRecord; readonly issues: readonly StagedIssue[] } {
-  const { identified, ord } = read;
-  const { parent, children, issues } = normalize({ stream, ...read });
-  // Added in place: the row was made for this, and copying it costs as much as filling it.
-  const row = Object.assign(parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
-  return { prepared: { read, staged: { ord, isNew, parent: row, children } }, issues };
+/** Adds the user ids in rows of one table. */
+function collectUserIds(rows: readonly Row[], columns: readonly string[], into: Set<string>): void {
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row[column];
+      if (typeof value === 'string') into.add(value);
+      else if (Array.isArray(value)) for (const one of value) into.add(String(one));
+    }
+  }
 }
 
-function toDirectBatch(
-  records: readonly PreparedRecord[],
-  { stream, directLoad }: { readonly stream: StreamDefinition; readonly directLoad: DirectLoad },
-): DirectBatch | null {
-  const [first] = records;
-  if (first === undefined) return null;
-  const rows = directLoad.toRows(records.map(({ staged }) => staged));
-  const kept = records.map(({ read: { identified, context, ord } }) => {
-    const { key, hash, text } = identified;
-    return { key, hash, text, context, ord };
-  });
-  const whole = { problem: null, isShortened: false, isKeyAltered: false };
-  return {
-    firstOrd: first.read.ord,
-    rows,
-    restore: () =>
-      kept.map(({ context, ord, ...identity }) => {
-        const record = parseExactJson(identity.text) as WireRecord;
-        const read = { identified: { ...identity, ...whole, record }, context, ord };
-        return toPrepared(stream, read, true).prepared;
-      }),
-  };
-}
-
+/** Asks how each record compares with the warehouse, and makes rows of those that are not as they are stored. */
 export async function prepareBatch(
   batch: readonly ReadRecord[],
-  { staging, shape, directLoad, distrustsHashes, openRejections }: PrepareOptions,
+  {
+    compare,
+    shape: { stream, parent: parentShape, children: childShapes },
+    fullCompare,
+    openIssues,
+  }: PrepareOptions,
 ): Promise<PreparedBatch> {
-  const { stream } = shape;
   const counts = { ...noCounts(), read: batch.length };
   const storable = batch.filter(isStorable);
   const issues: StagedIssue[] = [];
@@ -154,31 +133,40 @@ export async function prepareBatch(
   }
   const distinct = newestOfEach(stream, storable);
   counts.unchanged = storable.length - distinct.length;
-  // The first record of the batch stands for the number of the keys seen.
-  const standings = await staging.compare(
-    [...distinct, ...onlySeen(batch, distinct)].map(({ identified: { key, hash } }) => ({ key, hash })),
-    batch[0]?.ord ?? 0,
-  );
-  const records: PreparedRecord[] = [];
-  const direct: PreparedRecord[] = [];
+  const statuses = await compare(distinct.map(({ identified }) => identified));
+  const rows = {
+    added: [] as PreparedRecord[],
+    changed: [] as PreparedRecord[],
+    again: [] as PreparedRecord[],
+  };
   const repaired = { identities: [] as string[], keys: [] as string[] };
+  const userIds = new Set<string>();
+  const userIdColumns = [parentShape, ...childShapes].map(({ table }) =>
+    stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
+  );
   for (const [index, read] of distinct.entries()) {
     if (index % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
-    const standing = standings[index] ?? 'changed';
-    if (standing === 'unchanged' && !distrustsHashes) {
+    const { identified } = read;
+    const status = statuses[index] ?? 'changed';
+    if (status === 'unchanged' && !fullCompare) {
       counts.unchanged += 1;
-      if (openRejections.keys.has(read.identified.key)) repaired.keys.push(read.identified.key);
+      if (openIssues.keys.has(identified.key)) repaired.keys.push(identified.key);
       continue;
     }
-    const { prepared, issues: found } = toPrepared(stream, read, standing === 'new');
+    const { parent, children, issues: found } = normalize({ stream, ...read });
     for (const issue of found) issues.push(issue);
-    const goesDirectly =
-      standing === 'new' && !distrustsHashes && found.length === 0 && directLoad.suits(prepared.staged);
-    (goesDirectly ? direct : records).push(prepared);
+    // Added in place: the row was made for this, and copying it costs as much as filling it.
+    const row = Object.assign(parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
+    for (const [position, columns] of userIdColumns.entries()) {
+      if (columns.length > 0)
+        collectUserIds(position === 0 ? [row] : (children[position - 1] ?? []), columns, userIds);
+    }
+    rows[status === 'unchanged' ? 'changed' : status].push({ read, parent: row, children });
     // A record that was stored before is another one: follow-ups of one form response share their identity.
-    if (standing !== 'new' || openRejections.identities.size === 0) continue;
-    const identity = identityOf(stream, read.identified.record);
-    if (identity !== null && openRejections.identities.has(identity)) repaired.identities.push(identity);
+    if (status !== 'added' || openIssues.identities.size === 0) continue;
+    const identity = identityOf(stream, identified.record);
+    if (identity !== null && openIssues.identities.has(identity)) repaired.identities.push(identity);
   }
-  return { records, direct: toDirectBatch(direct, { stream, directLoad }), issues, counts, repaired };
+  const seen = [...distinct.map(({ identified }) => identified.key), ...onlySeen(batch, distinct)];
+  return { seen, firstOrd: batch[0]?.ord ?? 0, ...rows, issues, userIds, counts, repaired };
 }

@@ -1,7 +1,10 @@
 /** The foreign keys of a stream's tables, held against the rows of one record. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
-import type { StagedRecord, StreamShape } from './staging.ts';
+import type { PreparedRecord } from './prepare-batch.ts';
+import type { StreamShape } from './stream-shape.ts';
+
+type RowsOfRecord = Pick<PreparedRecord, 'parent' | 'children'>;
 
 interface Reference {
   /** Position of the table that the key is in, and of the one that it points to; the parent's is 0. */
@@ -33,9 +36,9 @@ const keyOf = (row: Row, columns: readonly string[]): string =>
   columns.length === 1 ? String(row[columns[0] ?? '']) : JSON.stringify(columns.map((name) => row[name]));
 
 /** Answers whether everything that the rows of a record refer to is among them: what a foreign key would ask. */
-export function createReferenceCheck(shape: StreamShape): (record: StagedRecord) => boolean {
+export function createReferenceCheck(shape: StreamShape): (record: RowsOfRecord) => boolean {
   const references = referencesOf(shape);
-  const rowsOf = (record: StagedRecord, position: number): readonly Row[] =>
+  const rowsOf = (record: RowsOfRecord, position: number): readonly Row[] =>
     position === 0 ? [record.parent] : (record.children[position - 1] ?? []);
   return (record) =>
     references.every(({ from, to, columns, foreignColumns }) => {

@@ -2,7 +2,7 @@
 import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import type { ExtractContext } from './extract.ts';
+import type { ReadRequest } from './read-request.ts';
 
 export type Answer =
   | { readonly kind: 'found'; readonly userId: string; readonly record: unknown }
@@ -51,8 +51,8 @@ function toText(value: unknown): string | undefined {
     : undefined;
 }
 
-export async function askForUser(context: ExtractContext, userId: string): Promise<Answer> {
-  const { api, stream, meter, signal } = context;
+export async function askForUser({ stream, service }: ReadRequest, userId: string): Promise<Answer> {
+  const { api, meter, signal } = service;
   const ask = async (user: UserParameter) =>
     await api.fetchObject({
       method: stream.method,

@@ -2,12 +2,12 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
-import type { Extract, ExtractContext } from './extract.ts';
-import { createPageTally, fetchPage, isRefusedPage, type Page } from './pages.ts';
+import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, type Page } from './pages.ts';
+import type { ReadRequest } from './read-request.ts';
 import { type AnswerClock, offsetOf, wentBackBy } from './service-clock.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
 
 const ATTEMPTS = 5;
-const MOST_PAGES = 100_000;
 /** A `last_updated` that is further beyond the answer's own Date header lies in the future. */
 const MOST_AHEAD_MS = MINUTE_MS;
 
@@ -56,39 +56,37 @@ function toCalculatedAt(calculatedAtMs: number | undefined, clock: AnswerClock):
   return { ms, clockOffsetMs: offsetOf(clock) };
 }
 
-type Attempt = { readonly settled: true } | { readonly settled: false; readonly why: SafetySyncError };
-
 /**
- * Whether the first page holds everybody although the empty one behind it belongs to another calculation, because the
+ * Whether the first page holds everybody although the empty one behind it belongs to another report, because the
  * service keeps one for each different request: asked with another limit, it calculates once more, and finds the same people.
  */
 async function isStillWhole(
-  context: ExtractContext,
+  read: ReadRequest,
   { first, pageSize, sinceMs }: { first: Page; pageSize: number; sinceMs: number | undefined },
 ): Promise<boolean> {
   if (first.records.length >= pageSize - 1) return false;
-  const again = await fetchPage(context, requestParams(pageSize - 1));
+  const again = await fetchPage(read, requestParams(pageSize - 1));
   const calculatedAtMs = readLastUpdated(again);
   if (sinceMs === undefined || calculatedAtMs === undefined || calculatedAtMs < sinceMs) return false;
   const tally = createPageTally();
-  tally.note(first, context.stream.keyField);
-  tally.note(again, context.stream.keyField);
+  tally.note(first, read.stream.keyField);
+  tally.note(again, read.stream.keyField);
   return again.records.length === first.records.length && !tally.lastPageWasNews;
 }
 
-/** The pages after the first. They belong to its calculation or the attempt is void. */
-async function readOtherPages(
-  context: ExtractContext,
+/** All pages, of which the first is known. They belong to its report, or this attempt is void: returns why, else null. */
+async function* readPages(
+  read: ReadRequest,
   options: { first: Page; calculatedAtMs: number | undefined; pageSize: number },
-): Promise<Attempt> {
-  const { loader, stream } = context;
-  const loadContext = options.calculatedAtMs === undefined ? {} : { calculatedAtMs: options.calculatedAtMs };
+): Steps<SafetySyncError | null> {
+  const { stream } = read;
+  const about = options.calculatedAtMs === undefined ? {} : { calculatedAtMs: options.calculatedAtMs };
   const tally = createPageTally();
   let page = options.first;
   for (let number = 1; number <= MOST_PAGES; number += 1) {
     if (number > 1) {
       try {
-        page = await fetchPage(context, { ...requestParams(options.pageSize), page: number });
+        page = await fetchPage(read, { ...requestParams(options.pageSize), page: number });
       } catch (error) {
         if (!isRefusedPage(error)) throw error;
         break;
@@ -96,48 +94,47 @@ async function readOtherPages(
       const calculatedAtMs = readLastUpdated(page);
       if (calculatedAtMs !== options.calculatedAtMs) {
         const isEnd = number === 2 && page.records.length === 0;
-        if (isEnd && (await isStillWhole(context, { ...options, sinceMs: calculatedAtMs }))) break;
+        if (isEnd && (await isStillWhole(read, { ...options, sinceMs: calculatedAtMs }))) break;
         const message = `page ${number} belongs to another calculation than page 1`;
-        return { settled: false, why: new SafetySyncError('calculation_unsettled', message) };
+        return new SafetySyncError('calculation_unsettled', message);
       }
     }
     tally.note(page, stream.keyField);
-    await loader.add(page.records, loadContext);
+    yield records(page.records, about);
     if (!tally.hasFurther(number)) break;
   }
   const complaint = tally.complaint();
-  return complaint === null
-    ? { settled: true }
-    : { settled: false, why: new SafetySyncError('read_incomplete', `${stream.method}: ${complaint}`) };
+  return complaint === null ? null : new SafetySyncError('read_incomplete', `${stream.method}: ${complaint}`);
 }
 
 function requestParams(pageSize: number) {
   return { include_all_completions: true, limit: pageSize };
 }
 
-export const extractCalculation: Extract = async (context) => {
-  const { stream, state, clock, loader } = context;
-  if (stream.reading.kind !== 'calculation') throw new TypeError(`${stream.name} is not a calculation`);
+export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
+  const { stream, state } = read;
+  const { clock } = read.service;
+  if (stream.reading.kind !== 'calculation') throw new TypeError(`${stream.name} is no cached report`);
   const { cacheMs, pageSize } = stream.reading;
   const remainingMs = remainingFreshness(state.check, clock.now());
-  if (context.kind === 'sync' && !context.force && remainingMs > 0) {
+  if (read.kind === 'sync' && !read.force && remainingMs > 0) {
     const minutes = Math.ceil(remainingMs / MINUTE_MS);
     const reason = `the service recalculates at most every ${cacheMs / MINUTE_MS} minutes; the stored calculation is current for another ${minutes} min`;
-    return { outcome: 'skipped', reason, dueInMs: remainingMs };
+    return { kind: 'skipped', reason, dueInMs: remainingMs };
   }
-  const mark = await loader.mark();
-  let why: SafetySyncError | undefined;
+  yield { kind: 'savepoint' };
+  let why: SafetySyncError | null = null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    await loader.rewind(mark);
+    yield { kind: 'rollback' };
     const atMs = clock.now();
-    const first = await fetchPage(context, requestParams(pageSize));
+    const first = await fetchPage(read, requestParams(pageSize));
     const answerClock = { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() };
     const calculatedAtMs = readLastUpdated(first);
     const check = { atMs, freshForMs: freshFor(cacheMs, answerClock.answerMs ?? atMs, calculatedAtMs) };
-    if (context.kind === 'sync' && calculatedAtMs !== undefined) {
+    if (read.kind === 'sync' && calculatedAtMs !== undefined) {
       if (calculatedAtMs === state.calculatedAt?.ms) {
         const note = 'the calculation has not changed';
-        return { outcome: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
+        return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }
       if (isOlder(calculatedAtMs, state.calculatedAt, answerClock)) {
         const olderSinceMs = Math.min(state.olderSinceMs ?? atMs, atMs);
@@ -145,21 +142,20 @@ export const extractCalculation: Extract = async (context) => {
         if (dueInMs > 0) {
           const reason = `last_updated went back to ${new Date(calculatedAtMs).toISOString()}: nothing is taken from an older calculation until the service has told no newer one for ${cacheMs / MINUTE_MS} minutes (backfill ${stream.name} takes it now)`;
           // The stored calculation is no fresher for it, so its own check stays.
-          return { outcome: 'skipped', reason, state: { olderSinceMs }, dueInMs };
+          return { kind: 'skipped', reason, state: { olderSinceMs }, dueInMs };
         }
       }
     }
-    const result = await readOtherPages(context, { first, calculatedAtMs, pageSize });
-    if (result.settled) {
+    why = yield* readPages(read, { first, calculatedAtMs, pageSize });
+    if (why === null) {
       return {
-        outcome: 'read',
-        covered: { column: null, values: [] },
+        kind: 'read',
+        covered: { parts: null },
         state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, answerClock) },
         note: null,
         failure: null,
       };
     }
-    why = result.why;
   }
   throw why ?? new SafetySyncError('internal_error', 'no attempt was made');
-};
+}

@@ -16,20 +16,18 @@ import type { SliceReader } from './slice-reader.ts';
 /** Halvings of a slice: 2^45 ms is a thousand years. */
 const DEEPEST = 50;
 
-export interface WalkProgress {
-  /** What this answer brought, without what the one before had shown. */
-  readonly records: readonly unknown[];
-  /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
-  readonly remainingTo: number | null | undefined;
-}
+export type WalkStep =
+  /** The first response, before its records. */
+  | { readonly kind: 'first'; readonly page: Page }
+  | {
+      readonly kind: 'records';
+      /** What this response brought, without what the one before had shown. */
+      readonly records: readonly unknown[];
+      /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
+      readonly remainingTo: number | null | undefined;
+    };
 
-export interface WalkOptions {
-  readonly reader: SliceReader;
-  /** Takes the records over; called one at a time, in the order of reading. `stop` ends the walk before its end. */
-  readonly pass: (progress: WalkProgress) => Promise<'stop' | undefined>;
-  /** Told of the first answer, before its records are passed on. */
-  readonly onFirstPage?: (page: Page) => void;
-}
+type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 
 /** What two answers share: the records created in one millisecond, as text. */
 interface Border {
@@ -49,13 +47,10 @@ interface Task extends CreationSlice {
   readonly byPages?: true;
 }
 
-/** Answers null when the slice was read completely, else what did not settle; other failures are thrown. */
-export async function walkCreation(
-  slice: CreationSlice,
-  options: WalkOptions,
-): Promise<SafetySyncError | null> {
+/** Returns null when the slice was read completely, else what is missing; other failures are thrown. */
+export async function* walkCreation(slice: CreationSlice, reader: SliceReader): Walk<SafetySyncError | null> {
   try {
-    await createWalk(options).run(slice);
+    yield* createWalk(reader).run(slice);
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
@@ -108,17 +103,15 @@ function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boole
   return isTooOld || (slice.to !== null && order.newestMs > slice.to);
 }
 
-function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
+function createWalk(reader: SliceReader) {
   /** Newest first: the last one is the next. */
   const tasks: Task[] = [];
   let passed = 0;
-  /** The answers do not add up by creation time alone: ask once more at the end what there is. */
+  /** The responses do not add up by creation time alone: ask once more at the end what there is. */
   let isDoubtful = false;
-  let isStopped = false;
-  /** The newest creation that the first answer told. */
+  /** The newest creation that the first response told. */
   let newestMs: number | undefined;
-
-  /** What is being read and not settled yet: all of it is still to be read. */
+  /** What is being read and is not complete: all of it is still to be read. */
   let inHand: CreationSlice | undefined;
 
   function remainingTo(): number | null | undefined {
@@ -127,20 +120,20 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     return open.some((task) => task.to === null) ? null : Math.max(...open.map((task) => task.to ?? 0));
   }
 
-  async function readByPages(slice: CreationSlice): Promise<void> {
-    inHand = slice;
-    await reader.readByPages(slice, (records) => deliver(records));
-    inHand = undefined;
-    await deliver([]);
-  }
-
-  async function deliver(records: readonly unknown[], shown?: Border): Promise<void> {
-    const news = shown === undefined ? records : records.filter((record) => !isShown(record, shown));
+  function toStep(list: readonly unknown[], shown?: Border): WalkStep {
+    const news = shown === undefined ? list : list.filter((record) => !isShown(record, shown));
     passed += news.length;
-    if ((await pass({ records: news, remainingTo: remainingTo() })) === 'stop') isStopped = true;
+    return { kind: 'records', records: news, remainingTo: remainingTo() };
   }
 
-  /** Puts what is left of a task after this answer on the list. */
+  async function* readByPages(slice: CreationSlice): Walk {
+    inHand = slice;
+    for await (const list of reader.readByPages(slice)) yield toStep(list);
+    inHand = undefined;
+    yield toStep([]);
+  }
+
+  /** Puts what is left of a task after this response on the list. */
   function divide(task: Task, page: Page): void {
     const order = readCreationOrder(page.records);
     const parts = order === undefined ? undefined : cutOff(task, page, order);
@@ -159,7 +152,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
   }
 
-  /** Without a total: nothing came that the answer before had not shown, and not because it is as full as that one. */
+  /** Without a total: nothing came that the response before had not shown, and not because it is as full as that one. */
   function isWhole({ records, answer }: Page, task: Task): boolean {
     const total = answer.paging?.total;
     if (total !== undefined) return records.length >= total;
@@ -167,7 +160,7 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     return records.every((record) => isShown(record, task.shown));
   }
 
-  /** Records that the slice has now, without those that were created since its first answer: growth is no shortfall. */
+  /** Records that the slice has now, without those that were created since its first response: growth is no shortfall. */
   async function countOld(slice: CreationSlice): Promise<number> {
     const isGrowing = slice.to === null && newestMs !== undefined;
     // Asked first: what is created between the two questions must not hide anything.
@@ -175,44 +168,51 @@ function createWalk({ reader, pass, onFirstPage }: WalkOptions) {
     return ((await reader.askTotal(slice)) ?? 0) - (added ?? 0);
   }
 
-  async function take(task: Task, page: Page): Promise<void> {
+  async function* take(task: Task, page: Page): Walk {
     const total = page.answer.paging?.total;
     if (!isWhole(page, task)) divide(task, page);
     if (task.after !== undefined && total !== undefined && total < task.after.remaining) {
-      // Records were deleted meanwhile, or the answer before kept something back: ask for its part again.
+      // Records were deleted meanwhile, or the response before kept something back: ask for its part again.
       isDoubtful = true;
       const again = await reader.ask(task.after.newer);
+      if (again.shortfall !== null) throw again.shortfall;
       const newerTask: Task = { ...task.after.newer, depth: task.depth };
-      if (!isWhole(again, newerTask)) divide(newerTask, again);
-      if ((again.answer.paging?.total ?? 0) > task.after.delivered) await deliver(again.records);
+      if (!isWhole(again.page, newerTask)) divide(newerTask, again.page);
+      if ((again.page.answer.paging?.total ?? 0) > task.after.delivered) {
+        // The records of the task itself come only after these.
+        inHand = task;
+        yield toStep(again.page.records);
+        inHand = undefined;
+      }
     }
-    await deliver(page.records, task.shown);
+    yield toStep(page.records, task.shown);
   }
 
   return {
-    async run(slice: CreationSlice): Promise<void> {
+    async *run(slice: CreationSlice): Walk {
       tasks.push({ ...slice, depth: 0 });
       for (let isFirst = true; ; isFirst = false) {
         const task = tasks.pop();
         if (task === undefined) break;
         if (task.byPages === true) {
-          await readByPages(task);
+          yield* readByPages(task);
           continue;
         }
-        const page = await reader.ask(task, async (records) => {
+        const { page, shortfall } = await reader.ask(task);
+        if (shortfall !== null) {
+          // What came is right, but all of the task is still to be read.
           inHand = task;
-          await deliver(records, task.shown);
-        });
-        inHand = undefined;
+          yield toStep(page.records, task.shown);
+          throw shortfall;
+        }
         if (isFirst) {
           newestMs = readCreationOrder(page.records)?.newestMs;
-          onFirstPage?.(page);
+          yield { kind: 'first', page };
         }
-        await take(task, page);
-        if (isStopped) return;
+        yield* take(task, page);
       }
       // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
-      if (isDoubtful && passed < (await countOld(slice))) await readByPages(slice);
+      if (isDoubtful && passed < (await countOld(slice))) yield* readByPages(slice);
     },
   };
 }

@@ -2,13 +2,14 @@
 import type { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
+import { readBackfill } from '../backfill/backfill.ts';
 import { watermarkOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
-import type { BackfillRange, Extract, ExtractContext, Extraction } from './extract.ts';
-import { readHistory } from '../backfill/backfill.ts';
 import type { Page } from './pages.ts';
+import type { BackfillRange, ReadRequest } from './read-request.ts';
 import { type AnswerClock, laterWatermark, nextWatermark, readFrom } from './service-clock.ts';
 import { createSliceReader } from './slice-reader.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
 
 const EVERYTHING: BackfillRange = { fromMs: null, toMs: null };
 const WHOLE_TIME = { from: null, to: null };
@@ -23,49 +24,63 @@ export function updatedAfter(watermarkMs: number, overlapMs: number): number {
   return Math.max(0, watermarkMs - overlapMs - 1);
 }
 
-/** What the first answer of a walk tells. */
-interface FirstAnswer {
+/** What the first response of a walk tells. */
+interface FirstResponse {
   /** undefined: no record tells. */
   readonly seenMs: number | undefined;
   readonly clock: AnswerClock;
 }
 
-function readFirstAnswer({ records, answer }: Page, ourMs: number): FirstAnswer {
+function readFirstResponse({ records: list, answer }: Page, ourMs: number): FirstResponse {
   const clock = { answerMs: answer.serviceTimeMs, ourMs };
-  return { seenMs: watermarkOf(records, clock), clock };
+  return { seenMs: watermarkOf(list, clock), clock };
+}
+
+/** Yields the records of a walk; returns what it missed, if anything, and what its first response told. */
+async function* readWalk(
+  { stream, service }: ReadRequest,
+  {
+    pageSize,
+    filters,
+    isTooLate = () => false,
+  }: {
+    readonly pageSize: number;
+    readonly filters: Readonly<Record<string, number>>;
+    /** The first response tells that the walk has to begin elsewhere. */
+    readonly isTooLate?: (first: FirstResponse) => boolean;
+  },
+): Steps<{ readonly failure: SafetySyncError | null; readonly first: FirstResponse | undefined }> {
+  const walk = walkCreation(WHOLE_TIME, createSliceReader({ stream, service }, { pageSize, filters }));
+  let first: FirstResponse | undefined;
+  for (;;) {
+    const next = await walk.next();
+    if (next.done === true) return { failure: next.value, first };
+    if (next.value.kind === 'first') first = readFirstResponse(next.value.page, service.clock.now());
+    else yield records(next.value.records);
+    if (next.value.kind === 'records' && first !== undefined && isTooLate(first))
+      return { failure: null, first };
+  }
 }
 
 interface Changes {
-  /** What did not settle; null: everything was read. */
+  /** What is missing; null: everything was read. */
   readonly failure: SafetySyncError | null;
   readonly watermark: ServiceTime | null;
   readonly note: string | null;
 }
 
-/** Adds what changed since the watermark; answers the next one. */
-async function readChanges(
-  context: ExtractContext,
-  watermark: ServiceTime,
-  pageSize: number,
-): Promise<Changes> {
-  const { clock, loader, settings } = context;
+/** Reads what changed since the watermark; returns the next one. */
+async function* readChanges(read: ReadRequest, watermark: ServiceTime, pageSize: number): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
-    const filters = { updated_after: updatedAfter(fromMs, settings.followupsOverlapMs) };
-    let first: FirstAnswer | undefined;
-    let earlierMs = fromMs;
-    const failure = await walkCreation(WHOLE_TIME, {
-      reader: createSliceReader(context, { pageSize, filters }),
-      onFirstPage: (page) => {
-        first = readFirstAnswer(page, clock.now());
-        earlierMs = Math.min(fromMs, readFrom(watermark, first.clock));
-      },
-      pass: async ({ records }) => {
-        await loader.add(records, {});
-        return earlierMs < fromMs ? 'stop' : undefined;
-      },
+    const earlierOf = ({ clock }: FirstResponse) => Math.min(fromMs, readFrom(watermark, clock));
+    const { failure, first } = yield* readWalk(read, {
+      pageSize,
+      filters: { updated_after: updatedAfter(fromMs, read.settings.followupsOverlapMs) },
+      isTooLate: (one) => earlierOf(one) < fromMs,
     });
+    const earlierMs = first === undefined ? fromMs : earlierOf(first);
     if (failure === null && earlierMs < fromMs) {
-      // The first answer told that the service's clock went back: what it changed since then was not asked for.
+      // The first response told that the service's clock went back: what it changed since then was not asked for.
       fromMs = earlierMs;
       continue;
     }
@@ -78,58 +93,49 @@ async function readChanges(
   }
 }
 
-function toExtraction({ failure, watermark, note }: Changes): Extraction {
+function toOutcome({ failure, watermark, note }: Changes): ReadOutcome {
   // What came is stored; what did not come must be asked for again, so the watermark stays.
-  return { outcome: 'read', covered: null, state: failure === null ? { watermark } : {}, note, failure };
+  return { kind: 'read', covered: null, state: failure === null ? { watermark } : {}, note, failure };
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
-async function readFirst(context: ExtractContext, pageSize: number): Promise<Extraction> {
-  const startedMs = context.clock.monotonicMs();
-  const { plan, isResumed, failure } = await readHistory(context, { range: EVERYTHING, restart: false });
-  const tookLong = context.clock.monotonicMs() - startedMs > LONG_MS;
+async function* readFirstSync(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+  const { clock } = read.service;
+  const startedMs = clock.monotonicMs();
+  const { plan, isResumed, failure } = yield* readBackfill(read, { range: EVERYTHING, restart: false });
+  const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
-    return toExtraction({ failure, watermark: plan.watermark, note: null });
+    return toOutcome({ failure, watermark: plan.watermark, note: null });
   }
-  return toExtraction(await readChanges(context, plan.watermark, pageSize));
+  return toOutcome(yield* readChanges(read, plan.watermark, pageSize));
 }
 
 /** A backfill of everything knows all that the service had changed when it began, any other one does not. */
-async function readBackfill(context: ExtractContext): Promise<Extraction> {
-  const { range, restart, state } = context;
-  const { plan, failure } = await readHistory(context, { range, restart });
+async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
+  const { range, restart, state } = read;
+  const { plan, failure } = yield* readBackfill(read, { range, restart });
   const isEverything = range.fromMs === null && range.toMs === null;
   const watermark = isEverything ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
-  return toExtraction({ failure, watermark, note: null });
+  return toOutcome({ failure, watermark, note: null });
 }
 
 /**
- * The full sweep. First what an incremental read would find, so that everything else which differs from here on is
+ * Reconciliation. First what an incremental read would find, so that everything else which differs from here on is
  * something that incremental reads had missed, or a deletion, of which they never hear.
  */
-async function readSweep(context: ExtractContext, pageSize: number): Promise<Extraction> {
-  const before = context.state.watermark;
-  const changes = before === null ? null : await readChanges(context, before, pageSize);
+async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+  const before = read.state.watermark;
+  const changes = before === null ? null : yield* readChanges(read, before, pageSize);
   if (changes !== null) {
-    if (changes.failure !== null) return toExtraction(changes);
-    await context.checkpoint(() => Promise.resolve());
+    if (changes.failure !== null) return toOutcome(changes);
+    yield { kind: 'commit' };
   }
-  let first: FirstAnswer | undefined;
-  const failure = await walkCreation(WHOLE_TIME, {
-    reader: createSliceReader(context, { pageSize, filters: {} }),
-    pass: async ({ records }) => {
-      await context.loader.add(records, {});
-      return undefined;
-    },
-    onFirstPage: (page) => {
-      first = readFirstAnswer(page, context.clock.now());
-    },
-  });
+  const { failure, first } = yield* readWalk(read, { pageSize, filters: {} });
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first.seenMs, first.clock);
   return {
-    outcome: 'read',
-    covered: failure === null ? { column: null, values: [] } : null,
+    kind: 'read',
+    covered: failure === null ? { parts: null } : null,
     state: failure === null ? { watermark } : {},
     note: changes?.note ?? null,
     failure,
@@ -137,18 +143,18 @@ async function readSweep(context: ExtractContext, pageSize: number): Promise<Ext
   };
 }
 
-export const extractIncremental: Extract = async (context) => {
-  const { stream, state, kind } = context;
+export async function* readIncremental(read: ReadRequest): Steps<ReadOutcome> {
+  const { stream, state, kind } = read;
   if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
   const { pageSize } = stream.reading;
   switch (kind) {
     case 'backfill':
-      return await readBackfill(context);
+      return yield* readAsked(read);
     case 'reconcile':
-      return await readSweep(context, pageSize);
-    case 'sync': {
-      if (state.watermark === null) return await readFirst(context, pageSize);
-      return toExtraction(await readChanges(context, state.watermark, pageSize));
-    }
+      return yield* readEverything(read, pageSize);
+    case 'sync':
+      return state.watermark === null
+        ? yield* readFirstSync(read, pageSize)
+        : toOutcome(yield* readChanges(read, state.watermark, pageSize));
   }
-};
+}

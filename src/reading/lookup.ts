@@ -1,23 +1,15 @@
 /** Names of users, one request each: whoever is due, whoever was not asked for the longest time first. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../shared/time.ts';
-import { resolveAnswered } from '../loading/issue-sql.ts';
-import {
-  type DueLookup,
-  type LookupResult,
-  readAnsweredLookups,
-  readDatabaseTime,
-  readDueLookups,
-  readFailingLookups,
-  writeLookupResults,
-} from '../database/user-lookups.ts';
+import type { DueLookup, LookupResult } from '../streams/state.ts';
 import { type Answer, askForUser, isOfOneId } from './ask-user.ts';
-import type { Extract, ExtractContext } from './extract.ts';
+import type { ReadRequest } from './read-request.ts';
+import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** Requests in flight: names are in no hurry, the other streams go first. */
 const POLITE_CONCURRENCY = 2;
-/** Look-ups between two checkpoints. */
-const PORTION = 200;
+/** Lookups between two commits. */
+const BATCH = 200;
 const REFRESH_MS = 7 * DAY_MS;
 /** An id that the service does not know is not asked again for a month. */
 const UNKNOWN_MS = 30 * DAY_MS;
@@ -53,7 +45,7 @@ function missingReason(error: unknown): string | null {
 }
 
 function toFailure(error: unknown): Error {
-  return error instanceof Error ? error : new Error('a look-up failed', { cause: error });
+  return error instanceof Error ? error : new Error('a lookup failed', { cause: error });
 }
 
 interface FailedLookup {
@@ -61,72 +53,68 @@ interface FailedLookup {
   readonly error: SafetySyncError;
 }
 
-/** What became of a portion so far. */
-interface Portion {
+/** What became of a batch so far. */
+interface Batch {
   readonly queue: DueLookup[];
   readonly answers: Answer[];
   readonly failed: FailedLookup[];
-  /** Failures since somebody was answered, in this portion. */
+  /** Failures since somebody was answered, in this batch. */
   inARow: number;
   /** What ended it, if not its end: no other id can be asked for. */
   failure: unknown;
 }
 
-/** Asks for one. What fails for the id alone is noted, everything else ends the portion. */
-async function lookUp(context: ExtractContext, portion: Portion, lookup: DueLookup): Promise<void> {
+/** Asks for one. What fails for the id alone is noted, everything else ends the batch. */
+async function lookUp(read: ReadRequest, batch: Batch, lookup: DueLookup): Promise<void> {
   try {
-    portion.answers.push(await askForUser(context, lookup.userId));
-    portion.inARow = 0;
+    batch.answers.push(await askForUser(read, lookup.userId));
+    batch.inARow = 0;
   } catch (error) {
     if (isOfOneId(error)) {
-      portion.failed.push({ lookup, error });
-      portion.inARow += 1;
+      batch.failed.push({ lookup, error });
+      batch.inARow += 1;
     } else {
-      portion.failure ??= error;
+      batch.failure ??= error;
     }
   }
 }
 
 /** Asks until the queue is empty, or so many failed one after the other that the service may be out of order. */
-async function askOn(context: ExtractContext, portion: Portion): Promise<void> {
+async function askOn(read: ReadRequest, batch: Batch): Promise<void> {
   const work = async (): Promise<void> => {
-    while (portion.failure === undefined && portion.inARow < IN_A_ROW) {
-      const lookup = portion.queue.shift();
+    while (batch.failure === undefined && batch.inARow < IN_A_ROW) {
+      const lookup = batch.queue.shift();
       if (lookup === undefined) return;
-      await lookUp(context, portion, lookup);
+      await lookUp(read, batch, lookup);
     }
   };
   await Promise.all(Array.from({ length: POLITE_CONCURRENCY }, work));
 }
 
 /** Whether anybody is answered: those whom the service has answered before, then others who are due. */
-async function isAnybodyAnswered(context: ExtractContext, portion: Portion): Promise<boolean> {
-  const { settings, session } = context;
-  const failed = new Set(portion.failed.map(({ lookup }) => lookup.userId));
-  const latest = portion.answers.at(-1)?.userId;
-  const known =
-    latest === undefined
-      ? await readAnsweredLookups(session.connection.db, settings.accountId, MOST_PROBES - 1)
-      : [latest];
+async function isAnybodyAnswered(read: ReadRequest, batch: Batch): Promise<boolean> {
+  const failed = new Set(batch.failed.map(({ lookup }) => lookup.userId));
+  const latest = batch.answers.at(-1)?.userId;
+  const known = latest === undefined ? await read.warehouse.readAnsweredLookups(MOST_PROBES - 1) : [latest];
   const probes: DueLookup[] = known
     .filter((userId) => !failed.has(userId))
     .map((userId) => ({ userId, failures: 0 }));
-  while (probes.length < MOST_PROBES && portion.queue.length > 0) {
+  while (probes.length < MOST_PROBES && batch.queue.length > 0) {
     // From the end and the middle: ids that fail for one reason often lie together.
-    probes.push(...portion.queue.splice(probes.length % 2 === 0 ? -1 : portion.queue.length >> 1, 1));
+    probes.push(...batch.queue.splice(probes.length % 2 === 0 ? -1 : batch.queue.length >> 1, 1));
   }
   for (const probe of probes) {
-    const before = portion.answers.length;
-    await lookUp(context, portion, probe);
-    if (portion.answers.length > before) return true;
-    if (portion.failure !== undefined) return false;
+    const before = batch.answers.length;
+    await lookUp(read, batch, probe);
+    if (batch.answers.length > before) return true;
+    if (batch.failure !== undefined) return false;
   }
   return false;
 }
 
-/** Asks for a portion. The failure of one id is that id's own, unless nobody is answered any more. */
-async function askPortion(context: ExtractContext, lookups: readonly DueLookup[]): Promise<Portion> {
-  const portion: Portion = {
+/** Asks for a batch. The failure of one id is that id's own, unless nobody is answered any more. */
+async function askBatch(read: ReadRequest, lookups: readonly DueLookup[]): Promise<Batch> {
+  const batch: Batch = {
     queue: [...lookups],
     answers: [],
     failed: [],
@@ -134,20 +122,19 @@ async function askPortion(context: ExtractContext, lookups: readonly DueLookup[]
     failure: undefined,
   };
   for (;;) {
-    await askOn(context, portion);
-    const isDoubtful =
-      portion.inARow >= IN_A_ROW || (portion.answers.length === 0 && portion.failed.length > 0);
-    if (portion.failure !== undefined) return portion;
-    if (isDoubtful && !(await isAnybodyAnswered(context, portion))) {
-      portion.failure ??= portion.failed.at(-1)?.error;
-      return portion;
+    await askOn(read, batch);
+    const isDoubtful = batch.inARow >= IN_A_ROW || (batch.answers.length === 0 && batch.failed.length > 0);
+    if (batch.failure !== undefined) return batch;
+    if (isDoubtful && !(await isAnybodyAnswered(read, batch))) {
+      batch.failure ??= batch.failed.at(-1)?.error;
+      return batch;
     }
-    portion.inARow = 0;
-    if (portion.queue.length === 0) return portion;
+    batch.inARow = 0;
+    if (batch.queue.length === 0) return batch;
   }
 }
 
-function toResults({ answers, failed, failure }: Portion): LookupResult[] {
+function toResults({ answers, failed, failure }: Batch): LookupResult[] {
   return [
     ...answers.map(({ kind, userId }) => ({
       userId,
@@ -172,8 +159,8 @@ function toResults({ answers, failed, failure }: Portion): LookupResult[] {
 }
 
 /** Which ids cannot be looked up; null: none. */
-async function describeFailing({ settings, session }: ExtractContext): Promise<string | null> {
-  const { total, some } = await readFailingLookups(session.connection.db, settings.accountId, NAMED);
+async function describeFailing({ warehouse }: ReadRequest): Promise<string | null> {
+  const { total, some } = await warehouse.readFailingLookups(NAMED);
   if (total === 0) return null;
   const names = some.map(({ userId, error }) => `${userId} (${error ?? 'unknown'})`).join(', ');
   const more = total > some.length ? ` and ${total - some.length} more` : '';
@@ -182,34 +169,27 @@ async function describeFailing({ settings, session }: ExtractContext): Promise<s
   return `${what} asked for again later: ${names}${more}`;
 }
 
-export const extractLookup: Extract = async (context) => {
-  const { loader, settings, session } = context;
-  const { db } = session.connection;
-  const begunAt = await readDatabaseTime(db);
+export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
+  const { warehouse } = read;
+  const begunAt = await warehouse.readTime();
   for (;;) {
-    const lookups = await readDueLookups(db, {
-      accountId: settings.accountId,
-      all: context.kind !== 'sync',
+    const lookups = await warehouse.readDueLookups({
+      all: read.kind !== 'sync',
       notAskedSince: begunAt,
-      limit: PORTION,
+      limit: BATCH,
     });
     if (lookups.length === 0) break;
-    const portion = await askPortion(context, lookups);
-    const { answers, failure } = portion;
-    await loader.add(
-      answers.flatMap((answer) => (answer.kind === 'unknown' ? [] : [answer.record])),
-      {},
-    );
+    const batch = await askBatch(read, lookups);
+    const { answers, failure } = batch;
     const answered = answers.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
-    await context.checkpoint(async (tx) => {
-      await writeLookupResults(tx, { accountId: settings.accountId, begunAt }, toResults(portion));
-      if (answered.length === 0) return;
-      const scope = { accountId: settings.accountId, stream: context.stream.name };
-      await tx.execute(resolveAnswered(answered, scope));
-    });
+    yield {
+      ...records(answers.flatMap((answer) => (answer.kind === 'unknown' ? [] : [answer.record]))),
+      notes: [{ kind: 'lookups', begunAt, results: toResults(batch), answered }],
+    };
+    yield { kind: 'commit' };
     const reason = missingReason(failure);
-    if (reason !== null) return { outcome: 'skipped', reason };
+    if (reason !== null) return { kind: 'skipped', reason };
     if (failure !== undefined) throw toFailure(failure);
   }
-  return { outcome: 'read', covered: null, state: {}, note: await describeFailing(context), failure: null };
-};
+  return { kind: 'read', covered: null, state: {}, note: await describeFailing(read), failure: null };
+}

@@ -1,30 +1,30 @@
 /** Reads one page of a list into memory: pages are bounded by the service's own limits. */
-import type { ListAnswer } from '../api/client.ts';
-import { collectRecords } from '../api/record-sink.ts';
+import type { ListAnswer } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import type { ExtractContext } from './extract.ts';
+import type { ReadRequest } from './read-request.ts';
 
 export interface Page {
   readonly records: readonly unknown[];
   readonly answer: ListAnswer;
 }
 
+/** An unasked paging may be anything; this many pages end a list that never ends. */
+export const MOST_PAGES = 100_000;
+
 export async function fetchPage(
-  { api, stream, meter, signal }: ExtractContext,
+  { stream, service: { api, meter, signal } }: Pick<ReadRequest, 'stream' | 'service'>,
   params: Readonly<Record<string, unknown>>,
 ): Promise<Page> {
-  const sink = collectRecords();
-  const answer = await api.fetchList({
+  const page = await api.page({
     method: stream.method,
     listKey: stream.answerKey,
     params,
-    sink,
     meter,
     signal,
   });
-  return { records: sink.all, answer };
+  return { records: page.records, answer: page };
 }
 
 /** A page beyond the last one, or one that cannot be asked for: the service refuses the request itself. */

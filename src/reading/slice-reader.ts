@@ -1,12 +1,11 @@
 /** Asks for a slice of creation time (specification: followups.list), once or by page numbers. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
-import type { ExtractContext } from './extract.ts';
-import { createPageTally, fetchPage, isRefusedPage, type Page } from './pages.ts';
+import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, type Page } from './pages.ts';
+import type { ReadRequest } from './read-request.ts';
 
-/** Times that an answer which contradicts itself is asked for again. */
+/** Times that a response which contradicts itself is asked for again. */
 const REREADS = 4;
-const MOST_PAGES = 100_000;
 
 export interface SliceReaderOptions {
   readonly pageSize: number;
@@ -16,20 +15,20 @@ export interface SliceReaderOptions {
 
 export interface SliceReader {
   /**
-   * The newest records of the slice, in an answer that does not contradict itself; else `read_incomplete`, after
-   * `salvage` has taken what came.
+   * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
+   * `read_incomplete`.
    */
-  ask(slice: CreationSlice, salvage?: (records: readonly unknown[]) => Promise<void>): Promise<Page>;
+  ask(slice: CreationSlice): Promise<{ readonly page: Page; readonly shortfall: SafetySyncError | null }>;
   /** How many records the service says the slice has; undefined when it does not say. */
   askTotal(slice: CreationSlice): Promise<number | undefined>;
   /**
    * The last resort, by page numbers: for a slice that can be divided no further, or whose records do not tell their
-   * creation. Pages are passed on as they come; throws `read_incomplete` when they do not add up.
+   * creation. Yields pages as they come; throws `read_incomplete` when they do not add up.
    */
-  readByPages(slice: CreationSlice, pass: (records: readonly unknown[]) => Promise<void>): Promise<void>;
+  readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], void, undefined>;
 }
 
-/** The answer holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
+/** The response holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
 function isShort({ records, answer }: Page, pageSize: number): boolean {
   const total = answer.paging?.total;
   if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
@@ -43,25 +42,25 @@ function isShort({ records, answer }: Page, pageSize: number): boolean {
   return !isSmallPage;
 }
 
-export function createSliceReader(context: ExtractContext, options: SliceReaderOptions): SliceReader {
-  const { pageSize, filters } = options;
+export function createSliceReader(
+  read: Pick<ReadRequest, 'stream' | 'service'>,
+  { pageSize, filters }: SliceReaderOptions,
+): SliceReader {
+  const { stream } = read;
   const fetch = async (slice: CreationSlice, more: Readonly<Record<string, number>> = {}): Promise<Page> =>
-    await fetchPage(context, { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more });
+    await fetchPage(read, { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more });
   const incomplete = (slice: CreationSlice, why: string) =>
-    new SafetySyncError(
-      'read_incomplete',
-      `${context.stream.method}, created ${describeSlice(slice)}: ${why}`,
-    );
+    new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 
   return {
-    async ask(slice, salvage) {
+    async ask(slice) {
       for (let reread = 0; ; reread += 1) {
         const page = await fetch(slice);
-        if (!isShort(page, pageSize)) return page;
+        if (!isShort(page, pageSize)) return { page, shortfall: null };
         if (reread === REREADS) {
-          await salvage?.(page.records);
           const total = String(page.answer.paging?.total);
-          throw incomplete(slice, `${total} records were announced, ${page.records.length} delivered`);
+          const why = `${total} records were announced, ${page.records.length} delivered`;
+          return { page, shortfall: incomplete(slice, why) };
         }
       }
     },
@@ -69,19 +68,20 @@ export function createSliceReader(context: ExtractContext, options: SliceReaderO
       const { answer } = await fetch(slice, { limit: 1 });
       return answer.paging?.total;
     },
-    async readByPages(slice, pass) {
+    async *readByPages(slice) {
       for (let reread = 0; ; reread += 1) {
         const tally = createPageTally();
-        for (let page = 1; page <= MOST_PAGES; page += 1) {
+        for (let number = 1; number <= MOST_PAGES; number += 1) {
+          let page: Page;
           try {
-            const read = await fetch(slice, page === 1 ? {} : { page });
-            tally.note(read, context.stream.keyField);
-            await pass(read.records);
+            page = await fetch(slice, number === 1 ? {} : { page: number });
           } catch (error) {
-            if (page === 1 || !isRefusedPage(error)) throw error;
+            if (number === 1 || !isRefusedPage(error)) throw error;
             break;
           }
-          if (!tally.lastPageWasNews || page >= (tally.lastPage ?? Infinity)) break;
+          tally.note(page, stream.keyField);
+          yield page.records;
+          if (!tally.lastPageWasNews || number >= (tally.lastPage ?? Infinity)) break;
         }
         const complaint = tally.complaint();
         if (complaint === null) return;

@@ -3,7 +3,7 @@ import type { OffReasons } from '../config/account-config.ts';
 import { adviceOf } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunRow } from '../database/runs.ts';
-import type { HistoryProgress } from '../reading/extract.ts';
+import type { BackfillProgress } from '../reading/step.ts';
 import type { AccountRows } from './read-account-rows.ts';
 import type { Volumes } from './read-volumes.ts';
 import type {
@@ -25,7 +25,7 @@ export interface DetailFacts {
   readonly countedAtMs: number | null;
   readonly nextRuns: readonly NextRunReport[];
   /** Of the runs of this process. */
-  readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
+  readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
 }
 
 export interface DetailContext {

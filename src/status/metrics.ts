@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
-import type { RunKind } from '../database/control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import type { AccountStatus, Level, ProcessStatus, Status } from './status.ts';
 
 export type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';

@@ -4,7 +4,8 @@
  */
 import type { OffReason } from '../config/account-config.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
-import type { RunKind, RunStatus, RunTrigger } from '../database/control-tables.ts';
+import type { RunStatus, RunTrigger } from '../database/control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';

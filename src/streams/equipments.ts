@@ -215,6 +215,7 @@ export const equipmentsStream: StreamDefinition = {
   method: 'equipments.list',
   answerKey: 'equipments',
   reading: { kind: 'snapshot', scope: 'equipment_type' },
+  partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   keyColumn: 'id',
   parent: equipment,

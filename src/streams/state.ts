@@ -51,3 +51,53 @@ export interface KeylessMemory {
   /** Keys of rows that may be such a record. */
   readonly kept: readonly string[];
 }
+
+/** How a stream is read: what is new, everything again, or everything compared with what is stored. */
+export type RunKind = 'sync' | 'backfill' | 'reconcile';
+
+/** What a backfill covers, and what it lets the watermark be when all of it is stored. Times in ms since 1970. */
+export interface BackfillPlan {
+  /** Creation time, inclusive; null: from the beginning. */
+  readonly fromMs: number | null;
+  /** Exclusive; null: everything that there was when it began. */
+  readonly toMs: number | null;
+  readonly watermark: ServiceTime | null;
+}
+
+export type SliceStatus = 'pending' | 'done' | 'failed';
+
+/** A row of the backfill's ledger. */
+export interface LedgerSlice {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly status: SliceStatus;
+  /** Everything created from here on is stored; `toMs` when nothing is. */
+  readonly readToMs: number;
+  readonly expected: number | null;
+  readonly records: number;
+}
+
+/** A user id to look up. */
+export interface DueLookup {
+  readonly userId: string;
+  /** Lookups that failed since the last one that was answered. */
+  readonly failures: number;
+}
+
+/** What became of one lookup. */
+export interface LookupResult {
+  readonly userId: string;
+  /** null: it was not told, what is known stays. */
+  readonly isKnown: boolean | null;
+  /** When to ask again, ms from now; null: it stays due as it was. */
+  readonly againInMs: number | null;
+  readonly failures: number;
+  /** Error code of a lookup that failed. */
+  readonly error: string | null;
+}
+
+/** User ids whose last lookup failed. */
+export interface FailingLookups {
+  readonly total: number;
+  readonly some: readonly { readonly userId: string; readonly error: string | null }[];
+}

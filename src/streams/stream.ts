@@ -71,6 +71,20 @@ export interface StateHistory {
   readonly beside: readonly string[];
 }
 
+/** What was read completely, so that rows which it did not show are gone. */
+export interface Coverage {
+  /** The parts that were read (`partition`); null: the whole account. */
+  readonly parts: readonly string[] | null;
+}
+
+/** How rows belong to the parts in which a stream is asked for. */
+export interface Partition {
+  /** The parent's column that names the part. */
+  readonly column: string;
+  /** The child that names it, in its last column, where the parent's column says something else. */
+  readonly asked: PgTable;
+}
+
 export interface StreamDefinition {
   readonly name: StreamName;
   /** What its records are to people: `documents`. */
@@ -82,6 +96,8 @@ export interface StreamDefinition {
   /** The property of the answer that holds the records (for a look-up: the record). */
   readonly answerKey: string;
   readonly reading: Reading;
+  /** Absent: a stream is asked for as a whole. */
+  readonly partition?: Partition;
   /** The wire field that identifies a record. */
   readonly keyField: string;
   /** The parent's column that holds it. */

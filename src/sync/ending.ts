@@ -1,8 +1,8 @@
 /** How a run ended, from what the extract step answered and from what the storing told. */
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Merged } from '../loading/merge.ts';
+import type { ReadOutcome } from '../reading/step.ts';
 import type { Success } from '../database/stream-state.ts';
-import type { Extraction } from '../reading/extract.ts';
 import type { RunRequest, RunResult } from './run.ts';
 
 export type Ending = Pick<RunResult, 'outcome'> &
@@ -20,14 +20,14 @@ export function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'not
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
-export function toEnding(extraction: Extraction): Ending {
-  switch (extraction.outcome) {
+export function toEnding(outcome: ReadOutcome): Ending {
+  switch (outcome.kind) {
     case 'skipped':
-      return { outcome: 'skipped', reason: extraction.reason, dueInMs: extraction.dueInMs };
+      return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
     case 'read':
-      return extraction.failure === null
-        ? { outcome: 'succeeded', note: extraction.note }
-        : { outcome: 'failed', error: extraction.failure };
+      return outcome.failure === null
+        ? { outcome: 'succeeded', note: outcome.note }
+        : { outcome: 'failed', error: outcome.failure };
   }
 }
 

@@ -1,41 +1,37 @@
-/** One run of one stream, from lock to closed run record: the only file that knows the order of the steps. */
+/** One run of one stream, from lock to closed run record. */
 import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
-import { SafetySyncError } from '../shared/errors.ts';
-import { markFailed, withSpan } from '../shared/with-span.ts';
-import { streamNamed } from '../streams/index.ts';
 import type { Database } from '../database/connection.ts';
 import { isCancelled, toDatabaseError } from '../database/database-error.ts';
-import { readOpenRejections } from '../database/issues.ts';
-import { noCounts, type RecordCounts } from '../database/record-counts.ts';
+import { readOpenIssues } from '../database/issues.ts';
+import { countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import {
   closeDeadRuns,
-  finishRun,
   hasRecentRun,
   type NewRun,
   readRunningRun,
   recordSkippedRun,
-  removeRun,
   startRun,
-  updateRunCounts,
 } from '../database/runs.ts';
-import { createStaging, streamShape } from '../loading/staging.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
-import { readStreamState, writeStreamState } from '../database/stream-state.ts';
-import type { StateChange } from '../streams/state.ts';
-import { closeFailedRun, requestsOf } from './close-failed-run.ts';
-import type { ExtractContext } from '../reading/extract.ts';
-import { type Ending, successOf, toEnding, withRemarks } from './ending.ts';
-import { extractRetry } from './stored-issues.ts';
-import { extractOf, tracksSeen } from '../reading/extract-of.ts';
+import { readStreamState } from '../database/stream-state.ts';
+import { createLoad, type Load } from '../loading/load.ts';
+import { streamShape } from '../loading/stream-shape.ts';
+import { tracksSeen } from '../reading/read.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { markFailed, withSpan } from '../shared/with-span.ts';
+import { streamNamed } from '../streams/index.ts';
+import { closeFailedRun } from './close-failed-run.ts';
 import {
+  isScheduled,
   NO_RECORD,
   type RunContext,
   type RunFigures,
   type RunRecord,
   type RunRequest,
   type RunResult,
+  toInstant,
 } from './run.ts';
-import { countAttributes, createLoader, type Loader } from '../loading/load.ts';
+import { runSteps, type StepsEnd } from './run-steps.ts';
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
@@ -131,9 +127,6 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
   }
 }
 
-/** Nobody waits for its answer: one that asked nothing is told in the log and counted, and leaves no row. */
-const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
-
 function newRun(
   context: RunContext,
   request: RunRequest,
@@ -150,8 +143,6 @@ function newRun(
   };
 }
 
-const toInstant = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
 interface SessionRun {
   readonly context: RunContext;
   readonly request: RunRequest;
@@ -159,126 +150,41 @@ interface SessionRun {
   readonly meter: RequestMeter;
 }
 
-interface SessionEnd {
-  readonly record: RunRecord;
-  readonly result: Ending;
-  readonly counts: Readonly<RecordCounts>;
-  readonly repaired: number | null;
-}
-
 /** Everything that happens while the lock is held. */
-async function runInSession(run: SessionRun): Promise<SessionEnd> {
+async function runInSession(run: SessionRun): Promise<StepsEnd> {
   const { context, request, session, meter } = run;
   const { accountId } = context.settings;
   const { db } = session.connection;
   const dead = await closeDeadRuns(db, accountId, request.stream);
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
+  const watermark = toInstant(state.watermark?.ms ?? null);
   const runId = await startRun(
     db,
     newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),
   );
   const key = { accountId, runId };
-  let record: RunRecord = {
-    runId,
-    watermarkBefore: toInstant(state.watermark?.ms ?? null),
-    watermarkAfter: toInstant(state.watermark?.ms ?? null),
-  };
-  let stored: Readonly<RecordCounts> = noCounts();
-  let loader: Loader | undefined;
+  const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
+  const progress = { committed: noCounts() };
+  let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
-    const shape = streamShape(stream);
-    const staging = createStaging(session, {
-      shape,
-      accountId,
-      tracksSeen: tracksSeen(stream, request.kind),
-    });
-    await staging.open();
-    const created = createLoader({
+    load = await createLoad({
       session,
-      staging,
-      shape,
-      accountId,
-      runId,
+      shape: streamShape(stream),
+      ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
-      distrustsHashes: request.kind === 'reconcile',
+      fullCompare: request.kind === 'reconcile',
+      tracksSeen: request.retryIssues !== true && tracksSeen(stream, request.kind),
+      openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,
-      openRejections: await readOpenRejections(db, { accountId, stream: stream.name }),
     });
-    loader = created;
-    const extractContext: ExtractContext = {
-      stream,
-      get api() {
-        return context.api();
-      },
-      meter,
-      loader: created,
-      state,
-      settings: context.settings,
-      clock: context.clock,
-      kind: request.kind,
-      force: request.force,
-      range: request.range ?? { fromMs: null, toMs: null },
-      restart: request.restart ?? false,
-      onProgress: (progress) => context.events.onProgress?.(request.stream, progress),
-      session,
-      signal: context.signal,
-      checkpoint: async (alsoStore) => {
-        stored = await created.commit({
-          covered: null,
-          isCheckpoint: true,
-          finish: async (tx, counts) => {
-            await Promise.all([alsoStore(tx), updateRunCounts(tx, key, counts, requestsOf(meter))]);
-          },
-        });
-      },
-    };
-    const extract = request.retryIssues === true ? extractRetry : extractOf(stream);
-    const extraction = await extract(extractContext);
-    let ending = toEnding(extraction);
-    const change: StateChange = extraction.state ?? {};
-    const watermarkAfter = toInstant((change.watermark ?? state.watermark)?.ms ?? null);
-    let repaired: number | null = null;
-    stored = await created.commit({
-      covered: extraction.outcome === 'read' ? extraction.covered : null,
-      finish: async (tx, counts, remarks) => {
-        ending = withRemarks(toEnding(extraction), remarks);
-        if (extraction.outcome === 'read' && extraction.missedUpToMs !== undefined) {
-          repaired = await staging.countUpTo(tx, extraction.missedUpToMs);
-        }
-        await writeStreamState(tx, accountId, stream.name, {
-          change,
-          success: successOf(ending, { request, requests: meter.requests }),
-        });
-        if (ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0) {
-          record = NO_RECORD;
-          await removeRun(tx, key);
-          return;
-        }
-        await finishRun(tx, {
-          ...key,
-          counts,
-          requests: requestsOf(meter),
-          watermark: watermarkAfter,
-          status: ending.outcome,
-          repaired,
-          note:
-            ending.outcome === 'skipped'
-              ? ending.reason
-              : ending.outcome === 'succeeded'
-                ? ending.note
-                : null,
-          failure: ending.outcome === 'failed' ? ending.error : null,
-        });
-      },
-    });
-    return { result: ending, counts: stored, repaired, record: { ...record, watermarkAfter } };
+    return await runSteps({ ...run, load, stream, state, key, record, progress });
   } catch (caught) {
-    // What is still on its way uses the session, and a transaction that is open there would take the closing with it.
-    await loader?.idle();
+    // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
+    await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
-    return { result: { outcome: 'failed', error }, counts: stored, repaired: null, record };
+    return { result: { outcome: 'failed', error }, counts: progress.committed, repaired: null, record };
   }
 }

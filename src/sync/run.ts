@@ -4,10 +4,12 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
-import type { RunKind, RunTrigger } from '../database/control-tables.ts';
+import type { RunTrigger } from '../database/control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { RunRow } from '../database/runs.ts';
-import type { BackfillRange, HistoryProgress, SyncSettings } from '../reading/extract.ts';
+import type { BackfillRange, SyncSettings } from '../reading/read-request.ts';
+import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;
@@ -28,7 +30,7 @@ export interface RunContext {
 /** What the caller may want to tell. */
 export interface RunEvents {
   readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
-  readonly onProgress?: (stream: StreamName, progress: HistoryProgress) => void;
+  readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
   readonly onSession?: (stream: StreamName, backendPid: number) => void;
@@ -94,3 +96,9 @@ export type RunResult = RunFigures &
       }
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );
+
+export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
+
+/** ms since 1970 as ISO time. */
+export const toInstant = (ms: number | null): string | null =>
+  ms === null ? null : new Date(ms).toISOString();

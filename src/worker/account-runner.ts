@@ -5,7 +5,7 @@ import type { Metrics } from '../status/metrics.ts';
 import type { PressureReport } from '../status/status.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { HistoryProgress } from '../reading/extract.ts';
+import type { BackfillProgress } from '../reading/step.ts';
 import type { RunEvents, RunRequest, RunResult } from '../sync/run.ts';
 import { runStream } from '../sync/run-stream.ts';
 import type { Monitor } from './monitor.ts';
@@ -15,7 +15,7 @@ import type { Job } from './scheduler.ts';
 export interface AccountRunner {
   readonly account: Account;
   /** Of runs of this process. */
-  readonly progress: ReadonlyMap<StreamName, HistoryProgress>;
+  readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
   /** null: its service was not asked by this process yet. */
   readonly pressure: PressureReport | null;
   run(job: Job): Promise<readonly FollowUp[]>;
@@ -59,7 +59,7 @@ function whenDue(result: RunResult): FollowUp[] {
 export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
   const { account, clock, metrics, sessions, monitor } = options;
   const { log, health } = account;
-  const progress = new Map<StreamName, HistoryProgress>();
+  const progress = new Map<StreamName, BackfillProgress>();
   let hasAsked = false;
 
   const events: RunEvents = {

@@ -2,7 +2,7 @@
 import { formatCount, formatDuration } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
-import type { RunKind } from '../database/control-tables.ts';
+import type { RunKind } from '../streams/state.ts';
 import type { RunEvents, RunResult } from '../sync/run.ts';
 
 /** One object a run, for `--json`. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { streamNamed } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createCopySettings } from '../../src/loading/copy-settings.ts';
-import { streamShape } from '../../src/loading/staging.ts';
+import { streamShape } from '../../src/loading/stream-shape.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const USUAL = { role: 'origin', plans: 'force_custom_plan', scans: 'on' };
@@ -40,12 +40,12 @@ async function observe(): Promise<unknown> {
   const copySettings = createCopySettings(session, streamShape(streamNamed('followups')));
   const seen: unknown[] = [];
   for (let time = 0; time < 2; time += 1) {
-    await session.db.transaction(async () => {
-      await copySettings.during(async () => {
-        seen.push(await settings());
-      });
-      expect(await settings()).toEqual(USUAL);
+    await session.query('begin');
+    await copySettings.during(async () => {
+      seen.push(await settings());
     });
+    expect(await settings()).toEqual(USUAL);
+    await session.query('commit');
   }
   expect(await settings()).toEqual(USUAL);
   expect(seen[1]).toEqual(seen[0]);

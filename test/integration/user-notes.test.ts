@@ -1,8 +1,7 @@
 /** Streams that store side by side and meet the same people. */
-import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
-import { noteUsers } from '../../src/database/user-lookups.ts';
+import { recordUsers } from '../../src/database/user-lookups.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { createGate } from '../support/gate.ts';
@@ -34,7 +33,11 @@ afterEach(async () => {
   await database.drop();
 });
 
-const ids = (...names: string[]) => sql`select unnest(${`{${names.join(',')}}`}::text[]) as user_id`;
+async function inTransaction(session: StreamSession, work: () => Promise<void>): Promise<void> {
+  await session.begin();
+  await work();
+  await session.commit({ isLasting: false });
+}
 const waitingForLocks = async () => {
   const [row] = await reader.query<{ waiting: number }>(
     `select count(*)::int as waiting from pg_locks where not granted`,
@@ -46,16 +49,16 @@ test('take turns: what one notes first and the other one last keeps neither from
   const [resources, followups] = [await open('resources'), await open('followups')];
   const isNoted = createGate();
   const mayGoOn = createGate();
-  const first = resources.transaction(async (tx) => {
-    await noteUsers(tx, ids('ann', 'ben'), 'north');
+  const first = inTransaction(resources, async () => {
+    await recordUsers(resources.connection.db, ['ann', 'ben'], 'north');
     isNoted.open();
     await mayGoOn.opened;
-    await noteUsers(tx, ids('cid'), 'north');
+    await recordUsers(resources.connection.db, ['cid'], 'north');
   });
   await isNoted.opened;
-  const second = followups.transaction(async (tx) => {
-    await noteUsers(tx, ids('cid'), 'north');
-    await noteUsers(tx, ids('ben', 'ann'), 'north');
+  const second = inTransaction(followups, async () => {
+    await recordUsers(followups.connection.db, ['cid'], 'north');
+    await recordUsers(followups.connection.db, ['ben', 'ann'], 'north');
   });
   await expect.poll(waitingForLocks).toBe(1);
   mayGoOn.open();
@@ -67,15 +70,15 @@ test('take turns: what one notes first and the other one last keeps neither from
 
 test('another account does not wait', async () => {
   const [north, south] = [await open('resources'), await open('resources', 'south')];
-  await north.transaction(async (tx) => {
-    await noteUsers(tx, ids('ann'), 'north');
-    await south.transaction((other) => noteUsers(other, ids('ann'), 'south'));
+  await inTransaction(north, async () => {
+    await recordUsers(north.connection.db, ['ann'], 'north');
+    await inTransaction(south, () => recordUsers(south.connection.db, ['ann'], 'south'));
   });
 });
 
 test('a run of users under way keeps no stream from storing whom it meets', async () => {
   const [users, resources] = [await open('users'), await open('resources')];
-  await resources.transaction((tx) => noteUsers(tx, ids('ann'), 'north'));
-  await users.transaction((tx) => noteUsers(tx, ids('ben'), 'north'));
+  await inTransaction(resources, () => recordUsers(resources.connection.db, ['ann'], 'north'));
+  await inTransaction(users, () => recordUsers(users.connection.db, ['ben'], 'north'));
   expect(await waitingForLocks()).toBe(0);
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
-import type { RunKind } from '../../src/database/control-tables.ts';
+import type { RunKind } from '../../src/streams/state.ts';
 import type { Departure } from './departure.ts';
 import { noTally, play } from './play.ts';
 import type { History, Step } from './step.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
-import type { RunKind } from '../../src/database/control-tables.ts';
+import type { RunKind } from '../../src/streams/state.ts';
 import { type Departure, departure, rareDeparture } from './departure.ts';
 
 const STREAMS = [

@@ -2,7 +2,7 @@ import { createApiClient } from '../../src/api/client.ts';
 import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/streams/stream.ts';
-import type { SyncSettings } from '../../src/reading/extract.ts';
+import type { SyncSettings } from '../../src/reading/read-request.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';

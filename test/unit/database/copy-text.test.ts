@@ -44,10 +44,10 @@ test('chunks are the lines in order, none lost at a border', () => {
   const text = (chunks: readonly Buffer[]) => Buffer.concat(chunks).toString();
   const rows = Array.from({ length: 100 }, (_, index) => ({ a: `row ${index} ${'żółw 🐢 '.repeat(index)}` }));
   const lines = rows.map((row) => toCopyLine(columns, row)).join('');
-  for (const size of [1, 7, 64, 1000, 1e9]) expect(text(toCopyText(columns, rows, { size }))).toBe(lines);
+  for (const size of [1, 7, 64, 1000, 1e9]) expect(text(toCopyText(columns, rows, size))).toBe(lines);
   expect(toCopyText(columns, [])).toEqual([]);
   const one = columns.slice(0, 1);
-  expect(text(toCopyText(one, [{ a: 'b' }, { a: 'c' }], { prefix: 'x\t' }))).toBe('x\tb\nx\tc\n');
+  expect(toCopyLine(one, { a: 'b' }, 'x\t')).toBe('x\tb\n');
   const large = { a: 'long '.repeat(200_000) };
   expect(text(toCopyText(one, [{ a: 'b' }, large, { a: 'c' }]))).toBe(`b\n${large.a}\nc\n`);
 });

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { streamNamed } from '../../../src/streams/index.ts';
 import { RawJson } from '../../../src/database/copy-text.ts';
 import { createReferenceCheck } from '../../../src/loading/references.ts';
-import { type StagedRecord, streamShape } from '../../../src/loading/staging.ts';
+import type { PreparedRecord } from '../../../src/loading/prepare-batch.ts';
+import { streamShape } from '../../../src/loading/stream-shape.ts';
 
 const check = createReferenceCheck(streamShape(streamNamed('followups')));
 
 const message = (followup_id: string, id: string) => ({ followup_id, id });
 const attachment = (followup_id: string, message_id: string) => ({ followup_id, message_id, position: 1 });
 
-function record(children: StagedRecord['children']): StagedRecord {
-  const parent = { id: 'a', _hash: '', _raw: new RawJson('{}') };
-  return { ord: 1, isNew: true, parent, children };
+function record(children: PreparedRecord['children']) {
+  return { parent: { id: 'a', _hash: '', _raw: new RawJson('{}') }, children };
 }
 
 test('rows that refer to each other', () => {
@@ -21,7 +21,7 @@ test('rows that refer to each other', () => {
   expect(check(record([messages, [attachment('a', '2'), attachment('a', '1')]]))).toBe(true);
 });
 
-test.each<[string, StagedRecord['children']]>([
+test.each<[string, PreparedRecord['children']]>([
   ['a message of another follow-up', [[message('a', '1'), message('b', '2')], []]],
   ['an attachment without any message', [[], [attachment('a', '1')]]],
   ['an attachment of another message', [[message('a', '1')], [attachment('a', '2')]]],

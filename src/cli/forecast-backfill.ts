@@ -1,13 +1,13 @@
 /** What a backfill would ask for: reads one number from the service and the ledger, writes nothing. */
 import { createRequestMeter } from '../api/request-meter.ts';
-import { collectRecords } from '../api/record-sink.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { readStreamState } from '../database/stream-state.ts';
-import { sliceRecordsFor } from './cut-slices.ts';
+import { sliceRecordsFor } from '../backfill/cut-slices.ts';
 import { toCreationFilters } from '../reading/creation-slice.ts';
-import type { BackfillRange } from '../reading/extract.ts';
-import { findResumable, isOpen } from './resume.ts';
+import type { BackfillRange } from '../reading/read-request.ts';
+import { readBackfill } from '../backfill/ledger.ts';
+import { isOpen, isResumable } from '../backfill/resume.ts';
 import type { RunContext } from '../sync/run.ts';
 
 export interface BackfillForecast {
@@ -39,32 +39,24 @@ export async function forecastBackfill(
     return { ...whole, requests: reading.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
   }
   if (reading.kind !== 'incremental') return whole;
-  const answer = await context.api().fetchList({
+  const answer = await context.api().page({
     method,
     listKey: answerKey,
     params: { limit: 1, ...toCreationFilters({ from: range.fromMs, to: range.toMs }) },
-    sink: collectRecords(),
     meter: createRequestMeter(),
     signal: context.signal,
   });
   const total = answer.paging?.total ?? null;
   const { accountId, readers } = context.settings;
-  const resumable = isMigrated
-    ? await findResumable(
-        context.db,
-        { accountId, stream },
-        {
-          range,
-          restart,
-          watermarkMs: (await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null,
-        },
-      )
-    : undefined;
-  if (resumable !== undefined) {
-    const { slices } = resumable;
+  const stored = isMigrated ? await readBackfill(context.db, { accountId, stream }) : undefined;
+  const watermarkMs = isMigrated
+    ? ((await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null)
+    : null;
+  if (stored !== undefined && isResumable(stored, { range, restart, watermarkMs })) {
+    const { slices } = stored;
     const open = slices.filter(isOpen).length;
-    const stored = slices.reduce((sum, slice) => sum + slice.records, 0);
-    const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - stored);
+    const done = slices.reduce((sum, slice) => sum + slice.records, 0);
+    const left = open === 0 ? 0 : total === null ? null : Math.max(0, total - done);
     return {
       stream,
       records: left,

@@ -1,0 +1,188 @@
+/** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
+import { SafetySyncError } from '../shared/errors.ts';
+import { type CreationSlice, timeOf } from '../reading/creation-slice.ts';
+import { walkCreation } from '../reading/creation-walk.ts';
+import type { SliceReader } from '../reading/slice-reader.ts';
+import {
+  type BackfillProgress,
+  type LedgerChange,
+  records,
+  type RecordsStep,
+  type TimeSlice,
+} from '../reading/step.ts';
+import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
+import { cutEvenly } from './cut-slices.ts';
+
+/** A slice that cannot be read completely is halved this often before it counts as failed. */
+const MOST_HALVINGS = 3;
+
+export interface Work {
+  readonly slice: LedgerSlice;
+  readonly halvings: number;
+}
+
+/** What the slices of one backfill share. */
+export interface Backfill {
+  readonly method: string;
+  readonly plan: BackfillPlan;
+  readonly reader: SliceReader;
+  /** Records of a slice that is worth planning. */
+  readonly sliceRecords: number;
+  readonly queue: Work[];
+  readonly failures: SafetySyncError[];
+  /** The upper end of the newest slice. */
+  readonly topMs: number;
+  /** The lower end of the oldest slice. */
+  readonly bottomMs: number;
+  readonly progress: { -readonly [Name in keyof BackfillProgress]: BackfillProgress[Name] };
+}
+
+type SliceSteps = AsyncGenerator<RecordsStep, void, undefined>;
+
+export function toLedgerSlice({ fromMs, toMs }: TimeSlice): LedgerSlice {
+  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0 };
+}
+
+/** What to ask for: the ends of an unbounded plan are open, whatever the ledger says of them. */
+function boundsOf(
+  { plan, topMs, bottomMs }: Pick<Backfill, 'plan' | 'topMs' | 'bottomMs'>,
+  slice: LedgerSlice,
+): CreationSlice {
+  const isTop = plan.toMs === null && slice.toMs === topMs && slice.readToMs === slice.toMs;
+  const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
+  return { from: isBottom ? null : slice.fromMs, to: isTop ? null : slice.readToMs };
+}
+
+function toStep(
+  backfill: Backfill,
+  list: readonly unknown[],
+  notes: readonly LedgerChange[],
+  slicesDone = 0,
+): RecordsStep {
+  backfill.progress.records += list.length;
+  backfill.progress.slicesDone += slicesDone;
+  return { ...records(list), notes, progress: { ...backfill.progress } };
+}
+
+/** Reads one slice to its end, or until it turns out to be too large and is cut into smaller ones. */
+export async function* readSlice(backfill: Backfill, work: Work): SliceSteps {
+  try {
+    yield* readToEnd(backfill, work);
+  } catch (error) {
+    const isTooSlow = error instanceof SafetySyncError && error.code === 'request_timeout';
+    if (!isTooSlow || work.halvings === MOST_HALVINGS) throw error;
+    yield giveUpOrHalve(backfill, work, error);
+  }
+}
+
+async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
+  const { reader, sliceRecords } = backfill;
+  const bounds = boundsOf(backfill, work.slice);
+  let state = work.slice;
+  /** Records that will not be read again. */
+  let finalRecords = state.records;
+  const walk = walkCreation(bounds, reader);
+  let next = await walk.next();
+  for (; next.done !== true; next = await walk.next()) {
+    if (next.value.kind === 'first') {
+      const total = next.value.page.answer.paging?.total;
+      if (total !== undefined && state.expected === null) state = { ...state, expected: total };
+      continue;
+    }
+    const { records: list, remainingTo } = next.value;
+    const rest = state.expected === null ? 0 : state.expected - state.records - list.length;
+    if (typeof remainingTo === 'number' && rest > 2 * sliceRecords) {
+      const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(rest / sliceRecords));
+      if (isCuttable(state, remainingTo, parts)) {
+        yield cutRemainder(backfill, { state, list, remainingTo, parts, halvings: work.halvings });
+        return;
+      }
+    }
+    state = { ...state, records: state.records + list.length };
+    if (typeof remainingTo === 'number') {
+      state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
+      // Whoever goes on from here is shown the border again, and everything below it, and counts it then.
+      finalRecords = state.records - countAtBorder(list, state.readToMs);
+    }
+    yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
+  }
+  const complaint = next.value ?? (await findShortfall(backfill, state, bounds));
+  if (complaint !== null) {
+    yield giveUpOrHalve(backfill, { ...work, slice: state }, complaint);
+    return;
+  }
+  const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
+  yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
+}
+
+/** Records in the last millisecond before a border: the next response below it shows them once more. */
+function countAtBorder(list: readonly unknown[], borderMs: number): number {
+  return list.filter((record) => timeOf(record, 'created_on') === borderMs - 1).length;
+}
+
+/** Fewer distinct records than were announced when the slice was begun: deletions explain it, or nothing does. */
+async function findShortfall(
+  { method, reader }: Backfill,
+  state: LedgerSlice,
+  bounds: CreationSlice,
+): Promise<SafetySyncError | null> {
+  if (state.expected === null || state.records >= state.expected) return null;
+  const total = (await reader.askTotal({ from: bounds.from, to: state.toMs })) ?? 0;
+  if (state.records >= total) return null;
+  const why = `${total} records were announced, ${state.records} delivered`;
+  return new SafetySyncError('read_incomplete', `${method}: ${why}`);
+}
+
+/** A slice whose first millisecond holds more than a response shows no new border: cutting it must at least divide it. */
+function isCuttable(state: LedgerSlice, remainingTo: number, parts: readonly TimeSlice[]): boolean {
+  return remainingTo > state.fromMs && (remainingTo < state.toMs || parts.length > 1);
+}
+
+/** The newest part of the slice is stored as a slice of its own; the rest becomes slices of the usual size. */
+function cutRemainder(
+  backfill: Backfill,
+  cut: {
+    readonly state: LedgerSlice;
+    readonly list: readonly unknown[];
+    readonly remainingTo: number;
+    readonly parts: readonly TimeSlice[];
+    readonly halvings: number;
+  },
+): RecordsStep {
+  const { state, list, remainingTo, parts } = cut;
+  const seen = state.records + list.length - countAtBorder(list, remainingTo);
+  const done: LedgerSlice = {
+    fromMs: remainingTo,
+    toMs: state.toMs,
+    status: 'done',
+    readToMs: remainingTo,
+    expected: seen,
+    records: seen,
+  };
+  const isNewestPartEmpty = remainingTo === state.toMs;
+  backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: cut.halvings })));
+  return toStep(
+    backfill,
+    list,
+    isNewestPartEmpty
+      ? [{ kind: 'cut', slice: state, parts }]
+      : [
+          { kind: 'cut', slice: state, parts: [done, ...parts] },
+          { kind: 'slice', slice: done },
+        ],
+  );
+}
+
+function giveUpOrHalve(
+  backfill: Backfill,
+  { slice, halvings }: Work,
+  complaint: SafetySyncError,
+): RecordsStep {
+  const parts = cutEvenly(slice, 2);
+  if (halvings < MOST_HALVINGS && parts.length === 2) {
+    backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: halvings + 1 })));
+    return toStep(backfill, [], [{ kind: 'cut', slice, parts }]);
+  }
+  backfill.failures.push(complaint);
+  return toStep(backfill, [], [{ kind: 'slice', slice: { ...slice, status: 'failed' } }]);
+}

@@ -1,0 +1,73 @@
+/** What a reader is given. */
+import type { ApiClient } from '../api/client.ts';
+import type { RequestMeter } from '../api/request-meter.ts';
+import type { Clock } from '../shared/time.ts';
+import type {
+  BackfillPlan,
+  DueLookup,
+  FailingLookups,
+  LedgerSlice,
+  RunKind,
+  StreamState,
+} from '../streams/state.ts';
+import type { Coverage, StreamDefinition } from '../streams/stream.ts';
+
+export interface SyncSettings {
+  readonly accountId: string;
+  readonly equipmentTypes: readonly string[];
+  /** How far behind the watermark an incremental read starts. */
+  readonly followupsOverlapMs: number;
+  readonly maxDeleteRatio: number;
+  /** Slices of a backfill that are read side by side. */
+  readonly readers: number;
+  /** Records of a slice that is worth planning; default: by `sliceRecordsFor`. */
+  readonly sliceRecords?: number;
+}
+
+/** Creation time that a backfill covers, ms; null: open. */
+export interface BackfillRange {
+  readonly fromMs: number | null;
+  /** Exclusive. */
+  readonly toMs: number | null;
+}
+
+/** The service, as one run asks it. */
+export interface Service {
+  readonly api: ApiClient;
+  readonly meter: RequestMeter;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What a reader may ask of the warehouse. Everything that it yielded before is known there. */
+export interface Warehouse {
+  /** Keys of the live rows of what was covered that were not among the records. */
+  findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
+  /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
+  readBackfill(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
+  /** To the microsecond, as text. */
+  readTime(): Promise<string>;
+  /** Whoever was not asked for the longest time first. `all`: also those who were asked for lately. */
+  readDueLookups(due: {
+    readonly all: boolean;
+    readonly notAskedSince: string;
+    readonly limit: number;
+  }): Promise<readonly DueLookup[]>;
+  /** Ids that the service has answered, the latest first. */
+  readAnsweredLookups(limit: number): Promise<readonly string[]>;
+  readFailingLookups(limit: number): Promise<FailingLookups>;
+}
+
+export interface ReadRequest {
+  readonly stream: StreamDefinition;
+  readonly kind: RunKind;
+  /** Ignore "nothing can have changed yet". */
+  readonly force: boolean;
+  readonly range: BackfillRange;
+  /** Forget the ledger of an earlier backfill. */
+  readonly restart: boolean;
+  readonly state: StreamState;
+  readonly settings: SyncSettings;
+  readonly service: Service;
+  readonly warehouse: Warehouse;
+}

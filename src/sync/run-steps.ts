@@ -1,0 +1,176 @@
+/** The order of a run's steps: what the reader yields is stored and committed together with what the run has learned. */
+import type { RequestMeter } from '../api/request-meter.ts';
+import type { Queryable } from '../database/connection.ts';
+import type { RecordCounts } from '../database/record-counts.ts';
+import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';
+import type { StreamSession } from '../database/stream-session.ts';
+import { writeStreamState } from '../database/stream-state.ts';
+import type { Load } from '../loading/load.ts';
+import { countWritten } from '../loading/merge-sql.ts';
+import { streamShape } from '../loading/stream-shape.ts';
+import { read } from '../reading/read.ts';
+import type { Note, ReadOutcome } from '../reading/step.ts';
+import type { StateChange, StreamState } from '../streams/state.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
+import { requestsOf } from './close-failed-run.ts';
+import { type Ending, successOf, toEnding, withRemarks } from './ending.ts';
+import {
+  isScheduled,
+  NO_RECORD,
+  type RunContext,
+  type RunRecord,
+  type RunRequest,
+  toInstant,
+} from './run.ts';
+import { readStoredIssues } from './stored-issues.ts';
+import { createWarehouse, writeNotes } from './warehouse.ts';
+
+/** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
+const RECORDS_OF_A_COMMIT = 4000;
+
+export interface StepsEnd {
+  readonly record: RunRecord;
+  readonly result: Ending;
+  readonly counts: Readonly<RecordCounts>;
+  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  readonly repaired: number | null;
+}
+
+/** A run that has its lock and its row. */
+export interface OpenRun {
+  readonly context: RunContext;
+  readonly request: RunRequest;
+  readonly session: StreamSession;
+  readonly meter: RequestMeter;
+  readonly load: Load;
+  readonly stream: StreamDefinition;
+  readonly state: StreamState;
+  readonly key: RunKey;
+  readonly record: RunRecord;
+  /** What the commits so far have stored. */
+  readonly progress: { committed: Readonly<RecordCounts> };
+}
+
+/** The steps of a stream: from the service, or from what is stored. */
+function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
+  const { settings, clock, signal } = context;
+  if (request.retryIssues === true) {
+    return readStoredIssues(session.connection.db, { stream, accountId: settings.accountId });
+  }
+  return read({
+    stream,
+    kind: request.kind,
+    force: request.force,
+    range: request.range ?? { fromMs: null, toMs: null },
+    restart: request.restart ?? false,
+    state,
+    settings,
+    service: {
+      // Made when it is asked: a stream that has nothing to ask for needs no service.
+      get api() {
+        return context.api();
+      },
+      meter,
+      clock,
+      signal,
+    },
+    warehouse: createWarehouse(session, load, { accountId: settings.accountId, stream: stream.name }),
+  });
+}
+
+/** Stores what the reader yields, in its order, and ends the run with the last of it. */
+export async function runSteps(run: OpenRun): Promise<StepsEnd> {
+  const { context, load, stream, key, progress, meter } = run;
+  const { db } = run.session.connection;
+  let notes: Note[] = [];
+  const commit = async (): Promise<void> => {
+    progress.committed = await load.commit({
+      covered: null,
+      isLast: false,
+      finish: async (counts) => {
+        await writeNotes(db, { accountId: key.accountId, stream: stream.name }, notes);
+        await updateRunCounts(db, key, counts, requestsOf(meter));
+      },
+    });
+    notes = [];
+  };
+  for await (const step of stepsOf(run)) {
+    switch (step.kind) {
+      case 'records':
+        await load.add(step.records, step.about);
+        notes.push(...(step.notes ?? []));
+        if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
+        if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) await commit();
+        break;
+      case 'savepoint':
+        await load.savepoint();
+        break;
+      case 'rollback':
+        await load.rollback();
+        break;
+      case 'commit':
+        await commit();
+        break;
+      case 'end':
+        return await finish(run, step.outcome, notes);
+    }
+  }
+  throw new TypeError('the reader ended without its last step');
+}
+
+/** The last commit: rows, ledger, state and the closed run in one transaction. */
+async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<StepsEnd> {
+  const { request, session, meter, load, stream, state, key, record } = run;
+  const { db } = session.connection;
+  const change: StateChange = outcome.state ?? {};
+  const watermarkAfter = toInstant((change.watermark ?? state.watermark)?.ms ?? null);
+  let ending = toEnding(outcome);
+  let repaired: number | null = null;
+  // Nobody waits for the outcome of a scheduled run that asked nothing: it is logged and counted, and leaves no row.
+  const leavesNoRow = ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0;
+  const counts = await load.commit({
+    covered: outcome.kind === 'read' ? outcome.covered : null,
+    isLast: true,
+    finish: async (total, merged) => {
+      await writeNotes(db, { accountId: key.accountId, stream: stream.name }, notes);
+      ending = withRemarks(ending, merged);
+      if (outcome.kind === 'read' && outcome.missedUpToMs !== undefined) {
+        repaired = await countRepaired(db, stream, { ...key, upToMs: outcome.missedUpToMs });
+      }
+      await writeStreamState(db, key.accountId, stream.name, {
+        change,
+        success: successOf(ending, { request, requests: meter.requests }),
+      });
+      if (leavesNoRow) {
+        await removeRun(db, key);
+        return;
+      }
+      await finishRun(db, {
+        ...key,
+        counts: total,
+        requests: requestsOf(meter),
+        watermark: watermarkAfter,
+        status: ending.outcome,
+        repaired,
+        note:
+          ending.outcome === 'skipped' ? ending.reason : ending.outcome === 'succeeded' ? ending.note : null,
+        failure: ending.outcome === 'failed' ? ending.error : null,
+      });
+    },
+  });
+  const kept = leavesNoRow ? NO_RECORD : record;
+  return { result: ending, counts, repaired, record: { ...kept, watermarkAfter } };
+}
+
+/** reconcile: of what this transaction wrote, the changes that the source had made before. */
+async function countRepaired(
+  db: Queryable,
+  stream: StreamDefinition,
+  scope: RunKey & { readonly upToMs: number },
+): Promise<number> {
+  if (stream.versionColumn === null) return 0;
+  const [row] = await db.execute<{ count: number }>(
+    countWritten(streamShape(stream).parent, stream.versionColumn, scope),
+  );
+  return row?.count ?? 0;
+}

@@ -1,0 +1,54 @@
+/** What a reader may ask of the warehouse, and what it wants to be written there beside its records. */
+import { readBackfill, writeLedger } from '../backfill/ledger.ts';
+import type { Queryable } from '../database/connection.ts';
+import type { StreamSession } from '../database/stream-session.ts';
+import {
+  readAnsweredLookups,
+  readDatabaseTime,
+  readDueLookups,
+  readFailingLookups,
+  writeLookupResults,
+} from '../database/user-lookups.ts';
+import { resolveAnswered } from '../loading/issue-sql.ts';
+import type { Load } from '../loading/load.ts';
+import type { Warehouse } from '../reading/read-request.ts';
+import type { Note } from '../reading/step.ts';
+import type { StreamName } from '../streams/stream.ts';
+
+export interface WarehouseScope {
+  readonly accountId: string;
+  readonly stream: StreamName;
+}
+
+export function createWarehouse(
+  { connection: { db } }: StreamSession,
+  load: Load,
+  scope: WarehouseScope,
+): Warehouse {
+  const { accountId } = scope;
+  return {
+    findVanished: (covered) => load.findVanished(covered),
+    readBackfill: () => readBackfill(db, scope),
+    readTime: () => readDatabaseTime(db),
+    readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
+    readAnsweredLookups: (limit) => readAnsweredLookups(db, accountId, limit),
+    readFailingLookups: (limit) => readFailingLookups(db, accountId, limit),
+  };
+}
+
+/** Part of the transaction that stores the records that the notes came with. */
+export async function writeNotes(
+  db: Queryable,
+  scope: WarehouseScope,
+  notes: readonly Note[],
+): Promise<void> {
+  for (const note of notes) {
+    if (note.kind !== 'lookups') {
+      await writeLedger(db, scope, note);
+      continue;
+    }
+    const { begunAt, results, answered } = note;
+    await writeLookupResults(db, { accountId: scope.accountId, begunAt }, results);
+    if (answered.length > 0) await db.execute(resolveAnswered(answered, scope));
+  }
+}
