@@ -39,7 +39,8 @@ export function badgeOf({ offReason, freshness, running, lastRun }: StreamDetail
     stale: 'stale',
     never: 'never synced',
   };
-  if (freshness === 'fresh' && lastRun?.status === 'failed') return { level: 'warning', text: 'failed last' };
+  if (freshness === 'fresh' && lastRun?.status === 'failed')
+    return { level: 'warning', text: 'last run failed' };
   return { level: freshness === 'fresh' ? 'good' : 'bad', text: texts[freshness] };
 }
 
@@ -72,7 +73,7 @@ export function describeIssue({
   const name = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
-      return `${formatNumber(count, 'record')} of ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} kept aside: ${problem}`;
+      return `${formatNumber(count, 'record')} of ${stream} ${count === 1 ? 'was rejected and is kept as a data issue' : 'were rejected and are kept as data issues'}: ${problem}`;
     case 'field_nulled':
       return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':

@@ -138,11 +138,15 @@ function verdictOfAll(counts: Status['counts'], total: number): Verdict {
     const are = counts.bad === 1 ? 'is' : 'are';
     return verdict(
       'bad',
-      `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${are} in trouble.`,
+      `${formatCount(counts.bad)} of ${formatNumber(total, 'account')} ${are} unhealthy.`,
     );
   }
   if (counts.busy > 0) return verdict('busy', 'First syncs are under way.');
-  if (counts.warning > 0) return verdict('warning', 'Everything is fresh, with trouble.');
+  if (counts.warning > 0) {
+    const have = counts.warning === 1 ? 'has a warning' : 'have warnings';
+    const some = `${formatCount(counts.warning)} of ${formatNumber(total, 'account')}`;
+    return verdict('warning', `Everything is fresh, but ${some} ${have}.`);
+  }
   return verdict('good', 'Everything is fresh.');
 }
 

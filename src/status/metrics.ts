@@ -28,11 +28,11 @@ export interface MetricsOptions {
 
 /**
  * With more accounts than this a time series for each account and stream would be more than Prometheus wants: counters
- * then count all accounts together (label `account` is empty), and gauges tell of accounts in trouble only.
+ * then count all accounts together (label `account` is empty), and gauges tell of unhealthy accounts only.
  */
 export const MOST_LABELLED_ACCOUNTS = 200;
-/** Of a service or a network that is away for all. */
-const MOST_TROUBLED_ACCOUNTS = 500;
+/** When the service or the network is down for all of them. */
+const MOST_UNHEALTHY_ACCOUNTS = 500;
 const LEVELS: readonly Level[] = ['good', 'busy', 'warning', 'bad'];
 
 function buildCounters(registers: Registry[]) {
@@ -61,7 +61,7 @@ function buildCounters(registers: Registry[]) {
     ),
     repaired: counter(
       'repaired_by_reconcile_total',
-      'Changes that a reconcile found and an earlier sync should have brought. Should stay 0.',
+      'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
       ['stream'],
     ),
     skipped: counter(
@@ -101,7 +101,7 @@ function buildGauges(registers: Registry[]) {
       'Age of the newest change known to be stored. Grows also while the source stands still.',
       ['stream'],
     ),
-    openIssues: gauge('open_data_issues', 'Data issues that have not come right.', ['stream']),
+    openIssues: gauge('open_data_issues', 'Open data issues.', ['stream']),
     rows: gauge('live_rows', 'Records in the warehouse; estimated for large tables.', ['stream']),
     running: gauge('running', '1 while a run of the stream is under way, by any worker.', ['stream']),
     concurrency: gauge('api_concurrency_now', 'Most requests in flight at present; lower after rate limits.'),
@@ -127,11 +127,11 @@ function buildGauges(registers: Registry[]) {
     runsActive: gauge('runs_active', 'Runs of this worker under way.'),
     runsUnhealthy: gauge(
       'runs_unhealthy',
-      'Of those, runs whose service does not answer; their slots are given to others.',
+      'Of those, runs whose service does not respond; their slots are given to others.',
     ),
     runsWaiting: gauge('runs_waiting', 'Runs of this worker that wait for a slot.'),
     longestWait: gauge('run_longest_wait_seconds', 'How long the run that has waited longest has waited.'),
-    accounts: gauge('accounts', 'Accounts of this worker, by how it stands with them.', ['state']),
+    accounts: gauge('accounts', 'Accounts of this worker, by their state.', ['state']),
     build: gauge('build_info', 'Always 1; the labels tell the version.', ['version', 'node']),
   };
 }
@@ -185,10 +185,10 @@ function setProcessGauges(gauges: Gauges, status: ProcessStatus): void {
   gauges.longestWait.set(status.queue.longestWaitMs / 1000);
 }
 
-/** Of one account everything is told, under the default label; of many those in trouble, each under its own. */
+/** Of one account everything is told, under the default label; of many the unhealthy ones, each under its own. */
 function setGauges(gauges: Gauges, status: Status): void {
   const { accounts, accountCount, counts, nowMs } = status;
-  // Series of accounts that came right must not stay: all are set anew.
+  // Series of accounts that recovered must not stay: all are set anew.
   for (const gauge of Object.values(gauges)) if (gauge !== gauges.build) gauge.reset();
   setProcessGauges(gauges, status);
   const [only] = accounts;
@@ -200,7 +200,7 @@ function setGauges(gauges: Gauges, status: Status): void {
   const told =
     accountCount <= MOST_LABELLED_ACCOUNTS
       ? accounts
-      : accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_TROUBLED_ACCOUNTS);
+      : accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_UNHEALTHY_ACCOUNTS);
   for (const account of told) {
     setAccountGauges(gauges, account, { nowMs, label: { account: account.accountId } });
   }

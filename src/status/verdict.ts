@@ -34,31 +34,31 @@ function freshnessReason(
   }
 }
 
-/** What is refused, the service's answer, and what comes next. */
+/** What is refused, the service's response, and what comes next. */
 function describeCircuit(
   { code, message, advice, stream, holdsAll, nextTryMs }: OpenCircuit,
   nowMs: number,
-): { readonly what: string; readonly answer: string; readonly next: string } {
+): { readonly what: string; readonly response: string; readonly next: string } {
   const what = holdsAll
     ? 'the service refuses the credentials'
-    : `the service refuses ${stream} to this token`;
+    : `the service denies this token access to ${stream}`;
   const next = roughly(formatDuration(Math.max(SECOND_MS, nextTryMs - nowMs)));
   return {
     what,
-    answer: `${code}: ${message.replace(/\.$/, '')}`,
-    next: `one more try in ${next}. ${advice}`,
+    response: `${code}: ${message.replace(/\.$/, '')}`,
+    next: `next try in ${next}. ${advice}`,
   };
 }
 
 function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | null {
   const { problem, readAtMs, isSlow, isTooOld } = database;
-  if (problem !== null) return `the database is away: ${problem}`;
+  if (problem !== null) return `the database is unreachable: ${problem}`;
   if (readAtMs === null) {
     return isSlow
-      ? 'the database answers slowly: nothing has been read from it yet'
-      : 'the database was not asked yet';
+      ? 'the database responds slowly: nothing has been read from it yet'
+      : 'the database has not been read yet';
   }
-  return isTooOld ? `the database answers slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
+  return isTooOld ? `the database responds slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
 }
 
 /** What keeps all accounts of a process alike from being relied on. */
@@ -67,11 +67,14 @@ export function processReasons(
 ): string[] {
   const reasons: string[] = [];
   if (at.worker === 'stopping') reasons.push('the worker is stopping');
-  if (!at.isSchedulerAlive) reasons.push('the scheduler does not fire any more');
+  if (!at.isSchedulerAlive) reasons.push('the scheduler has stopped');
   const databaseReason = reasonOfDatabase(at.database, at.nowMs);
   if (databaseReason !== null) reasons.push(databaseReason);
   const pending = at.database.pendingMigrations ?? 0;
-  if (pending > 0) reasons.push(`the warehouse lacks ${formatNumber(pending, 'migration')}`);
+  if (pending > 0)
+    reasons.push(
+      `${formatNumber(pending, 'migration')} of the warehouse ${pending === 1 ? 'is' : 'are'} pending`,
+    );
   if (at.worker === 'starting' && reasons.length === 0) reasons.push('the worker is starting');
   return reasons;
 }
@@ -80,8 +83,8 @@ export function processReasons(
 export function accountReasons(at: Circumstances): string[] {
   const reasons: string[] = [];
   for (const circuit of at.openCircuits) {
-    const { what, answer, next } = describeCircuit(circuit, at.nowMs);
-    reasons.push(`${what} (${answer}); ${next}`);
+    const { what, response, next } = describeCircuit(circuit, at.nowMs);
+    reasons.push(`${what} (${response}); ${next}`);
   }
   if (at.database.readAtMs === null) return reasons;
   for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
@@ -100,14 +103,31 @@ export const capital = (text: string): string => `${text.charAt(0).toUpperCase()
 export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 
 function staleSentence(scheduled: readonly StreamStatus[], late: readonly StreamStatus[]): string {
-  if (late.length === scheduled.length && late.length > 1) return 'Nothing is fresh.';
+  if (late.length === scheduled.length && late.length > 1) return 'No stream is fresh.';
   const [only] = late;
   if (late.length === 1 && only !== undefined) {
     return only.freshness === 'never'
-      ? `${capital(only.stream)}: never synced yet.`
+      ? `${capital(only.stream)} has never been synced.`
       : `${capital(only.stream)} is stale.`;
   }
   return `${late.length} of ${scheduled.length} streams are not fresh.`;
+}
+
+/** What will make streams stale if it goes on. */
+function warningOf(
+  scheduled: readonly StreamStatus[],
+  { openCircuits, outages }: Circumstances,
+): string | null {
+  const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
+  if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
+  if (failed.length > 0) {
+    const names = failed.map(({ stream }) => stream).join(' and ');
+    return `the last run${failed.length === 1 ? '' : 's'} of ${names} failed`;
+  }
+  const denied = openCircuits.map(({ stream }) => stream).join(' and ');
+  if (denied !== '') return `the service denies access to ${denied}`;
+  const [outage] = outages;
+  return outage === undefined ? null : `the ${outage.dependency} is unavailable`;
 }
 
 /** Beneath the sentence: every reason and every outage, each told once. */
@@ -118,15 +138,15 @@ function detailsOf(at: Circumstances): string[] {
     const since = age(sinceMs, at.nowMs).replace(/ ago$/, '');
     const failed = `${formatNumber(failedRuns, 'run')} failed`;
     return dependency === 'database' && isAway
-      ? `the database has been away for ${since}; ${failed} meanwhile`
-      : `the ${dependency} has been unusable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
+      ? `the database has been unreachable for ${since}; ${failed} meanwhile`
+      : `the ${dependency} has been unavailable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
   });
   // That all is refused the sentence above says already.
   const openCircuits = !holdsAll
     ? []
     : at.openCircuits.map((circuit) => {
-        const { answer, next } = describeCircuit(circuit, at.nowMs);
-        return `it answers ${answer}; ${next}`;
+        const { response, next } = describeCircuit(circuit, at.nowMs);
+        return `it responds ${response}; ${next}`;
       });
   const others = reasonsNotReady(holdsAll ? { ...at, openCircuits: [] } : at);
   return [...openCircuits, ...others, ...outages];
@@ -138,17 +158,20 @@ export function buildVerdict(at: Circumstances): Verdict {
   const details = detailsOf(at).map(sentence);
   const verdict = (level: Verdict['level'], text: string): Verdict => ({ level, sentence: text, details });
   if (at.worker === 'stopping') return verdict('warning', 'The worker is stopping.');
-  if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler does not fire any more.');
+  if (!at.isSchedulerAlive) return verdict('bad', 'The scheduler has stopped.');
   if (!at.database.isUp) {
-    if (at.database.problem !== null) return verdict('bad', 'The database is away.');
+    if (at.database.problem !== null) return verdict('bad', 'The database is unreachable.');
     return at.database.isSlow
-      ? verdict('warning', 'The database answers slowly.')
+      ? verdict('warning', 'The database responds slowly.')
       : verdict('busy', 'Starting.');
   }
-  if (at.database.isTooOld) return verdict('warning', 'The database answers slowly.');
-  if ((at.database.pendingMigrations ?? 0) > 0) return verdict('bad', 'The warehouse is not migrated.');
+  if (at.database.isTooOld) return verdict('warning', 'The database responds slowly.');
+  if ((at.database.pendingMigrations ?? 0) > 0)
+    return verdict('bad', 'Migrations of the warehouse are pending.');
   if (at.openCircuits.some(({ holdsAll }) => holdsAll))
     return verdict('bad', 'The service refuses the credentials.');
+  // Of several accounts together: nothing else keeps them.
+  if (at.worker === 'starting' && at.streams.length === 0) return verdict('busy', 'Starting.');
   if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
   if (late.length > 0) {
     const isFirstSync = late.every(({ freshness, running, lastRun }) => {
@@ -158,12 +181,8 @@ export function buildVerdict(at: Circumstances): Verdict {
     if (isFirstSync && at.openCircuits.length === 0) return verdict('busy', 'The first sync is under way.');
     return verdict('bad', staleSentence(scheduled, late));
   }
-  const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
-  if (failed.length > 0 || at.openCircuits.length > 0 || at.outages.length > 0) {
-    const names = failed.map(({ stream }) => stream).join(', ');
-    const text =
-      names === '' ? 'Everything is fresh, with trouble.' : `Everything is fresh, but ${names} failed last.`;
-    return verdict('warning', text);
-  }
-  return verdict('good', 'Everything is fresh.');
+  const warning = warningOf(scheduled, at);
+  return warning === null
+    ? verdict('good', 'Everything is fresh.')
+    : verdict('warning', `Everything is fresh, but ${warning}.`);
 }

@@ -119,7 +119,7 @@ describe('an outage', () => {
     await expect
       .poll(async () => (await readRuns()).filter(({ status }) => status === 'failed').length, PATIENCE)
       .toBeGreaterThanOrEqual(3);
-    expect(await (await fetch(url)).text()).toContain('The service has been unusable for');
+    expect(await (await fetch(url)).text()).toContain('The service has been unavailable for');
     stage.sandbox.faults.clear();
     await worker.untilStderr(/the service is back after .*; \d+ runs failed meanwhile/);
     expect(errorsOf(worker)).toHaveLength(1);
@@ -138,8 +138,8 @@ describe('an outage', () => {
     // Health is asked for beside the work: it may be a moment behind the log.
     await expect
       .poll(() => reasonsOf(url))
-      .toEqual([expect.stringMatching(/^the database is away: PostgreSQL: /)]);
-    expect(await (await fetch(url)).text()).toContain('The database is away.');
+      .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
+    expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
     await setDatabase(true);
     await worker.untilStderr(/the database is back after/);
     await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
@@ -148,7 +148,7 @@ describe('an outage', () => {
     await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
     await expect
       .poll(() => reasonsOf(url), PATIENCE)
-      .toEqual([expect.stringMatching(/^the database is away/)]);
+      .toEqual([expect.stringMatching(/^the database is unreachable/)]);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
     await setDatabase(true);
     await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);

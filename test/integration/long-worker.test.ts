@@ -40,7 +40,7 @@ describe('refused credentials', () => {
     await expect
       .poll(() => ready(url), PATIENCE)
       .toContainEqual(
-        expect.stringMatching(/^the service refuses the credentials \(token_inactive: .*; one more try in /),
+        expect.stringMatching(/^the service refuses the credentials \(token_inactive: .*; next try in /),
       );
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await (await fetch(url)).text()).toContain('The service refuses the credentials.');

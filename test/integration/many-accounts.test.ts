@@ -134,7 +134,7 @@ describe('several accounts in one worker', () => {
     expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
     expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
     const html = await (await fetch(url)).text();
-    expect(html).toContain('3 of 4 accounts are in trouble.');
+    expect(html).toContain('3 of 4 accounts are unhealthy.');
     expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
     const one = await (await fetch(`${url}/?account=well`)).text();
     expect(one).toContain('Everything is fresh.');

@@ -135,7 +135,7 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
 function issues({ issues: groups }: Report): Html {
   if (groups.length === 0) return html`<p class="empty">Everything was stored as the service sent it.</p>`;
   const rest = groups.length - LISTED_ISSUES;
-  return html`<p>Not everything could be taken as it came:</p>
+  return html`<p>Some data could not be stored as sent:</p>
     <ul>
       ${groups.slice(0, LISTED_ISSUES).map((group) => html`<li>${describeIssue(group)}</li>`)}
     </ul>

@@ -101,7 +101,7 @@ function issues({ issues: groups }: SingleStatus): Html {
   return html`<section>
     <h2>Open data issues</h2>
     <div class="card">
-      ${shown.length === 0 ? html`<p>None: everything was stored as it came.</p>` : list}
+      ${shown.length === 0 ? html`<p>None: every record was stored as received.</p>` : list}
     </div>
   </section>`;
 }
@@ -146,7 +146,7 @@ function runRow(run: RunReport, { nowMs, timezone }: SingleStatus): TableRow {
       : `${run.error.code}: ${run.error.message.replace(/\.?$/, '.')} ${run.error.advice}`;
   const repaired =
     run.repaired !== null && run.repaired > 0
-      ? `${formatCount(run.repaired)} of them an earlier sync should have brought. `
+      ? `${formatCount(run.repaired)} of them had been missed by an earlier sync. `
       : '';
   return {
     cells: [
@@ -176,9 +176,7 @@ function lastRuns(status: SingleStatus): Html {
   const rows = status.recentRuns.map((run) => runRow(run, status));
   return html`<section>
     <h2>Last runs</h2>
-    <div class="card">
-      ${rows.length === 0 ? html`<p>There was none yet.</p>` : table(null, columns, rows)}
-    </div>
+    <div class="card">${rows.length === 0 ? html`<p>No run yet.</p>` : table(null, columns, rows)}</div>
   </section>`;
 }
 

@@ -31,17 +31,17 @@ const SCRIPT = `
     if (document.hidden || asking) return;
     asking = true;
     try {
-      const answer = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
-      if (!answer.ok) throw new Error(String(answer.status));
+      const response = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
+      if (!response.ok) throw new Error(String(response.status));
       // Its style is ours already, and under our nonce the policy would refuse it.
-      const text = (await answer.text()).replace(/<style[^]*?<\\/style>/, '');
+      const text = (await response.text()).replace(/<style[^]*?<\\/style>/, '');
       const next = new DOMParser().parseFromString(text, 'text/html');
       for (const part of ['main', 'footer', 'link[rel=icon]'])
         document.querySelector(part).replaceWith(document.adoptNode(next.querySelector(part)));
       document.title = next.title;
       lost.hidden = true;
     } catch {
-      if (lost.hidden) lost.textContent = 'No answer from the worker since ' + new Date().toLocaleTimeString() + '. What is shown is old.';
+      if (lost.hidden) lost.textContent = 'No response from the worker since ' + new Date().toLocaleTimeString() + '. This page shows an older state.';
       lost.hidden = false;
     }
     asking = false;
@@ -64,10 +64,10 @@ function icon(level: Level): Html {
 }
 
 const LEVEL_WORDS: Readonly<Record<Level, string>> = {
-  good: 'well',
+  good: 'healthy',
   busy: 'first sync',
-  warning: 'look at it',
-  bad: 'trouble',
+  warning: 'warning',
+  bad: 'unhealthy',
 };
 
 /** How it stands, in the largest words of the page; `whose` and as of when beneath. */
@@ -80,7 +80,7 @@ function hero(
     database.readAtMs === null
       ? 'Nothing was read from the database yet.'
       : html`As of ${moment(database.readAtMs, clockTime(database.readAtMs, timezone), timezone)}
-        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${database.isUp ? 'the database answers slowly' : 'the newest that is known'}`}.`;
+        ${timezone}${isOld && html`, ${ageOf(database.readAtMs, nowMs)}: ${database.isUp ? 'the database responds slowly' : 'the last known state'}`}.`;
   return html`<header class="hero ${verdict.level}">
     <h1>${verdict.sentence}</h1>
     ${
@@ -127,7 +127,8 @@ function pageLinks({ page, pages }: StatusPart): Html | null {
   if (pages === 1) return null;
   const link = (to: number, text: string) => html`<a href="?page=${to}">${text}</a> `;
   return html`<p class="small">
-    ${page > 1 && link(page - 1, 'worse')}page ${page} of ${pages} ${page < pages && link(page + 1, 'better')}
+    ${page > 1 && link(page - 1, 'previous')}page ${page} of ${pages}
+    ${page < pages && link(page + 1, 'next')}
   </p>`;
 }
 
@@ -163,7 +164,7 @@ function aboutRequests({ service }: SingleStatus): Html {
   return html`${
       service !== null &&
       html`Requests in flight: ${service.inFlight} of
-      ${service.concurrencyNow}${service.waiting > 0 && html`, ${service.waiting} waiting`}${service.coolingUntilMs !== null && html`, cooling down (the service said rate_limit_exceeded)`}.`
+      ${service.concurrencyNow}${service.waiting > 0 && html`, ${service.waiting} waiting`}${service.coolingUntilMs !== null && html`, throttled by the service (rate_limit_exceeded)`}.`
     }<br />Bars of a stream: its last runs, up for how long they took, down for how many rows they changed.`;
 }
 
@@ -172,9 +173,8 @@ function aboutQueue({ queue }: Status): Html {
     queue.waiting === 0
       ? ''
       : `, ${formatCount(queue.waiting)} waiting, the first for ${formatDuration(queue.longestWaitMs)}`;
-  const unhealthy =
-    queue.unhealthy === 0 ? '' : `, ${formatCount(queue.unhealthy)} with a service that does not answer`;
-  return html`Runs of this worker: ${formatCount(queue.running)} of
+  const unhealthy = queue.unhealthy === 0 ? '' : `, ${formatCount(queue.unhealthy)} unhealthy`;
+  return html`Slots in use: ${formatCount(queue.running)} of
   ${formatCount(queue.slots)}${unhealthy}${waiting}.`;
 }
 

@@ -106,9 +106,9 @@ describe('the page', () => {
 
   it('says how it stands in its largest words and in its title', () => {
     const page = renderStatus(buildStatus(statusFacts({ databaseProblem: 'gone' })), 'N');
-    expect(page).toMatch(/<h1>\s*The database is away\.\s*<\/h1>/);
-    expect(page).toMatch(/<title>\s*✗ The database is away\. north\s*<\/title>/);
-    expect(page).toContain('the newest that is known');
+    expect(page).toMatch(/<h1>\s*The database is unreachable\.\s*<\/h1>/);
+    expect(page).toMatch(/<title>\s*✗ The database is unreachable\. north\s*<\/title>/);
+    expect(page).toContain('the last known state');
   });
 
   it('says prominently as of when it tells what was read longer ago than usual', () => {
@@ -118,7 +118,7 @@ describe('the page', () => {
     );
     const old = at(41_000).replace(/\s+/g, ' ');
     expect(old).toMatch(
-      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time > UTC, 41 s ago: the database answers slowly\.<\/p>/,
+      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time > UTC, 41 s ago: the database responds slowly\.<\/p>/,
     );
   });
 
@@ -166,7 +166,7 @@ describe('words', () => {
       '2 values of due in followups could not be stored and are empty: expected a date',
     );
     expect(describeIssue({ ...issue, kind: 'record_rejected', count: 1 })).toBe(
-      '1 record of followups could not be stored and is kept aside: expected a date',
+      '1 record of followups was rejected and is kept as a data issue: expected a date',
     );
   });
 });

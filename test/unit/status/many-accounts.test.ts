@@ -94,7 +94,7 @@ describe('the status of many accounts', () => {
     ]);
     expect(overview.counts).toEqual({ good: 1, busy: 1, warning: 1, bad: 2 });
     // The counts stand beside it.
-    expect(overview.verdict).toMatchObject({ sentence: '2 of 5 accounts are in trouble.', details: [] });
+    expect(overview.verdict).toMatchObject({ sentence: '2 of 5 accounts are unhealthy.', details: [] });
   });
 
   it('of accounts with whom all is well is one sentence', () => {
@@ -107,6 +107,26 @@ describe('the status of many accounts', () => {
     expect(overview.verdict).toEqual({ level: 'good', sentence: 'Everything is fresh.', details: [] });
   });
 
+  it('counts those with a warning while all of them are fresh', () => {
+    const failed = sights({ lastRun: { status: 'failed', errorCode: 'delete_guard' } });
+    const { verdict } = buildStatus(
+      facts([
+        [account('a'), sights()],
+        [account('b'), failed],
+      ]),
+    );
+    expect(verdict.sentence).toBe('Everything is fresh, but 1 of 2 accounts has a warning.');
+  });
+
+  it('of a worker that is starting says so', () => {
+    const two = facts([
+      [account('a'), sights()],
+      [account('b'), sights()],
+    ]);
+    const { verdict, notReady } = buildStatus({ ...two, worker: 'starting' });
+    expect([verdict.sentence, notReady]).toEqual(['Starting.', ['the worker is starting']]);
+  });
+
   it('says what keeps all of them alike once, and not of each', () => {
     const overview = buildStatus(
       facts(
@@ -117,8 +137,8 @@ describe('the status of many accounts', () => {
         { databaseProblem: 'ECONNREFUSED' },
       ),
     );
-    expect(overview.verdict).toMatchObject({ level: 'bad', sentence: 'The database is away.' });
-    expect(overview.notReady).toEqual(['the database is away: ECONNREFUSED']);
+    expect(overview.verdict).toMatchObject({ level: 'bad', sentence: 'The database is unreachable.' });
+    expect(overview.notReady).toEqual(['the database is unreachable: ECONNREFUSED']);
     expect(overview.accounts.flatMap(({ notReady }) => notReady)).toEqual([]);
   });
 
@@ -162,7 +182,7 @@ describe('the endpoints of many accounts', () => {
     const { trouble } = page.json() as { trouble: string[] };
     expect(trouble).toHaveLength(3);
     expect(trouble[0]).toBe(
-      'bert: the service refuses the credentials (token_inactive: resources.list: [secret]); one more try in 5 min. Have a new one issued',
+      'bert: the service refuses the credentials (token_inactive: resources.list: [secret]); next try in 5 min. Have a new one issued',
     );
   });
 
@@ -175,7 +195,7 @@ describe('the endpoints of many accounts', () => {
     const away = { ...mixed(), databaseProblem: 'gone' };
     expect((await get(away, '/readyz')).json()).toMatchObject({
       ready: false,
-      reasons: ['the database is away: gone'],
+      reasons: ['the database is unreachable: gone'],
     });
   });
 
@@ -195,7 +215,7 @@ describe('the endpoints of many accounts', () => {
     expect(trouble[20]).toMatch(/^and [\d,]+ accounts more$/);
     const page = await get(many, '/');
     expect(page.body.match(/href="\?account=/g)).toHaveLength(50);
-    expect(page.body).toContain('1,500 of 3,000 accounts are in trouble.');
+    expect(page.body).toContain('1,500 of 3,000 accounts are unhealthy.');
     expect(page.body).toContain('page 1 of 60');
   });
 

@@ -5,6 +5,7 @@ import { badgeOf } from '../../../src/pages/words.ts';
 import { healthPage, readyPage } from '../../../src/worker/routes.ts';
 import { redactStatus, toJsonStatus } from '../../../src/status/json-status.ts';
 import type { SliceProgress } from '../../../src/status/read-account-rows.ts';
+import type { StreamName } from '../../../src/streams/stream.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { iso, operations, runRow, singleStatus, statusFacts } from '../../support/status-facts.ts';
 import { NOON } from '../../support/test-clock.ts';
@@ -71,22 +72,22 @@ describe('the verdict', () => {
     });
     expect(after(11_000).database.isOld).toBe(false);
     expect(after(3 * MINUTE_MS)).toMatchObject({
-      notReady: ['the database answers slowly: its state was last read 3 min ago'],
-      verdict: { level: 'warning', sentence: 'The database answers slowly.' },
+      notReady: ['the database responds slowly: its state was last read 3 min ago'],
+      verdict: { level: 'warning', sentence: 'The database responds slowly.' },
     });
     const away = buildStatus(
       statusFacts({ operations: seen, nowMs: NOON + MINUTE_MS, databaseProblem: 'connect ECONNREFUSED' }),
     );
     expect(away.notReady).toEqual([
-      'the database is away: connect ECONNREFUSED',
+      'the database is unreachable: connect ECONNREFUSED',
       'followups is stale: its last success was 1 h 1 min ago, the budget is 1 h',
     ]);
   });
 
   it('of a database that was slow from the beginning is not that it is away', () => {
     const { verdict, notReady } = buildStatus(statusFacts({ operations: null, isDatabaseSlow: true }));
-    expect(verdict).toMatchObject({ level: 'warning', sentence: 'The database answers slowly.' });
-    expect(notReady).toEqual(['the database answers slowly: nothing has been read from it yet']);
+    expect(verdict).toMatchObject({ level: 'warning', sentence: 'The database responds slowly.' });
+    expect(notReady).toEqual(['the database responds slowly: nothing has been read from it yet']);
   });
 
   it('calls training fresh for as long as the service itself would answer the same', () => {
@@ -121,13 +122,13 @@ describe('the verdict', () => {
       }),
     );
     expect(away.verdict.details).toEqual([
-      'The database is away: connect ECONNREFUSED.',
-      'The database has been away for 1 min; 3 runs failed meanwhile.',
+      'The database is unreachable: connect ECONNREFUSED.',
+      'The database has been unreachable for 1 min; 3 runs failed meanwhile.',
     ]);
     expect(buildStatus(statusFacts({ openCircuits: [openCircuit] })).verdict).toMatchObject({
       sentence: 'The service refuses the credentials.',
       details: [
-        'It answers token_inactive: resources.list: the token is inactive; one more try in 5 min. Have a new one issued.',
+        'It responds token_inactive: resources.list: the token is inactive; next try in 5 min. Have a new one issued.',
       ],
     });
   });
@@ -144,8 +145,8 @@ describe('the verdict', () => {
     const status = singleStatus(
       statusFacts({ databaseProblem: 'PostgreSQL: connect ECONNREFUSED', nowMs: NOON + MINUTE_MS }),
     );
-    expect(status.verdict).toMatchObject({ level: 'bad', sentence: 'The database is away.' });
-    expect(status.notReady).toEqual(['the database is away: PostgreSQL: connect ECONNREFUSED']);
+    expect(status.verdict).toMatchObject({ level: 'bad', sentence: 'The database is unreachable.' });
+    expect(status.notReady).toEqual(['the database is unreachable: PostgreSQL: connect ECONNREFUSED']);
     expect(status.streams[0]).toMatchObject({ freshness: 'fresh', lastSuccessMs: NOON - MINUTE_MS });
   });
 
@@ -153,7 +154,7 @@ describe('the verdict', () => {
     const { verdict, notReady } = buildStatus(statusFacts({ openCircuits: [openCircuit] }));
     expect(verdict.sentence).toBe('The service refuses the credentials.');
     expect(notReady).toEqual([
-      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); one more try in 5 min. Have a new one issued.',
+      'the service refuses the credentials (token_inactive: resources.list: the token is inactive); next try in 5 min. Have a new one issued.',
     ]);
   });
 
@@ -170,15 +171,37 @@ describe('the verdict', () => {
     const { verdict, isReady, streams } = singleStatus(statusFacts({ operations: operations({ runs }) }));
     expect(verdict).toMatchObject({
       level: 'warning',
-      sentence: 'Everything is fresh, but equipments failed last.',
+      sentence: 'Everything is fresh, but the last run of equipments failed.',
     });
     expect(isReady).toBe(true);
     expect(streams[3]?.lastRun?.error?.advice).toMatch(/--allow-mass-delete/);
   });
 
+  it('names what will make streams stale while all of them are still fresh', () => {
+    const sentenceOf = (change: Parameters<typeof statusFacts>[0]) =>
+      buildStatus(statusFacts(change)).verdict.sentence;
+    const failed = (...streams: StreamName[]) =>
+      operations({
+        runs: streams.map((stream, at) => runRow({ run_id: at, stream, status: 'failed', error_code: 'x' })),
+      });
+    expect(sentenceOf({ operations: failed('users', 'resources') })).toBe(
+      'Everything is fresh, but the last runs of resources and users failed.',
+    );
+    expect(sentenceOf({ operations: failed('users', 'resources', 'followups') })).toBe(
+      'Everything is fresh, but the last runs of 3 streams failed.',
+    );
+    expect(sentenceOf({ openCircuits: [{ ...openCircuit, holdsAll: false }] })).toBe(
+      'Everything is fresh, but the service denies access to resources.',
+    );
+    const outage = { sinceMs: NOON - 70_000, failedRuns: 3, code: 'network_error', message: 'reset' };
+    expect(sentenceOf({ outages: [{ ...outage, dependency: 'service' }] })).toBe(
+      'Everything is fresh, but the service is unavailable.',
+    );
+  });
+
   it('says when migrations are missing', () => {
     const facts = statusFacts({ operations: operations({ pendingMigrations: 2 }) });
-    expect(buildStatus(facts).notReady).toContain('the warehouse lacks 2 migrations');
+    expect(buildStatus(facts).notReady).toContain('2 migrations of the warehouse are pending');
   });
 });
 
