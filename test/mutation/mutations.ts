@@ -207,6 +207,22 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/cli-errors.test.ts'],
   },
   {
+    breaks: 'a list that its reader leaves early is asked for to its end',
+    invariant: 6,
+    file: 'src/api/list-parts.ts',
+    search: '    abandoned.abort();\n',
+    replace: '',
+    tests: ['test/integration/api/list.test.ts'],
+  },
+  {
+    breaks: 'a list that broke and is read again is not told to begin anew',
+    invariant: 6,
+    file: 'src/api/list-parts.ts',
+    search: 'if (yielded !== undefined && yielded !== attempt) await',
+    replace: 'if (yielded === null) await',
+    tests: ['test/integration/api/list.test.ts'],
+  },
+  {
     breaks: 'nobody hears of single requests at debug level',
     invariant: 6,
     file: 'src/api/client.ts',

@@ -66,7 +66,11 @@ test('a failure before the first record is no restart', async () => {
 });
 
 describe('a list that is left early', () => {
-  test.each(['break', 'throw'])('by %s gives back its slot and its connection, once', async (way) => {
+  test.each([
+    ['break', 1, 'its next batch lies ready'],
+    ['break', 2, 'its next bytes are awaited'],
+    ['throw', 1, 'its next batch lies ready'],
+  ])('by %s after %i batches, while %s, gives back its slot and its connection', async (way, batches) => {
     const closed: Promise<unknown>[] = [];
     server = await startProtocolServer((response, _request, ordinal) => {
       if (ordinal > 1) {
@@ -79,8 +83,11 @@ describe('a list that is left early', () => {
     const client = server.client({ concurrency: 1, retryAttempts: 3 });
     const failure = new TypeError('fetch failed');
     const leave = async (): Promise<void> => {
+      let taken = 0;
       for await (const { kind } of client.list({ ...REQUEST, meter: createRequestMeter() })) {
         expect(kind).toBe('records');
+        taken += 1;
+        if (taken < batches) continue;
         if (way === 'throw') throw failure;
         break;
       }
