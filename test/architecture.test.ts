@@ -122,6 +122,23 @@ describe('imports', () => {
     );
   });
 
+  it('the table of docs/design.md shows the same directions', () => {
+    const house = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n## ')[1] ?? '';
+    const rows = [...house.matchAll(/^\| `([\w.]+)` *\|[^|]*\|([^|]*)\|$/gm)].filter(
+      ([, room = '']) => room in MAY_IMPORT,
+    );
+    const drawn = rows.map(([, room = '', imports = '']) => [
+      room,
+      imports
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '–')
+        .sort(),
+    ]);
+    const held = Object.entries(MAY_IMPORT).map(([room, imports]) => [room, [...imports].sort()]);
+    expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(held));
+  });
+
   it.each(Object.entries(MAY_IMPORT))('%s imports nothing from above', (folder, allowed) => {
     const wrong = sources
       .filter(({ path }) => folderOf(path) === folder)

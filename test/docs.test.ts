@@ -200,6 +200,19 @@ describe('the glossary', () => {
   });
 });
 
+describe('files that are named', () => {
+  const files = ['src', 'test', 'bench'].flatMap((folder) =>
+    readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map(
+      (name) => `/${folder}/${name.replaceAll('\\', '/')}`,
+    ),
+  );
+
+  it.each(PAGES)('in %s are there', (page) => {
+    const named = [...read(page).matchAll(/`([\w./-]+\.ts)`/g)].map((match) => match[1] ?? '');
+    expect(named.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([]);
+  });
+});
+
 describe('links', () => {
   /** The anchors that headings of a page get where it is rendered. */
   const anchorsOf = (page: string): string[] =>
