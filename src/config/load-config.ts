@@ -8,7 +8,7 @@ import {
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
-import { readAccountsFile } from './accounts-file.ts';
+import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
 import { cronVariableOf, variablesOf } from './variables.ts';
 
@@ -32,7 +32,7 @@ export interface Config {
   readonly maxDeleteRatio: number;
   /** Most runs at once in this process, over all accounts: each has a database session of its own. */
   readonly syncConcurrency: number;
-  /** Over how many seconds the accounts' firings are spread; with one account nothing is. */
+  /** Over how many seconds the accounts' ticks are spread; with one account nothing is. */
   readonly syncSpreadSeconds: number;
   readonly http: { readonly host: string; readonly port: number };
   readonly freshnessBudgetMinutes: number;
@@ -81,67 +81,59 @@ function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinitio
 const isNamed = (problems: readonly string[], variable: string): boolean =>
   problems.some((problem) => problem.startsWith(variable));
 
-/** The account that the variables themselves describe; says what is wrong with it. */
+/** The account that the variables themselves describe, and what is wrong with it. */
 function accountOfVariables(
-  { values }: ReadVariables,
-  { needsService, schedule, problems }: FindAccountsOptions,
-): AccountConfig {
+  { values, problems: known }: ReadVariables,
+  { needsService, schedule }: { readonly needsService: boolean; readonly schedule: ScheduleConfig },
+): { readonly account: AccountConfig; readonly problems: readonly string[] } {
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
-  if (baseUrl !== undefined) {
-    const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
-    const found = baseUrlProblems(baseUrl, {
-      allowsInsecureHttp,
-      permission: 'SAFETY_ALLOW_INSECURE_HTTP=true',
-    });
-    problems.push(...found.map((problem) => `SAFETY_BASE_URL: ${problem}`));
-  }
-  if (needsService && baseUrl === undefined && !isNamed(problems, 'SAFETY_BASE_URL')) {
+  const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
+  const allowsInsecureHttp = values.SAFETY_ALLOW_INSECURE_HTTP;
+  const wrong = baseUrl === undefined ? [] : baseUrlProblems(baseUrl, { allowsInsecureHttp, permission });
+  const problems = wrong.map((problem) => `SAFETY_BASE_URL: ${problem}`);
+  if (needsService && baseUrl === undefined && !isNamed(known, 'SAFETY_BASE_URL')) {
     problems.push(
       'SAFETY_BASE_URL is not set: the address of the service, e.g. https://service.example.com ' +
         '(lines NAME=value that were pasted into a shell need export before them)',
     );
   }
-  if (needsService && token === undefined && !isNamed(problems, 'SAFETY_TOKEN')) {
+  if (needsService && token === undefined && !isNamed(known, 'SAFETY_TOKEN')) {
     problems.push('SAFETY_TOKEN is not set: the API token (or SAFETY_TOKEN_FILE: a file that holds it)');
   }
-  return {
+  const account = {
     accountId: values.SAFETY_ACCOUNT,
     service: baseUrl === undefined || token === undefined ? undefined : toServiceConfig(baseUrl, token),
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
     reportingTimezone: values.REPORTING_TIMEZONE,
     schedule,
   };
-}
-
-interface FindAccountsOptions {
-  readonly needsService: boolean;
-  /** Of the variables. */
-  readonly schedule: ScheduleConfig;
-  /** Takes what is wrong. */
-  readonly problems: string[];
-}
-
-interface FoundAccounts {
-  readonly accounts: readonly AccountConfig[];
-  /** Also of accounts that cannot be used. */
-  readonly tokens: readonly string[];
+  return { account, problems };
 }
 
 /** The accounts of the file and, where the variables describe one, that one before them. */
-function findAccounts(env: Environment, read: ReadVariables, options: FindAccountsOptions): FoundAccounts {
-  const path = read.values.SAFETY_ACCOUNTS_FILE;
-  const hasFile = path !== undefined || isSet(env, 'SAFETY_ACCOUNTS_FILE');
+function findAccounts(
+  env: Environment,
+  read: ReadVariables,
+  options: { readonly needsService: boolean; readonly schedule: ScheduleConfig },
+): AccountsFile {
+  const { values } = read;
+  const hasFile = isSet(env, 'SAFETY_ACCOUNTS_FILE');
   const isDescribed = !hasFile || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
   const own = isDescribed ? [accountOfVariables(read, options)] : [];
-  if (path === undefined) return { accounts: own, tokens: [] };
-  const file = readAccountsFile(path, {
+  const accounts = own.map(({ account }) => account);
+  const problems = own.flatMap((one) => one.problems);
+  if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts, problems, tokens: [] };
+  const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, {
     schedule: options.schedule,
-    reportingTimezone: read.values.REPORTING_TIMEZONE,
-    allowsInsecureHttp: read.values.SAFETY_ALLOW_INSECURE_HTTP,
-    taken: own.map(({ accountId }) => accountId),
+    reportingTimezone: values.REPORTING_TIMEZONE,
+    allowsInsecureHttp: values.SAFETY_ALLOW_INSECURE_HTTP,
+    taken: accounts.map(({ accountId }) => accountId),
   });
-  options.problems.push(...file.problems);
-  return { accounts: [...own, ...file.accounts], tokens: file.tokens };
+  return {
+    accounts: [...accounts, ...file.accounts],
+    problems: [...problems, ...file.problems],
+    tokens: file.tokens,
+  };
 }
 
 const LISTED_NAMES = 10;
@@ -166,13 +158,9 @@ export function loadConfig(
   { needsService, isTerminal, accounts: asked = [], streams = STREAMS }: LoadConfigOptions,
 ): Config {
   const read = readVariables(env, variablesOf(streams));
-  const problems = [...read.problems];
   const { values } = read;
-  const { accounts, tokens } = findAccounts(env, read, {
-    needsService,
-    schedule: scheduleOf(read, streams),
-    problems,
-  });
+  const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
+  const problems = [...read.problems, ...found.problems];
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
   if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
     problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
@@ -182,12 +170,12 @@ export function loadConfig(
   }
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
-    const redact = createRedactor([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...tokens]);
+    const redact = createRedactor([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...found.tokens]);
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
   return Object.freeze<Config>({
-    accounts: selectAccounts(accounts, asked),
+    accounts: selectAccounts(found.accounts, asked),
     databaseUrl: values.DATABASE_URL,
     api: {
       concurrency: values.API_CONCURRENCY,

@@ -143,6 +143,23 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/unit/config/load-config.test.ts'],
   },
   {
+    breaks: 'a token of the accounts file that is no token is shown in the error about it',
+    invariant: 6,
+    file: 'src/config/accounts-file.ts',
+    search: "if (key === 'token') return 'got something else (not shown)';",
+    replace: '',
+    tests: ['test/unit/config/accounts-file.test.ts'],
+  },
+  {
+    breaks: 'the schedule of one stream is not heeded',
+    invariant: 8,
+    file: 'src/config/load-config.ts',
+    search: 'return own === undefined ? values.SYNC_CRON : own;',
+    replace: 'return values.SYNC_CRON;',
+    tests: ['test/contract/sixth-stream.test.ts'],
+    names: 'schedule of its own',
+  },
+  {
     breaks: 'a database URL in the wrong variable is shown with its password',
     invariant: 6,
     file: 'src/config/read-variables.ts',
