@@ -153,6 +153,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
 
   async function write(batch: PreparedBatch): Promise<void> {
     const marked = options.tracksSeen ? staging.markSeen(batch.seen, batch.firstOrd) : undefined;
+    // Its failure is met below, or is that of whatever fails before; until then it must not count as unhandled.
+    marked?.catch(() => undefined);
     const again = await takeOutOlder(session, { shape, scope, records: batch.again });
     if (again.length > 0) await staging.dropIssues(again.map(({ read }) => read.identified.key ?? ''));
     const added = [...batch.added, ...again];

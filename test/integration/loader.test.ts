@@ -13,9 +13,12 @@ let session: StreamSession;
 let reader: Connection;
 let load: Load;
 
-const openLoad = (stream: StreamDefinition, tracksSeen = false): Promise<Load> =>
+const openLoad = (
+  stream: StreamDefinition,
+  { tracksSeen = false, of = session }: { tracksSeen?: boolean; of?: StreamSession } = {},
+): Promise<Load> =>
   createLoad({
-    session,
+    session: of,
     shape: streamShape(stream),
     accountId: 'default',
     runId: 1,
@@ -100,6 +103,13 @@ test('of two versions in one transaction the newer one stays, whichever was read
   }
 });
 
+test('what was wrong with a version that made room for a newer one is no issue', async () => {
+  await load.add([{ ...followup('a', 1, []), due: 'never' }, ...fill('one', 1_999)], {});
+  await load.add([followup('a', 2, []), ...fill('other', 1_999)], {});
+  expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
+  expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
+});
+
 test('of two versions in two commits the newer one stays, and the older one is a state of the history', async () => {
   await load.add([followup('a', 1, [message('x')])], {});
   await commit();
@@ -113,7 +123,7 @@ test('of two versions in two commits the newer one stays, and the older one is a
 });
 
 test('a rollback takes back what came after the savepoint, with its counts, its users and its issues', async () => {
-  load = await openLoad(streamNamed('followups'), true);
+  load = await openLoad(streamNamed('followups'), { tracksSeen: true });
   await load.add([followup('a', 1, [message('x', 'user-1')])], {});
   await load.savepoint();
   await load.add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one')], {});
@@ -142,6 +152,24 @@ test('what was given up is not there, and the session goes on', async () => {
   load = await openLoad(streamNamed('followups'));
   await load.add([followup('a', 1, [])], {});
   expect(await commit()).toMatchObject({ inserted: 1 });
+});
+
+test('a session that ends while keys are recorded as seen fails what is stored, and nothing beside it', async () => {
+  const { connection } = session;
+  const query: Connection['query'] = async (text, parameters) => {
+    if (text.includes('stage_seen')) {
+      connection.query('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
+    }
+    return await connection.query(text, parameters);
+  };
+  load = await openLoad(streamNamed('followups'), {
+    tracksSeen: true,
+    of: { ...session, connection: { ...connection, query } },
+  });
+  await load.add([followup('a', 1, [])], {});
+  await expect(commit()).rejects.toThrow();
+  await load.abort();
+  expect(await stored()).toEqual({});
 });
 
 test('new records bring their users, and settle what kept them out before', async () => {
