@@ -224,7 +224,7 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
 }
 
 /**
- * Runs `r` that took place. A firing that found its stream taken is recorded as skipped without a session: it says nothing
+ * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it says nothing
  * about the stream, and must not hide how the last real run ended.
  */
 export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);

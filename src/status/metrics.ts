@@ -121,7 +121,7 @@ function buildGauges(registers: Registry[]) {
       'service_outage',
       '1 while runs fail because the service cannot be reached or used.',
     ),
-    schedulerUp: gauge('scheduler_up', '1 while schedules fire.'),
+    schedulerUp: gauge('scheduler_up', '1 while schedules start runs.'),
     ready: gauge('ready', 'What /readyz says.'),
     runSlots: gauge('run_slots', 'Most runs at once in this worker: SYNC_CONCURRENCY.'),
     runsActive: gauge('runs_active', 'Runs of this worker under way.'),

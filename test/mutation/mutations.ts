@@ -566,7 +566,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'without equipment types',
   },
   {
-    breaks: 'a firing that found its stream taken hides how the last run ended',
+    breaks: 'a tick that found its stream taken hides how the last run ended',
     invariant: 8,
     file: 'src/database/runs.ts',
     search: `sql.raw(\`not (r.status = 'skipped' and r.backend_pid is null)\`)`,

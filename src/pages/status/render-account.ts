@@ -106,7 +106,7 @@ function issues({ issues: groups }: SingleStatus): Html {
   </section>`;
 }
 
-/** Firings of one kind at one moment are one line. */
+/** Ticks of one kind at one moment are one line. */
 function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
   const groups = new Map<string, NextRunReport[]>();
   for (const next of all) {

@@ -132,7 +132,7 @@ test('a service that takes 20 requests a second is read to the end with few refu
 
 test('a schedule that asks once in a quarter of an hour teaches no slow rate', () => {
   const { limiter, pass } = simulate();
-  for (let firing = 0; firing < 5; firing += 1) {
+  for (let tick = 0; tick < 5; tick += 1) {
     limiter.recordSuccess(limiter.recordStart());
     pass(900_000);
   }
@@ -188,7 +188,7 @@ describe('whatever was refused before', () => {
       limiter.recordSuccess(limiter.recordStart());
       pass(1_000);
     }
-    for (let firing = 0; firing < 96; firing += 1) {
+    for (let tick = 0; tick < 96; tick += 1) {
       for (let attempt = 0; attempt < 9; attempt += 1) {
         pass(limiter.coolingMs() + limiter.pacingMs());
         limiter.recordThrottled(limiter.recordStart(), undefined);
