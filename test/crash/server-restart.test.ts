@@ -1,11 +1,10 @@
 /** A PostgreSQL server that goes down in the middle of a run and comes back (contract, 5.1, 5.2). */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { runsOf, stateOf } from '../support/warehouse-marks.ts';
 
@@ -17,7 +16,7 @@ let server: EmbeddedServer;
 let worker: TimedWorker;
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'safety-sync-restart-'));
+  dataDir = await makeTestFolder('safety-sync-restart-');
   server = await acquireEmbeddedServer({ dataDir, database: 'warehouse', postgresOptions: { fsync: 'off' } });
   await migrateDatabase(server.url);
   worker = await createTimedWorker({

@@ -1,20 +1,36 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import postgres from 'postgres';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { findPostmaster, stopPostmaster } from '../../src/embedded/postmaster.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbeddedUser } from '../support/embedded-user.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
 
+/** What the disk would have to confirm is waited for in one test only. */
+const FAST = { database: 'warehouse', postgresOptions: { fsync: 'off' } } as const;
+
+/** Data of a server that ran and ended: making it takes most of the time of a first start. */
+let template: string;
 let parent: string;
 let dataDir: string;
 let pgData: string;
 
+beforeAll(async () => {
+  template = await makeTestFolder('safety-sync-embedded-');
+  await (await acquireEmbeddedServer({ ...FAST, dataDir: template })).release();
+});
+
+afterAll(async () => {
+  await rm(template, { recursive: true, force: true });
+});
+
 beforeEach(async () => {
   // 0700: for root, whose PostgreSQL runs as somebody else, the hardest place there is.
-  parent = await mkdtemp(join(tmpdir(), 'safety-sync-embedded-'));
+  parent = await makeTestFolder('safety-sync-embedded-');
   dataDir = join(parent, '.data', 'postgres');
   pgData = join(dataDir, 'cluster', 'data');
 });
@@ -25,9 +41,13 @@ afterEach(async () => {
   await rm(parent, { recursive: true, force: true });
 });
 
-/** What the disk would have to confirm is waited for in one test only. */
-const acquire = (): Promise<EmbeddedServer> =>
-  acquireEmbeddedServer({ dataDir, database: 'warehouse', postgresOptions: { fsync: 'off' } });
+const acquire = (): Promise<EmbeddedServer> => acquireEmbeddedServer({ ...FAST, dataDir });
+
+/** With owners and rights, which PostgreSQL looks at. */
+async function copyTemplate(): Promise<void> {
+  await mkdir(dirname(dataDir), { recursive: true });
+  await promisify(execFile)('cp', ['-a', template, dataDir]);
+}
 
 async function ask(url: string, statement: string): Promise<unknown> {
   const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => undefined });
@@ -63,6 +83,7 @@ it('starts in an empty directory, serves over loopback with a password, and is g
 });
 
 it('keeps its data and its password from one start to the next', async () => {
+  await copyTemplate();
   const first = await acquire();
   await ask(first.url, 'create table kept as select 42 as answer');
   await first.release();
@@ -73,6 +94,7 @@ it('keeps its data and its password from one start to the next', async () => {
 });
 
 it('lets a second process join, goes on when the first one leaves and stops with the last', async () => {
+  await copyTemplate();
   const first = await startEmbeddedUser(dataDir);
   const second = await acquire();
   expect([first.joined, second.joined]).toEqual([false, true]);
@@ -84,6 +106,7 @@ it('lets a second process join, goes on when the first one leaves and stops with
 });
 
 it('survives the kill -9 of the process that started it, and the next one joins it and stops it', async () => {
+  await copyTemplate();
   const starter = await startEmbeddedUser(dataDir);
   await starter.kill('SIGKILL');
   const next = await acquire();
@@ -94,6 +117,7 @@ it('survives the kill -9 of the process that started it, and the next one joins 
 });
 
 it('is not reached by Ctrl-C in the terminal of the process that started it', async () => {
+  await copyTemplate();
   const starter = await startEmbeddedUser(dataDir);
   const second = await acquire();
   await starter.kill('SIGINT');
@@ -103,6 +127,7 @@ it('is not reached by Ctrl-C in the terminal of the process that started it', as
 });
 
 it('does not go on for a user that was killed', async () => {
+  await copyTemplate();
   const server = await acquire();
   const killed = await startEmbeddedUser(dataDir);
   expect(killed.joined).toBe(true);
@@ -112,6 +137,7 @@ it('does not go on for a user that was killed', async () => {
 });
 
 it('starts again, with what was committed, after the server itself was killed', async () => {
+  await copyTemplate();
   const before = await acquire();
   await ask(before.url, 'create table kept as select 42 as answer');
   process.kill(await runningPid(), 'SIGKILL');
@@ -128,7 +154,7 @@ it.each([
   ['of a process that is gone', '4194303'],
   ['whose number now belongs to another process', String(process.pid)],
 ])('starts over a pid file %s', async (_, pid) => {
-  await (await acquire()).release();
+  await copyTemplate();
   const lines = [pid, pgData, '1700000000', '5432', '', '127.0.0.1', '', 'ready'];
   await writeFile(join(pgData, 'postmaster.pid'), `${lines.join('\n')}\n`);
   const server = await acquire();
@@ -158,7 +184,7 @@ it('serves everybody while users come and go, and stops when all have gone', asy
 });
 
 it('refuses data of another major version of PostgreSQL and says what to do', async () => {
-  await (await acquire()).release();
+  await copyTemplate();
   await writeFile(join(pgData, 'PG_VERSION'), '14\n');
   await expect(acquire()).rejects.toMatchObject({
     code: 'embedded_unavailable',

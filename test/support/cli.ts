@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { BINARY } from './built-cli.ts';
+import { makeTestFolder } from './test-folder.ts';
 
 export interface Finished {
   /** null: ended by a signal. */
@@ -39,7 +38,7 @@ export interface Cli {
 const DEADLINE_MS = 60_000;
 
 export async function createCli(): Promise<Cli> {
-  const directory = await mkdtemp(join(tmpdir(), 'safety-sync-e2e-'));
+  const directory = await makeTestFolder('safety-sync-e2e-');
   const running = new Set<ChildProcess>();
   const start = (args: readonly string[], env: CliEnvironment = {}): RunningCli => {
     const child = spawn(process.execPath, [BINARY, ...args], {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
-import { homedir, tmpdir } from 'node:os';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
+import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
 
 /** A PostgreSQL on which the tests may create databases. */
 export interface PostgresServer {
@@ -16,12 +17,6 @@ export interface PostgresServer {
 
 const DOCKER_PING_MS = 2_000;
 const CONTAINER_START_MS = 120_000;
-/**
- * A folder in memory, where the system has one: PostgreSQL makes and removes a dozen files in each run of a stream, and
- * ext4 takes longer for that the more files were removed lately.
- */
-const MEMORY = '/dev/shm';
-const NEEDED_BYTES = 2 ** 31;
 const TEMP_PREFIX = 'safety-sync-test-';
 
 /** The server that is named, else a container, else the embedded server: whatever this machine has. */
@@ -60,9 +55,8 @@ async function startContainer(env: Readonly<Record<string, string | undefined>>)
 }
 
 async function startEmbedded(): Promise<PostgresServer> {
-  for (const folder of [tmpdir(), MEMORY]) await removeLeftovers(folder);
-  const folder = (await hasRoom(MEMORY)) ? MEMORY : tmpdir();
-  const dataDir = await mkdtemp(join(folder, `${TEMP_PREFIX}${process.pid}-`));
+  for (const folder of TEST_FOLDERS) await removeLeftovers(folder);
+  const dataDir = await makeTestFolder(`${TEMP_PREFIX}${process.pid}-`);
   const remove = (): Promise<void> => rm(dataDir, { recursive: true, force: true });
   try {
     const server = await acquireEmbeddedServer({
@@ -83,7 +77,7 @@ async function startEmbedded(): Promise<PostgresServer> {
     });
     return {
       url: server.url,
-      description: `the embedded server in ${folder}`,
+      description: `the embedded server in ${dataDir}`,
       stop: async () => {
         await server.release();
         await remove();
@@ -93,12 +87,6 @@ async function startEmbedded(): Promise<PostgresServer> {
     await remove();
     throw error;
   }
-}
-
-/** A container usually has 64 MB of it. */
-async function hasRoom(folder: string): Promise<boolean> {
-  const free = await statfs(folder).catch(() => undefined);
-  return free !== undefined && free.bavail * free.bsize > NEEDED_BYTES;
 }
 
 /** Of test runs that were killed; a server that still runs there notices within a minute and ends. */

@@ -33,11 +33,15 @@ async function create(template: string): Promise<TestDatabase> {
   };
 }
 
+let server: postgres.Sql | undefined;
+
+/** One connection for all tests of a worker: a new one for each would take longer than the clone. */
 async function onServer(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const sql = postgres(inject('testServerUrl'), { max: 1, fetch_types: false, onnotice: () => undefined });
-  try {
-    await work(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
+  server ??= postgres(inject('testServerUrl'), {
+    max: 2,
+    idle_timeout: 2,
+    fetch_types: false,
+    onnotice: () => undefined,
+  });
+  await work(server);
 }
