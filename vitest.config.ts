@@ -2,6 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 const SERVER = 'test/support/global-setup.ts';
 const PROGRAM = 'test/support/built-cli.ts';
+const SPAWNING = ['test/crash/killed-backfill.test.ts'];
+/** Files that hold more cases as a proof: see `casesOf`. */
+const GROWING = [
+  'test/integration/{followups-moving,followups-readings,history,many-accounts,merge}.test.ts',
+  ...SPAWNING,
+  'test/model/*.test.ts',
+];
 
 /** `npm test` runs all projects but `proof`, which `npm run test:proof` runs: the same promises at size and for hours. */
 export default defineConfig({
@@ -31,19 +38,24 @@ export default defineConfig({
         test: {
           name: 'database',
           include: ['test/{contract,crash,integration,model}/*.test.ts'],
-          exclude: ['test/contract/sandbox-*.test.ts'],
+          exclude: ['test/contract/sandbox-*.test.ts', ...SPAWNING],
           globalSetup: [SERVER],
         },
       },
       {
         extends: true,
-        test: { name: 'process', include: ['test/e2e/*.test.ts'], globalSetup: [SERVER, PROGRAM] },
+        test: {
+          name: 'process',
+          include: ['test/e2e/*.test.ts', ...SPAWNING],
+          globalSetup: [SERVER, PROGRAM],
+        },
       },
       {
         extends: true,
         test: {
           name: 'proof',
-          include: ['test/**/*.proof.ts'],
+          include: ['test/**/*.proof.ts', ...GROWING],
+          provide: { isProof: true },
           // Some of them measure the memory of their process.
           isolate: true,
           globalSetup: [SERVER, PROGRAM],

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Equipment, Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { casesOf } from '../support/proof.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { type HistoryName, readHistory, StateReplay } from '../support/state-replay.ts';
@@ -149,8 +150,8 @@ describe('follow-ups', () => {
 
   test('two commits of one run that store two states of one record keep both', async () => {
     worker = await createTimedWorker({
-      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1 },
-      sandbox: { size: { ...SIZE, followups: 6_000 }, readings: { largestPage: 500 } },
+      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1, sliceRecords: 200 },
+      sandbox: { size: { ...SIZE, followups: 600 }, readings: { largestPage: 50 } },
     });
     const newest = [...worker.sandbox.store.followups.values()].toSorted(
       (a, b) => b.created_on - a.created_on,
@@ -294,7 +295,7 @@ test('what has not changed is not written, whatever its history', async () => {
   expect(await rowVersions(worker)).toEqual(before);
 });
 
-test.each([1, 2, 3])(
+test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
   'after any changes, deletions, returns and broken runs it equals the replay (%i)',
   async (seed) => {
     await start();
@@ -302,7 +303,7 @@ test.each([1, 2, 3])(
     const replay = new StateReplay();
     const { store, live, faults } = worker.sandbox;
     const gone: (() => void)[] = [];
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < casesOf({ few: 5, all: 8 }); round += 1) {
       live.step(random.below(61));
       for (const table of [store.followups, store.employees, store.equipment]) {
         const keys = [...table.keys()];

@@ -4,10 +4,11 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { casesOf } from '../support/proof.ts';
 import { noTally, play } from './play.ts';
 import { history } from './step.ts';
 
-const HISTORIES = 8;
+const HISTORIES = casesOf({ few: 3, all: 24 });
 const LONGEST = 20;
 const SEED = 20_261_120;
 

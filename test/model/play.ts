@@ -46,7 +46,18 @@ async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-export async function play(history: History, tally: Tally, cli?: Cli): Promise<void> {
+export interface PlayOptions {
+  /** For workers that are killed. */
+  readonly cli?: Cli | undefined;
+  /** What must hold in the end is held of these; default: all. */
+  readonly streams?: readonly StreamName[];
+}
+
+export async function play(
+  history: History,
+  tally: Tally,
+  { cli, streams = STREAM_NAMES }: PlayOptions = {},
+): Promise<void> {
   const time: TestTime = { now: NOON };
   let ourOffMs = 0;
   const clock = { now: () => clockOf(time, ourOffMs).now(), monotonicMs: () => performance.now() };
@@ -278,6 +289,7 @@ export async function play(history: History, tally: Tally, cli?: Cli): Promise<v
   }
 
   const peace = createPeace({
+    streams,
     sandbox,
     source,
     departures,

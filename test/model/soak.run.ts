@@ -22,7 +22,7 @@ test.runIf(Number(SOAK_HISTORIES) > 0)('histories', async () => {
   await fc.assert(
     fc.asyncProperty(history({ kills: withKills, longest: LONGEST, isLong: true }), async (one) => {
       try {
-        await play(one, tally, cli);
+        await play(one, tally, { cli });
       } catch (error) {
         process.stdout.write(`soak: fails (${String(error).slice(0, 300)}), looking for a shorter history\n`);
         throw error;

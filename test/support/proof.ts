@@ -1,0 +1,13 @@
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Only the project `proof` provides it. */
+    isProof?: boolean;
+  }
+}
+
+/** Cases for `npm test`, and all of them for `npm run test:proof`. */
+export function casesOf<T>(cases: { readonly few: T; readonly all: T }): T {
+  return inject('isProof') === true ? cases.all : cases.few;
+}
