@@ -3,7 +3,7 @@
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
  * Deletion writes nothing here either: a deleted row shows its last state, ended at `_deleted_at`.
  *
- * A live row without a hash was changed by somebody here (damage-sql.ts took its hash): what it holds was never a state
+ * A live row without a hash was changed by somebody here (drift-sql.ts took its hash): what it holds was never a state
  * of the source. It is put right in place, and its state goes on.
  *
  * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.

@@ -1,6 +1,6 @@
 /**
  * What a reader yields: records, and what has to be stored together with them. A reader asks the service and yields; it
- * writes nothing. sync/run-stream.ts carries the steps out in the order in which they come.
+ * writes nothing. sync/run-steps.ts carries the steps out in the order in which they come.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerSlice, LookupResult, StateChange } from '../streams/state.ts';

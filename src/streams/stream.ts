@@ -46,7 +46,7 @@ export interface NormalizedRecord {
   readonly children: readonly (readonly Row[])[];
 }
 
-/** How a stream is read. The steps that do it are in `sync/`. */
+/** How a stream is read. The readers that do it are in `reading/`. */
 export type Reading =
   /** One answer is everything there is in its scope. */
   | { readonly kind: 'snapshot'; readonly scope: 'account' | 'equipment_type' }
