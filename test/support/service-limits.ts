@@ -73,7 +73,7 @@ export function changing(first: ServiceLimit, atMs: number, then: ServiceLimit):
 }
 
 /** Nothing at all. */
-export function refusingAll(): ServiceLimit {
+export function throttlingAll(): ServiceLimit {
   return { admit: () => false, allows: () => 0 };
 }
 
@@ -94,7 +94,7 @@ export interface Outcome {
   /** Of what the service allows. */
   readonly usedShare: number;
   /** Of all requests. */
-  readonly refusedShare: number;
+  readonly throttledShare: number;
 }
 
 const REFUSAL_MS = 20;
@@ -140,7 +140,7 @@ export function simulateLimit(
   });
   const underway: { readonly endMs: number; readonly ordinal: number; readonly isRefused: boolean }[] = [];
   let accepted = 0;
-  let refused = 0;
+  let throttled = 0;
   while (nowMs < durationMs) {
     const waitMs = Math.max(limiter.coolingMs(), limiter.pacingMs());
     if (waitMs === 0 && underway.length < limiter.concurrencyNow) {
@@ -161,7 +161,7 @@ export function simulateLimit(
     underway.shift();
     nowMs = first.endMs;
     if (first.isRefused) {
-      if (nowMs >= fromMs) refused += 1;
+      if (nowMs >= fromMs) throttled += 1;
       limiter.recordThrottled(first.ordinal, undefined);
     } else {
       if (nowMs >= fromMs) accepted += 1;
@@ -170,5 +170,5 @@ export function simulateLimit(
   }
   const countedMs = durationMs - fromMs;
   const possible = Math.min(limit.allows(countedMs, latencyMs), (countedMs / latencyMs) * concurrency);
-  return { usedShare: accepted / possible, refusedShare: refused / (accepted + refused) };
+  return { usedShare: accepted / possible, throttledShare: throttled / (accepted + throttled) };
 }

@@ -27,7 +27,7 @@ async function failureOf(
   throw new Error('the request succeeded');
 }
 
-describe('a refusal of the service', () => {
+describe('an error response of the service', () => {
   test('has its identifier, its description, the request and the request ID', async () => {
     const error = await failureOf((response) => {
       respondJson(

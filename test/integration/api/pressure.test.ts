@@ -32,7 +32,7 @@ test('no more requests are in flight than allowed, over all callers', async () =
   expect(client.pressure).toEqual({ inFlight: 0, waiting: 0, concurrencyNow: 3, coolingUntilMs: undefined });
 });
 
-test('a wave of refusals is one cool-down for all, and everything is read in the end', async () => {
+test('throttled responses to what was in flight together are one cool-down for all, and everything is read in the end', async () => {
   const held: (() => void)[] = [];
   server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal > 4) {

@@ -19,7 +19,7 @@ test.each([[[]], [{}], ['x'], [3]])('paging that is %j tells nothing but that th
   expect(readPaging({ paging })).toEqual({ total: undefined, lastPage: undefined });
 });
 
-test('a refusal keeps its identifier when its description is odd', () => {
+test('an error response keeps its identifier when its description is odd', () => {
   expect(readVerdict({ ok: false, error: 'server_error', description: { a: 1 } })).toEqual({
     kind: 'error',
     identifier: 'server_error',

@@ -23,11 +23,11 @@ function simulate(options: Partial<LimiterOptions> = {}): { limiter: Limiter; pa
   };
 }
 
-describe('when the service refuses for too many requests', () => {
-  test('eight refused requests of one wave halve the concurrency once and cool down once', () => {
+describe('when the service throttles', () => {
+  test('eight requests that were in flight together and throttled halve the concurrency once and cool down once', () => {
     const { limiter, pass } = simulate();
-    const wave = Array.from({ length: 8 }, () => limiter.recordStart());
-    for (const ordinal of wave) {
+    const inFlight = Array.from({ length: 8 }, () => limiter.recordStart());
+    for (const ordinal of inFlight) {
       limiter.recordThrottled(ordinal, undefined);
       pass(10);
     }
@@ -35,7 +35,7 @@ describe('when the service refuses for too many requests', () => {
     expect(limiter.coolingMs()).toBe(1_500 - 80);
   });
 
-  test('a second wave halves again, a success of the wave before does not end the growth', () => {
+  test('a second time halves again, a success from before it does not end the growth', () => {
     const { limiter, pass } = simulate({ random: () => 0 });
     const early = limiter.recordStart();
     limiter.recordThrottled(limiter.recordStart(), undefined);
@@ -48,14 +48,14 @@ describe('when the service refuses for too many requests', () => {
 
   test('the concurrency never falls below one', () => {
     const { limiter } = simulate({ concurrency: 2 });
-    for (let wave = 0; wave < 5; wave += 1) limiter.recordThrottled(limiter.recordStart(), undefined);
+    for (let time = 0; time < 5; time += 1) limiter.recordThrottled(limiter.recordStart(), undefined);
     expect(limiter.concurrencyNow).toBe(1);
   });
 
   test('cool-downs grow from the shortest to the longest delay and start anew behind a success', () => {
     const { limiter } = simulate({ retryMinDelayMs: 1_000, retryMaxDelayMs: 5_000, random: () => 1 });
     const lengths: number[] = [];
-    for (let wave = 0; wave < 4; wave += 1) {
+    for (let time = 0; time < 4; time += 1) {
       limiter.recordThrottled(limiter.recordStart(), undefined);
       lengths.push(limiter.coolingMs());
     }
@@ -74,7 +74,7 @@ describe('when the service refuses for too many requests', () => {
     expect(limiter.coolingMs()).toBe(30_000);
   });
 
-  test('successes bring the concurrency back one by one, for a minute not to what was refused, never beyond the bound', () => {
+  test('successes bring the concurrency back one by one, for a minute not to what was throttled, never beyond the bound', () => {
     const { limiter, pass } = simulate({ concurrency: 4 });
     limiter.recordThrottled(limiter.recordStart(), undefined);
     const steps: number[] = [];
@@ -101,24 +101,24 @@ test('requests per minute are evenly spaced', () => {
   expect(limiter.pacingMs()).toBe(500);
 });
 
-test('a service that takes 20 requests a second is read to the end with few refusals', () => {
+test('a service that takes 20 requests a second is read to the end with few throttled responses', () => {
   // A token bucket of 20 with 20 more every second, asked by as many at once as the limiter lets through, 50 ms each.
   const { limiter, pass } = simulate({ concurrency: 16 });
   let tokens = 20;
   let done = 0;
-  let refusals = 0;
+  let throttled = 0;
   let rounds = 0;
   while (done < 1_000 && rounds < 10_000) {
     rounds += 1;
     if (limiter.coolingMs() === 0) {
-      const wave = Array.from({ length: limiter.concurrencyNow }, () => limiter.recordStart());
-      for (const ordinal of wave) {
+      const inFlight = Array.from({ length: limiter.concurrencyNow }, () => limiter.recordStart());
+      for (const ordinal of inFlight) {
         if (tokens >= 1) {
           tokens -= 1;
           done += 1;
           limiter.recordSuccess(ordinal);
         } else {
-          refusals += 1;
+          throttled += 1;
           limiter.recordThrottled(ordinal, undefined);
         }
       }
@@ -127,7 +127,7 @@ test('a service that takes 20 requests a second is read to the end with few refu
     tokens = Math.min(20, tokens + 1);
   }
   expect(done).toBeGreaterThanOrEqual(1_000);
-  expect(refusals).toBeLessThan(100);
+  expect(throttled).toBeLessThan(100);
 });
 
 test('a schedule that asks once in a quarter of an hour teaches no slow rate', () => {
@@ -156,7 +156,7 @@ test('behind a cool-down one request goes ahead of all others', () => {
   expect(limiter.pacingMs()).toBe(0);
 });
 
-describe('whatever was refused before', () => {
+describe('whatever was throttled before', () => {
   const request = fc.record({
     isRefused: fc.boolean(),
     isLate: fc.boolean(),

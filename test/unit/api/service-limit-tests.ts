@@ -5,7 +5,7 @@ import {
   changing,
   fixedWindow,
   oneIn,
-  refusingAll,
+  throttlingAll,
   type ServiceLimit,
   simulateLimit,
   slidingWindow,
@@ -48,30 +48,33 @@ function usedAfter(
 
 /** An hour or more of asking a service under each limit, once for each seed. */
 export function testServiceLimits(seeds: readonly number[]): void {
-  test.each(LIMITS)('%s: at least 90% of it is used in an hour, and less than 2% is refused', (_, limit) => {
-    for (const seed of seeds) {
-      const { usedShare, refusedShare } = simulateLimit(limit(), { seed });
-      expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.9);
-      expect(refusedShare, `seed ${seed}`).toBeLessThan(0.02);
-    }
-  });
+  test.each(LIMITS)(
+    '%s: at least 90% of it is used in an hour, and less than 2% is throttled',
+    (_, limit) => {
+      for (const seed of seeds) {
+        const { usedShare, throttledShare } = simulateLimit(limit(), { seed });
+        expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.9);
+        expect(throttledShare, `seed ${seed}`).toBeLessThan(0.02);
+      }
+    },
+  );
 
   // No rate keeps requests of different lengths from meeting: some of what is allowed stays unused.
   test.each([2, 5])(
-    '%d at one time: at least 80% of it is used, and next to nothing is refused',
+    '%d at one time: at least 80% of it is used, and next to nothing is throttled',
     (requests) => {
       for (const seed of seeds) {
-        const { usedShare, refusedShare } = simulateLimit(atOneTime(requests), { seed });
+        const { usedShare, throttledShare } = simulateLimit(atOneTime(requests), { seed });
         expect(usedShare, `seed ${seed}`).toBeGreaterThanOrEqual(0.8);
-        expect(refusedShare, `seed ${seed}`).toBeLessThan(0.002);
+        expect(throttledShare, `seed ${seed}`).toBeLessThan(0.002);
       }
     },
   );
 
   test.each([1, 2, 24])(
-    'refused for %d hours, then without a limit: a minute later it is asked at full speed',
+    'throttled for %d hours, then without a limit: a minute later it is asked at full speed',
     (hours) => {
-      for (const share of usedAfter(refusingAll(), { beforeMs: hours * HOUR_MS, minutes: 1, seeds })) {
+      for (const share of usedAfter(throttlingAll(), { beforeMs: hours * HOUR_MS, minutes: 1, seeds })) {
         expect(share).toBeGreaterThan(0.99);
       }
     },
