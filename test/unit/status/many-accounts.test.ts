@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createMetrics, MOST_LABELLED_ACCOUNTS } from '../../../src/status/metrics.ts';
+import { MOST_LABELLED_ACCOUNTS } from '../../../src/status/gauges.ts';
+import { createMetrics } from '../../../src/status/metrics.ts';
 import { type AccountFacts, buildStatus, type StatusFacts } from '../../../src/status/build-status.ts';
 import { pageOf } from '../../../src/status/status.ts';
 import { buildRoutes } from '../../../src/worker/routes.ts';

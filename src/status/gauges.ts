@@ -1,0 +1,140 @@
+/** The gauges of `/metrics`: what each means, and what it is in a Status. */
+import { Gauge, type Registry } from 'prom-client';
+import type { AccountStatus, Level, Status, StreamDetail, StreamStatus } from './status.ts';
+
+export const PREFIX = 'safety_sync_';
+
+/**
+ * With more accounts than this a time series for each account and stream would be more than Prometheus wants: counters
+ * then count all accounts together (label `account` is empty), and gauges tell of unhealthy accounts only.
+ */
+export const MOST_LABELLED_ACCOUNTS = 200;
+/** When the service or the network is down for all of them. */
+const MOST_UNHEALTHY_ACCOUNTS = 500;
+const LEVELS: readonly Level[] = ['good', 'busy', 'warning', 'bad'];
+
+/** null: the series is absent. */
+type Value = number | boolean | null;
+type GaugesOf<Subject> = Readonly<
+  Record<string, readonly [help: string, value: (subject: Subject, nowMs: number) => Value]>
+>;
+
+const secondsSince = (ms: number | null, nowMs: number): number | null =>
+  ms === null ? null : Math.max(0, (nowMs - ms) / 1000);
+
+const OF_STREAM: GaugesOf<StreamStatus | StreamDetail> = {
+  last_success_timestamp_seconds: [
+    'When the stream last succeeded, by any worker; absent when never.',
+    ({ lastSuccessMs }) => (lastSuccessMs === null ? null : lastSuccessMs / 1000),
+  ],
+  freshness_seconds: [
+    'Time since the last success; absent when there was none.',
+    ({ lastSuccessMs }, nowMs) => secondsSince(lastSuccessMs, nowMs),
+  ],
+  stale: [
+    '1 when a scheduled stream never succeeded or its last success is older than FRESHNESS_BUDGET_MINUTES.',
+    ({ isScheduled, freshness }) => isScheduled && freshness !== 'fresh',
+  ],
+  watermark_age_seconds: [
+    'Age of the newest change known to be stored. Grows also while the source stands still.',
+    ({ watermarkMs }, nowMs) => secondsSince(watermarkMs, nowMs),
+  ],
+  open_data_issues: ['Open data issues.', ({ openIssues }) => openIssues],
+  live_rows: [
+    'Records in the warehouse; estimated for large tables.',
+    (stream) => ('rows' in stream ? stream.rows : null),
+  ],
+  running: ['1 while a run of the stream is under way, by any worker.', ({ running }) => running !== null],
+};
+
+const OF_ACCOUNT: GaugesOf<AccountStatus> = {
+  api_concurrency_now: [
+    'Most requests in flight at present; lower after rate limits.',
+    ({ service }) => service?.concurrencyNow ?? null,
+  ],
+  api_requests_in_flight: ['Requests to the service under way.', ({ service }) => service?.inFlight ?? null],
+  api_requests_waiting: ['Requests that wait for their turn.', ({ service }) => service?.waiting ?? null],
+  api_cooling: [
+    '1 while nothing is asked because the service said rate_limit_exceeded.',
+    ({ service }) => service && service.coolingUntilMs !== null,
+  ],
+  credentials_refused: [
+    '1 while the service refuses the credentials, for all streams or one.',
+    ({ openCircuits }) => openCircuits.length > 0,
+  ],
+  service_outage: [
+    '1 while runs fail because the service cannot be reached or used.',
+    ({ outages }) => outages.some(({ dependency }) => dependency === 'service'),
+  ],
+};
+
+const OF_PROCESS: GaugesOf<Status> = {
+  database_up: [
+    '1 while the warehouse responds; 0 also when its state could not be read for two minutes.',
+    ({ database }) => database.isUp && !database.isTooOld,
+  ],
+  pending_migrations: [
+    'Migrations of this program that the warehouse lacks.',
+    ({ database }) => database.pendingMigrations ?? 0,
+  ],
+  scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
+  ready: ['What /readyz says.', ({ isReady }) => isReady],
+  run_slots: ['Most runs at once in this worker: SYNC_CONCURRENCY.', ({ queue }) => queue.slots],
+  runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
+  runs_unhealthy: [
+    'Of those, runs whose service does not respond; their slots are given to others.',
+    ({ queue }) => queue.unhealthy,
+  ],
+  runs_waiting: ['Runs of this worker that wait for a slot.', ({ queue }) => queue.waiting],
+  run_longest_wait_seconds: [
+    'How long the run that has waited longest has waited.',
+    ({ queue }) => queue.longestWaitMs / 1000,
+  ],
+};
+
+export type AccountLabel = { readonly account?: string };
+
+/** Sets all of them anew: series of accounts that recovered must not stay. */
+export function createGauges(registers: Registry[]): (status: Status) => void {
+  const all: Gauge[] = [];
+  const gauge = (name: string, help: string, labels: readonly string[]): Gauge => {
+    const made = new Gauge({ name: `${PREFIX}${name}`, help, labelNames: [...labels, 'account'], registers });
+    all.push(made);
+    return made;
+  };
+  const setterOf = <Subject>(declared: GaugesOf<Subject>, labels: readonly string[]) => {
+    const gauges = Object.entries(declared).map(
+      ([name, [help, value]]) => [gauge(name, help, labels), value] as const,
+    );
+    return (subject: Subject, nowMs: number, label: Readonly<Record<string, string>>): void => {
+      for (const [one, value] of gauges) {
+        const now = value(subject, nowMs);
+        if (now !== null) one.set(label, Number(now));
+      }
+    };
+  };
+  const setStream = setterOf(OF_STREAM, ['stream']);
+  const setAccount = setterOf(OF_ACCOUNT, []);
+  const setProcess = setterOf(OF_PROCESS, []);
+  const states = gauge('accounts', 'Accounts of this worker, by their state.', ['state']);
+
+  return (status) => {
+    for (const one of all) one.reset();
+    const { nowMs, accounts, accountCount, counts } = status;
+    setProcess(status, nowMs, {});
+    // One account is told of under the default label; of many the unhealthy ones, each under its own.
+    const isMany = accountCount > 1;
+    for (const state of isMany ? LEVELS : []) states.set({ state }, counts[state]);
+    const told =
+      accountCount <= MOST_LABELLED_ACCOUNTS
+        ? accounts
+        : accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_UNHEALTHY_ACCOUNTS);
+    for (const account of told) {
+      const label: AccountLabel = isMany ? { account: account.accountId } : {};
+      setAccount(account, nowMs, label);
+      for (const stream of account.detail?.streams ?? account.streams) {
+        setStream(stream, nowMs, { stream: stream.stream, ...label });
+      }
+    }
+  };
+}
