@@ -27,8 +27,8 @@ export async function* readBackfill(
   { range, restart }: { readonly range: BackfillRange; readonly restart: boolean },
 ): Steps<BackfillOutcome> {
   const { stream, settings, state, warehouse } = read;
-  if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} is not read in slices`);
-  const { pageSize } = stream.reading;
+  if (stream.readMode.kind !== 'incremental') throw new TypeError(`${stream.name} is not read in slices`);
+  const { pageSize } = stream.readMode;
   const { sliceRecords = sliceRecordsFor({ readers: settings.readers, pageSize }) } = settings;
   const stop = new AbortController();
   const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };

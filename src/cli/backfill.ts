@@ -30,7 +30,7 @@ function parseRange({ from, to }: BackfillOptions): BackfillRange {
 /** Only follow-ups can be asked for by time. */
 function checkRange(streams: readonly StreamName[], range: BackfillRange): StreamName[] {
   if (range.fromMs === null && range.toMs === null) return [...streams];
-  const sliced = streams.filter((stream) => streamNamed(stream).reading.kind === 'incremental');
+  const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
   if (sliced.length === 0) {
     const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
     throw new SafetySyncError('usage_invalid', message);

@@ -107,12 +107,12 @@ export async function checkService({
   }
 
   for (const stream of streams) {
-    const { reading } = stream;
-    if (reading.kind === 'lookup') continue;
-    if ('pageSize' in reading) await ask(stream, { limit: 1 });
-    else if (reading.scope === 'account') await ask(stream, {});
+    const { readMode } = stream;
+    if (readMode.kind === 'lookup') continue;
+    if ('pageSize' in readMode) await ask(stream, { limit: 1 });
+    else if (readMode.scope === 'account') await ask(stream, {});
     else await askByType(stream);
   }
   // The lists have named a user by now.
-  for (const stream of streams) if (stream.reading.kind === 'lookup') await askForUser(stream);
+  for (const stream of streams) if (stream.readMode.kind === 'lookup') await askForUser(stream);
 }

@@ -33,12 +33,12 @@ export async function forecastBackfill(
   context: RunContext,
   { stream: name, range, restart, isMigrated }: ForecastRequest,
 ): Promise<BackfillForecast> {
-  const { name: stream, reading, method, answerKey } = streamNamed(name);
+  const { name: stream, readMode, method, answerKey } = streamNamed(name);
   const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
-  if (reading.kind === 'snapshot') {
-    return { ...whole, requests: reading.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
+  if (readMode.kind === 'snapshot') {
+    return { ...whole, requests: readMode.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
   }
-  if (reading.kind !== 'incremental') return whole;
+  if (readMode.kind !== 'incremental') return whole;
   const answer = await context.api().page({
     method,
     listKey: answerKey,
@@ -63,10 +63,10 @@ export async function forecastBackfill(
       slices: slices.length,
       slicesDone: slices.length - open,
       // A page for every 500, one that is not full for every slice, and one to see how much there is.
-      requests: left === null ? null : Math.ceil(left / reading.pageSize) + open + 1,
+      requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1,
     };
   }
-  const { sliceRecords = sliceRecordsFor({ readers, pageSize: reading.pageSize }) } = context.settings;
+  const { sliceRecords = sliceRecordsFor({ readers, pageSize: readMode.pageSize }) } = context.settings;
   const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
   return {
     stream,
@@ -74,6 +74,6 @@ export async function forecastBackfill(
     slices,
     slicesDone: null,
     // As above, and one more to see how far back it reaches.
-    requests: total === null ? null : Math.ceil(total / reading.pageSize) + slices + 2,
+    requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2,
   };
 }

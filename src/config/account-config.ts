@@ -38,8 +38,8 @@ export function offReasonsOf({
   schedule,
   equipmentTypes,
 }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
-  const reasonOf = ({ name, reading }: StreamDefinition): OffReason | undefined => {
-    const isByType = reading.kind === 'snapshot' && reading.scope === 'equipment_type';
+  const reasonOf = ({ name, readMode }: StreamDefinition): OffReason | undefined => {
+    const isByType = readMode.kind === 'snapshot' && readMode.scope === 'equipment_type';
     if (isByType && equipmentTypes.length === 0) return 'no equipment types';
     return (schedule.streams[name] ?? null) === null ? 'not scheduled' : undefined;
   };

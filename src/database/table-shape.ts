@@ -43,7 +43,7 @@ function historyShape(declared: StateHistory, key: readonly string[]): HistorySh
   return {
     states: getTableConfig(declared.states).name,
     columns,
-    compared: columns.filter((name) => !key.includes(name) && !declared.beside.includes(name)),
+    compared: columns.filter((name) => !key.includes(name) && !declared.untracked.includes(name)),
     since: declared.since,
   };
 }

@@ -114,8 +114,8 @@ function requestParams(pageSize: number) {
 export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, state } = read;
   const { clock } = read.service;
-  if (stream.reading.kind !== 'calculation') throw new TypeError(`${stream.name} is no cached report`);
-  const { cacheMs, pageSize } = stream.reading;
+  if (stream.readMode.kind !== 'cached_report') throw new TypeError(`${stream.name} is no cached report`);
+  const { cacheMs, pageSize } = stream.readMode;
   const remainingMs = remainingFreshness(state.check, clock.now());
   if (read.kind === 'sync' && !read.force && remainingMs > 0) {
     const minutes = Math.ceil(remainingMs / MINUTE_MS);

@@ -145,8 +145,8 @@ async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadO
 
 export async function* readIncremental(read: ReadRequest): Steps<ReadOutcome> {
   const { stream, state, kind } = read;
-  if (stream.reading.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
-  const { pageSize } = stream.reading;
+  if (stream.readMode.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
+  const { pageSize } = stream.readMode;
   switch (kind) {
     case 'backfill':
       return yield* readAsked(read);

@@ -8,11 +8,11 @@ import type { ReadRequest } from './read-request.ts';
 import { readAccountSnapshot, readEquipmentTypes } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
 
-function readerOf({ reading }: StreamDefinition): (request: ReadRequest) => Steps<ReadOutcome> {
-  switch (reading.kind) {
+function readerOf({ readMode }: StreamDefinition): (request: ReadRequest) => Steps<ReadOutcome> {
+  switch (readMode.kind) {
     case 'snapshot':
-      return reading.scope === 'account' ? readAccountSnapshot : readEquipmentTypes;
-    case 'calculation':
+      return readMode.scope === 'account' ? readAccountSnapshot : readEquipmentTypes;
+    case 'cached_report':
       return readCachedReport;
     case 'incremental':
       return readIncremental;
@@ -28,10 +28,10 @@ export async function* read(request: ReadRequest): AsyncGenerator<Step, void, un
 }
 
 /** Deletions can only be drawn where everything that there is was seen. */
-export function tracksSeen({ reading }: StreamDefinition, kind: RunKind): boolean {
-  switch (reading.kind) {
+export function tracksSeen({ readMode }: StreamDefinition, kind: RunKind): boolean {
+  switch (readMode.kind) {
     case 'snapshot':
-    case 'calculation':
+    case 'cached_report':
       return true;
     case 'incremental':
       return kind === 'reconcile';

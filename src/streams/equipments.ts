@@ -214,7 +214,7 @@ export const equipmentsStream: StreamDefinition = {
   descriptions: EQUIPMENT,
   method: 'equipments.list',
   answerKey: 'equipments',
-  reading: { kind: 'snapshot', scope: 'equipment_type' },
+  readMode: { kind: 'snapshot', scope: 'equipment_type' },
   partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   keyColumn: 'id',
@@ -223,8 +223,8 @@ export const equipmentsStream: StreamDefinition = {
   versionColumn: null,
   contextColumns: [],
   histories: [
-    { of: equipment, states: equipmentStates, since: null, beside: [] },
-    { of: equipmentSchedules, states: equipmentScheduleStates, since: null, beside: [] },
+    { of: equipment, states: equipmentStates, since: null, untracked: [] },
+    { of: equipmentSchedules, states: equipmentScheduleStates, since: null, untracked: [] },
   ],
   identityFields: ['serialNumber', 'created'],
   takenFromQuestion: (record, { equipmentTypeId = null }) =>

@@ -160,7 +160,7 @@ export const followupsStream: StreamDefinition = {
   descriptions: FOLLOWUPS,
   method: 'followups.list',
   answerKey: 'followups',
-  reading: { kind: 'incremental', pageSize: 500 },
+  readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   keyColumn: 'id',
   parent: followups,
@@ -168,7 +168,7 @@ export const followupsStream: StreamDefinition = {
   versionColumn: 'updated_at',
   contextColumns: [],
   // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
-  histories: [{ of: followups, states: followupStates, since: 'updated_at', beside: ['updated_at'] }],
+  histories: [{ of: followups, states: followupStates, since: 'updated_at', untracked: ['updated_at'] }],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   userIdColumns: [
     { table: followups, column: 'observer_id' },

@@ -91,7 +91,7 @@ export const resourcesStream: StreamDefinition = {
   descriptions: RESOURCES,
   method: 'resources.list',
   answerKey: 'resources',
-  reading: { kind: 'snapshot', scope: 'account' },
+  readMode: { kind: 'snapshot', scope: 'account' },
   keyField: 'id',
   keyColumn: 'id',
   parent: resources,

@@ -32,9 +32,9 @@ export type RowOf<Table extends PgTable> = Omit<
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What is known about an answer as a whole when its records are normalized. */
+/** What is known about a response as a whole when its records are normalized. */
 export interface ReadContext {
-  /** training: `last_updated` of the calculation, ms. */
+  /** training: `last_updated` of the cached report, ms. */
   readonly calculatedAtMs?: number;
   /** equipments: the type that was asked for. */
   readonly equipmentTypeId?: string;
@@ -46,12 +46,12 @@ export interface NormalizedRecord {
   readonly children: readonly (readonly Row[])[];
 }
 
-/** How a stream is read. The readers that do it are in `reading/`. */
-export type Reading =
-  /** One answer is everything there is in its scope. */
+/** How a stream is read; `src/reading` has a reader for each. */
+export type ReadMode =
+  /** One response is everything there is in its scope. */
   | { readonly kind: 'snapshot'; readonly scope: 'account' | 'equipment_type' }
-  /** All pages of one cached calculation. */
-  | { readonly kind: 'calculation'; readonly cacheMs: number; readonly pageSize: number }
+  /** All pages of one cached report. */
+  | { readonly kind: 'cached_report'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */
   | { readonly kind: 'incremental'; readonly pageSize: number }
   /** One request per identifier that other streams have met. */
@@ -59,7 +59,7 @@ export type Reading =
 
 /**
  * What the source forgets: the states of a table's rows. `states` takes a row whenever a state is superseded; together
- * with the present rows they are the history. A state is the row without its key and without `beside`.
+ * with the present rows they are the history. A state is the row without its key and without the untracked columns.
  */
 export interface StateHistory {
   /** The parent, or a child whose rows come and go with it. Has the column `_valid_from`. */
@@ -68,7 +68,7 @@ export interface StateHistory {
   /** The column in which the source tells since when a new state of the parent holds; null: when it was seen. */
   readonly since: string | null;
   /** Columns that move without making another state; the history shows their last value in each. */
-  readonly beside: readonly string[];
+  readonly untracked: readonly string[];
 }
 
 /** What was read completely, so that rows which it did not show are gone. */
@@ -93,9 +93,9 @@ export interface StreamDefinition {
   readonly descriptions: Descriptions;
   /** The service's method. */
   readonly method: string;
-  /** The property of the answer that holds the records (for a look-up: the record). */
+  /** The property of the response that holds the records (for a look-up: the record). */
   readonly answerKey: string;
-  readonly reading: Reading;
+  readonly readMode: ReadMode;
   /** Absent: a stream is asked for as a whole. */
   readonly partition?: Partition;
   /** The wire field that identifies a record. */
@@ -107,7 +107,7 @@ export interface StreamDefinition {
   readonly children: readonly PgTable[];
   /** The parent's column that tells which of two versions of a record is newer; null where the source tells none. */
   readonly versionColumn: string | null;
-  /** Columns that tell of the answer, not of the record: the same record may come with other values in them. */
+  /** Columns that tell of the response, not of the record: the same record may come with other values in them. */
   readonly contextColumns: readonly string[];
   readonly histories: readonly StateHistory[];
   /** Wire fields that stay the same for the life of a record: they recognize one that comes back with its key repaired. */

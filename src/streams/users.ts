@@ -34,7 +34,7 @@ export const usersStream: StreamDefinition = {
   },
   method: 'users.info',
   answerKey: 'user',
-  reading: { kind: 'lookup' },
+  readMode: { kind: 'lookup' },
   keyField: 'id',
   keyColumn: 'id',
   parent: users,

@@ -33,7 +33,7 @@ export async function syncStreams(context: RunContext, request: SyncRequest): Pr
   };
   const run = async (stream: StreamName): Promise<void> =>
     note(await runStream(context, { ...request, stream }));
-  const isLookup = (stream: StreamName) => streamNamed(stream).reading.kind === 'lookup';
+  const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'lookup';
   await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
   const lookups = request.streams.filter(isLookup);
   const refused = [...results.values()].find(isRefused);

@@ -107,7 +107,7 @@ function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): 
     spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
     queue,
     clock,
-    runsLast: (stream) => streamNamed(stream).reading.kind === 'lookup',
+    runsLast: (stream) => streamNamed(stream).readMode.kind === 'lookup',
     onOverrun: (job, jobState) => {
       const { accountId, stream, kind } = job;
       metrics.recordSkippedTick(accountId, stream, jobState);

@@ -57,7 +57,7 @@ const workSitesStream: StreamDefinition = {
   },
   method: 'work-sites.list',
   answerKey: 'sites',
-  reading: { kind: 'snapshot', scope: 'account' },
+  readMode: { kind: 'snapshot', scope: 'account' },
   keyField: 'id',
   keyColumn: 'id',
   parent: workSites,

@@ -10,17 +10,17 @@ import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
 import type { WireObject } from './source-wire.ts';
 
 export const HISTORIES = {
-  followup_history: { of: 'followups', beside: ['updated_at'], extra: {} },
+  followup_history: { of: 'followups', untracked: ['updated_at'], extra: {} },
   training_employee_status_history: {
     of: 'training_employee_status',
-    beside: ['calculated_at'],
+    untracked: ['calculated_at'],
     extra: { calculated_at: 'ms' },
   },
-  equipment_history: { of: 'equipment', beside: [], extra: {} },
-  equipment_schedule_history: { of: 'equipment_schedules', beside: [], extra: {} },
+  equipment_history: { of: 'equipment', untracked: [], extra: {} },
+  equipment_schedule_history: { of: 'equipment_schedules', untracked: [], extra: {} },
 } as const satisfies Record<
   string,
-  { of: keyof typeof TABLES; beside: readonly string[]; extra: Record<string, ColumnKind> }
+  { of: keyof typeof TABLES; untracked: readonly string[]; extra: Record<string, ColumnKind> }
 >;
 
 export type HistoryName = keyof typeof HISTORIES;
@@ -36,9 +36,9 @@ export interface HistoryRow {
 }
 
 function stateOf(history: HistoryName, row: ExpectedRow): { key: string; state: string } {
-  const { of, beside } = HISTORIES[history];
+  const { of, untracked } = HISTORIES[history];
   const { key, columns } = TABLES[of];
-  const names = Object.keys(columns).filter((name) => !(beside as readonly string[]).includes(name));
+  const names = Object.keys(columns).filter((name) => !(untracked as readonly string[]).includes(name));
   return {
     key: key.map((name) => String(row[name])).join(' / '),
     state: JSON.stringify(names.map((name) => row[name] ?? null)),

@@ -48,7 +48,7 @@ export function describeStream({
 }: Battery): void {
   describe(stream.name, () => {
     const { name } = stream;
-    const isList = stream.reading.kind !== 'lookup';
+    const isList = stream.readMode.kind !== 'lookup';
     const open: TestWorker[] = [];
     afterEach(async () => {
       for (const worker of open.splice(0)) await worker.close();
