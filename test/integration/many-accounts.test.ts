@@ -7,7 +7,8 @@ import { createGate } from '../support/gate.ts';
 import { casesOf } from '../support/proof.ts';
 import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
 
-const PATIENCE = { timeout: 30_000, interval: 50 };
+// The state of many accounts is read up to half a minute after a read that took long, as on a busy machine.
+const PATIENCE = { timeout: 45_000, interval: 50 };
 const NEVER = '0 0 1 1 *';
 const EVERY_SECOND = '* * * * * *';
 
@@ -95,56 +96,60 @@ describe('several accounts in one worker', () => {
     expect(new Set(south.requests.map(({ method }) => method))).not.toContain('users.info');
   });
 
-  it('do not touch each other: one refused, one unreachable, one with bad data, and one well all the time', async () => {
-    const refused = await addSandbox(2);
-    refused.access.set('inactive');
-    const unreachable = await addSandbox(3);
-    unreachable.faults.set({ reset: 1 });
-    const { url } = await start(
-      [
-        entryFor('well', worker.sandbox),
-        entryFor('refused', refused),
-        entryFor('unreachable', unreachable),
-        entryFor('misled', worker.sandbox, { base_url: `${worker.sandbox.url}/nowhere` }),
-      ],
-      { SYNC_CRON: EVERY_SECOND, RETRY_ATTEMPTS: '2' },
-    );
-    await expect
-      .poll(async () => (await succeeded('well')).filter(({ runs }) => runs >= 3).length, PATIENCE)
-      .toBeGreaterThanOrEqual(4);
-    await expect
-      .poll(() => json(`${url}/api/status`), PATIENCE)
-      .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
-    const page = await json(`${url}/api/status`);
-    const states = new Map(
-      (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map((one) => [
-        one.account_id,
-        one,
-      ]),
-    );
-    expect(states.get('well')).toMatchObject({ is_ready: true });
-    expect(states.get('refused')?.not_ready[0]).toMatch(
-      /^the service refuses the credentials \(token_inactive/,
-    );
-    expect(states.get('unreachable')?.not_ready[0]).toMatch(/has never been synced/);
-    expect(states.get('misled')).toMatchObject({ is_ready: false });
-    // The circuit breaker of the refused one has held it back, and nobody else.
-    expect(refused.requests.length).toBeLessThanOrEqual(4);
+  it(
+    'do not touch each other: one refused, one unreachable, one with bad data, and one well all the time',
+    { timeout: 120_000 },
+    async () => {
+      const refused = await addSandbox(2);
+      refused.access.set('inactive');
+      const unreachable = await addSandbox(3);
+      unreachable.faults.set({ reset: 1 });
+      const { url } = await start(
+        [
+          entryFor('well', worker.sandbox),
+          entryFor('refused', refused),
+          entryFor('unreachable', unreachable),
+          entryFor('misled', worker.sandbox, { base_url: `${worker.sandbox.url}/nowhere` }),
+        ],
+        { SYNC_CRON: EVERY_SECOND, RETRY_ATTEMPTS: '2' },
+      );
+      await expect
+        .poll(async () => (await succeeded('well')).filter(({ runs }) => runs >= 3).length, PATIENCE)
+        .toBeGreaterThanOrEqual(4);
+      await expect
+        .poll(() => json(`${url}/api/status`), PATIENCE)
+        .toMatchObject({ account_count: 4, counts: { bad: 3, good: 1 } });
+      const page = await json(`${url}/api/status`);
+      const states = new Map(
+        (page['accounts'] as { account_id: string; is_ready: boolean; not_ready: string[] }[]).map((one) => [
+          one.account_id,
+          one,
+        ]),
+      );
+      expect(states.get('well')).toMatchObject({ is_ready: true });
+      expect(states.get('refused')?.not_ready[0]).toMatch(
+        /^the service refuses the credentials \(token_inactive/,
+      );
+      expect(states.get('unreachable')?.not_ready[0]).toMatch(/has never been synced/);
+      expect(states.get('misled')).toMatchObject({ is_ready: false });
+      // The circuit breaker of the refused one has held it back, and nobody else.
+      expect(refused.requests.length).toBeLessThanOrEqual(4);
 
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
-    expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
-    const html = await (await fetch(url)).text();
-    expect(html).toContain('3 of 4 accounts are unhealthy.');
-    expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
-    const one = await (await fetch(`${url}/?account=well`)).text();
-    expect(one).toContain('Everything is fresh.');
-    expect(one).toContain('All accounts');
-    const metrics = await (await fetch(`${url}/metrics`)).text();
-    expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
-    expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);
-    expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
-  });
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      expect(await json(`${url}/readyz?account=well`)).toMatchObject({ ready: true, reasons: [] });
+      expect((await fetch(`${url}/readyz?account=refused`)).status).toBe(503);
+      const html = await (await fetch(url)).text();
+      expect(html).toContain('3 of 4 accounts are unhealthy.');
+      expect(html.indexOf('?account=refused')).toBeLessThan(html.indexOf('?account=well'));
+      const one = await (await fetch(`${url}/?account=well`)).text();
+      expect(one).toContain('Everything is fresh.');
+      expect(one).toContain('All accounts');
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="refused"\} 1$/m);
+      expect(metrics).toMatch(/^safety_sync_credentials_refused\{account="well"\} 0$/m);
+      expect(metrics).toMatch(/^safety_sync_service_outage\{account="unreachable"\} 1$/m);
+    },
+  );
 
   it('share a bounded number of slots; one whose service hangs does not keep them', async () => {
     const hanging = await addSandbox(4);
