@@ -91,7 +91,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/sync/run-stream.ts',
     search: 'await load?.abort();',
     replace: '',
-    tests: [BACKFILL],
+    tests: [SNAPSHOTS],
+    names: 'an empty answer is refused',
   },
   {
     breaks: 'a run whose connections break twice is left open',
