@@ -485,7 +485,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'a backfill',
   },
   {
-    breaks: 'the next question leaves out the border between two answers',
+    breaks: 'the next question leaves out the border between two responses',
     invariant: 2,
     file: 'src/reading/creation-walk.ts',
     search: '  const to = oldestMs + 1;\n',
@@ -620,7 +620,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'a refused token is its account',
   },
   {
-    breaks: 'a calculation older than the stored one is taken',
+    breaks: 'a cached report older than the stored one is taken',
     invariant: 3,
     file: 'src/reading/cached-report.ts',
     search: 'if (isOlder(calculatedAtMs, state.calculatedAt, answerClock)) {',
@@ -656,7 +656,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'stays lower',
   },
   {
-    breaks: 'an older calculation is taken although a newer one was told in between',
+    breaks: 'an older cached report is taken although a newer one was told in between',
     invariant: 3,
     file: 'src/reading/cached-report.ts',
     search: 'state: { check, olderSinceMs: null }, note, failure: null };',
@@ -692,7 +692,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'a total but no last page',
   },
   {
-    breaks: 'pages of two calculations are mixed',
+    breaks: 'pages of two cached reports are mixed',
     invariant: 3,
     file: 'src/reading/cached-report.ts',
     search: 'if (calculatedAtMs !== options.calculatedAtMs) {',
@@ -855,7 +855,8 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/load-settings.test.ts'],
   },
   {
-    breaks: 'a missing permission told to the trial of the account leaves all of its streams held',
+    breaks:
+      'a missing permission told to the trial of the account leaves the circuits of all of its streams open',
     invariant: 6,
     file: 'src/health/circuit-breaker.ts',
     search: "close(null) ? 'account' : null;",
@@ -863,7 +864,8 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [BREAKER],
   },
   {
-    breaks: 'the trial of one stream that learns that the whole token is refused goes on holding its stream',
+    breaks:
+      'the trial of one stream that learns that the whole token is refused keeps the circuit of its stream open',
     invariant: 6,
     file: 'src/health/circuit-breaker.ts',
     search: '        tryAgain(0);\n',
@@ -999,7 +1001,7 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [LIMITER],
   },
   {
-    breaks: 'the sending rate waits for as long as refusals tell',
+    breaks: 'the sending rate waits for as long as throttled responses tell',
     invariant: 6,
     file: 'src/api/sending-rate.ts',
     search: 'rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);',
@@ -1007,7 +1009,7 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [LIMITER],
   },
   {
-    breaks: 'the concurrency stays low for a quarter of an hour behind a day of refusals',
+    breaks: 'the concurrency stays low for a quarter of an hour behind a day of throttling',
     invariant: 6,
     file: 'src/api/limiter.ts',
     search: 'if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;',
@@ -1238,7 +1240,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'equipment',
   },
   {
-    breaks: 'the hash lacks what the row takes from the question',
+    breaks: 'the checksum lacks what the row takes from the question',
     invariant: 1,
     file: 'src/streams/equipments.ts',
     search: 'ownType(record) === equipmentTypeId ? null : equipmentTypeId,',
