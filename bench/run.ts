@@ -2,6 +2,7 @@
  * What a first load, a re-read and a change cost, each beside the floor: one `COPY` of the same rows, in the same run.
  *
  *   npm run bench                      every figure but the large ones, some minutes
+ *   npm run bench -- --streams         every stream with 100,000 records: the promises of docs/performance.md
  *   npm run bench -- --large           also a million records, and one answer of more than 500 MB
  *   npm run bench -- --only first      figures whose name holds the text
  *   npm run bench -- --plot docs/performance.svg --markdown
@@ -21,6 +22,7 @@ import { runWorker, type Service, type ServiceSize, startService, type Work } fr
 const { values: flags } = parseArgs({
   options: {
     large: { type: 'boolean', default: false },
+    streams: { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
     plot: { type: 'string' },
     markdown: { type: 'boolean', default: false },
@@ -202,12 +204,32 @@ async function slowService(server: BenchServer, concurrency: number): Promise<vo
 const SCENARIOS: readonly {
   readonly name: string;
   readonly isLarge?: true;
+  /** Of the figures that the promises are about. */
+  readonly isStream?: true;
   readonly run: (server: BenchServer) => Promise<void>;
 }[] = [
   { name: 'followups 10k', run: (server) => followupsOf(server, 10_000) },
-  { name: 'followups 100k', run: (server) => followupsOf(server, 100_000) },
+  { name: 'followups 100k', isStream: true, run: (server) => followupsOf(server, 100_000) },
   { name: 'followups 1M', isLarge: true, run: (server) => followupsOf(server, 1_000_000) },
-  { name: 'changed', run: (server) => changedFollowups(server, 100_000) },
+  { name: 'changed', isStream: true, run: (server) => changedFollowups(server, 100_000) },
+  {
+    name: 'equipments 100k',
+    isStream: true,
+    isLarge: true,
+    run: (server) => snapshot(server, 'equipments', { equipment: 100_000 }, '100k equipment'),
+  },
+  {
+    name: 'training 100k',
+    isStream: true,
+    isLarge: true,
+    run: (server) => snapshot(server, 'training-employee-status', { employees: 100_000 }, '100k employees'),
+  },
+  {
+    name: 'resources 100k',
+    isStream: true,
+    isLarge: true,
+    run: (server) => snapshot(server, 'resources', { resources: 100_000 }, '100k resources'),
+  },
   {
     name: 'equipments',
     run: (server) => snapshot(server, 'equipments', { equipment: 20_000 }, '20k equipment'),
@@ -232,8 +254,9 @@ const SCENARIOS: readonly {
 
 const server = await startServer();
 try {
-  for (const { name, isLarge = false, run } of SCENARIOS) {
-    if (flags.only !== '' ? name.includes(flags.only) : flags.large || !isLarge) await run(server);
+  for (const { name, isLarge = false, isStream = false, run } of SCENARIOS) {
+    const isAsked = flags.only === '' ? flags.large || !isLarge : name.includes(flags.only);
+    if (flags.streams ? isStream && name.includes(flags.only) : isAsked) await run(server);
   }
   process.stderr.write(
     `${renderFigures(figures)}\n${cpus()[0]?.model ?? 'a processor'}, ${availableParallelism()} cores, Node ${process.versions.node}, ${server.description}; service, worker and PostgreSQL share them\n`,

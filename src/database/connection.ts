@@ -25,7 +25,9 @@ export interface ConnectionOptions {
   readonly max: number;
   /**
    * One connection that is never replaced: whoever holds locks and temporary tables has lost them with it, and must
-   * not go on with another one unawares. Nothing else may use it while a transaction is open. Needs `max` 1.
+   * not go on with another one unawares. Its transactions are begun and ended by `query`, because postgres.js's own
+   * `begin` writes its `rollback` to a connection that is gone: an exception that nobody can catch
+   * (porsager/postgres#1208). Needs `max` 1.
    */
   readonly isSession?: true;
 }
@@ -108,29 +110,6 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 }
 
 /**
- * In the place of postgres.js's own `begin`, which pins the connection and then writes its `rollback` to one that is
- * gone: an exception that nobody can catch (porsager/postgres#1208). On a session there is nothing to pin.
- */
-function beginOn(client: postgres.Sql) {
-  return async <T>(work: (client: postgres.Sql) => Promise<T>): Promise<T> => {
-    // Sent before the first statement of the work, which need not wait for the answer.
-    const begun = client.unsafe('begin').execute();
-    begun.catch(() => undefined);
-    let result: T;
-    try {
-      result = await work(client);
-      await begun;
-    } catch (error) {
-      // Over a broken session PostgreSQL has rolled back by itself.
-      await client.unsafe('rollback').catch(() => undefined);
-      throw error;
-    }
-    await client.unsafe('commit');
-    return result;
-  };
-}
-
-/**
  * Begins a COPY. What PostgreSQL says after the last row (a key that is there already, a line that it cannot read), or
  * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
  * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
@@ -185,7 +164,6 @@ export function openConnection(options: ConnectionOptions): Connection {
     connection: { application_name: options.applicationName },
     ...({ socket: connect } as object),
   });
-  if (options.isSession === true) Object.assign(client, { begin: beginOn(client) });
   const db = drizzle(client);
 
   /**

@@ -45,17 +45,20 @@ test('a session whose backend is ended at any moment answers or refuses every st
     await session.query('create temporary table rows (a text)');
     const ended = admin.query('select pg_terminate_backend($1::int)', [pid]);
     for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    const transaction = session.db.transaction(async (tx) => {
-      await tx.execute(sql`select 1`);
-      await tx.execute(sql`select 2 where ${'x'} = 'x'`);
-    });
-    await outcome(transaction);
+    const transaction = async () => {
+      await session.query('begin');
+      await session.db.execute(sql`select 1`);
+      await session.db.execute(sql`select 2 where ${'x'} = 'x'`);
+      await session.query('commit');
+    };
+    await outcome(transaction());
     await outcome(session.copy('copy rows from stdin', ['1\n', '2\n']));
     await outcome(session.query('select 1'));
     await ended;
     await expect.poll(() => session.isLost).toBe(true);
     expect(await outcome(session.query('select 1'))).toBe('refused');
-    expect(await outcome(session.db.transaction((tx) => tx.execute(sql`select 1`)))).toBe('refused');
+    expect(await outcome(session.query('begin'))).toBe('refused');
+    expect(await outcome(session.db.execute(sql`select 1`))).toBe('refused');
     expect(await outcome(session.close())).toBe('answered');
   }
 });

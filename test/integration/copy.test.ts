@@ -40,14 +40,16 @@ test.each([
   ['a key that comes again at the end', [...numbers('7\n')], /duplicate key/],
 ])('%s is an error, nothing of the COPY is stored, and the next one works', async (_, lines, problem) => {
   await expect(copy(lines)).rejects.toThrow(problem);
-  await expect(session.db.transaction(async () => await copy(lines))).rejects.toThrow(problem);
+  await session.query('begin');
+  await expect(copy(lines)).rejects.toThrow(problem);
+  await session.query('rollback');
   expect(await count()).toBe(0);
   await copy(['1\n', '2\n']);
-  await session.db.transaction(async (tx) => {
-    await copy(['3\n']);
-    await tx.execute(sql`select 1`);
-    await copy(['4\n']);
-  });
+  await session.query('begin');
+  await copy(['3\n']);
+  await session.db.execute(sql`select 1`);
+  await copy(['4\n']);
+  await session.query('commit');
   expect(await count()).toBe(4);
 });
 

@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { readSideBySide } from '../../../src/backfill/side-by-side.ts';
+import { records, type RecordsStep, type Step } from '../../../src/reading/step.ts';
+import { createGate } from '../../support/gate.ts';
+
+type Reader = AsyncGenerator<RecordsStep, void, undefined>;
+
+const describe = (step: Step): unknown => (step.kind === 'records' ? step.records[0] : step.kind);
+
+async function collect(
+  readers: Reader[],
+  { width = 2, onStep }: { readonly width?: number; readonly onStep?: (step: unknown) => void } = {},
+) {
+  const seen: unknown[] = [];
+  const aborted: boolean[] = [];
+  const queue = [...readers];
+  const steps = readSideBySide({
+    width,
+    next: () => queue.shift(),
+    abort: () => void aborted.push(true),
+  });
+  try {
+    for await (const step of steps) {
+      seen.push(describe(step));
+      onStep?.(describe(step));
+    }
+    return { seen, aborted, failure: undefined, left: queue.length };
+  } catch (failure) {
+    return { seen, aborted, failure, left: queue.length };
+  }
+}
+
+async function* of(...names: string[]): Reader {
+  for (const name of names) yield await Promise.resolve(records([name]));
+}
+
+test('all steps of all readers come, each reader’s in its order, and at the end they may be committed', async () => {
+  const { seen, failure } = await collect([of('a1', 'a2', 'a3'), of('b1', 'b2'), of('c1')]);
+  expect(failure).toBeUndefined();
+  expect(seen.filter((one) => one !== 'commit').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+  expect(seen.filter((one) => String(one).startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
+  expect(seen.at(-1)).toBe('commit');
+});
+
+test('no more readers than asked for are begun, and the next one when one has ended', async () => {
+  const open = new Set<string>();
+  let most = 0;
+  async function* counted(name: string): Reader {
+    open.add(name);
+    most = Math.max(most, open.size);
+    yield* of(`${name}1`, `${name}2`);
+    open.delete(name);
+  }
+  const { seen } = await collect(['a', 'b', 'c', 'd', 'e'].map(counted), { width: 2 });
+  expect(most).toBe(2);
+  expect(seen.filter((one) => one !== 'commit')).toHaveLength(10);
+});
+
+test('where nothing is ready, what came so far may be committed before more is waited for', async () => {
+  const gate = createGate();
+  async function* slow(): Reader {
+    yield records(['first']);
+    await gate.opened;
+    yield records(['second']);
+  }
+  const { seen } = await collect([slow()], {
+    onStep: (step) => {
+      if (step === 'commit') gate.open();
+    },
+  });
+  expect(seen).toEqual(['first', 'commit', 'second', 'commit']);
+});
+
+test('a failure ends all: what is ready is still yielded and may be committed, no reader is asked for more', async () => {
+  const failed = createGate();
+  async function* failing(): Reader {
+    yield await Promise.resolve(records(['bad1']));
+    throw new Error('no more');
+  }
+  async function* other(): Reader {
+    yield records(['good1']);
+    yield records(['good2']);
+    await failed.opened;
+    yield records(['never']);
+  }
+  const { seen, failure, aborted, left } = await collect([failing(), other(), of('later')]);
+  failed.open();
+  expect(failure).toMatchObject({ message: 'no more' });
+  expect(aborted).toEqual([true]);
+  expect(left).toBe(1);
+  expect(seen).toContain('bad1');
+  expect(seen).toContain('good1');
+  expect(seen).not.toContain('never');
+  expect(seen.at(-1)).toBe('commit');
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { CreationSlice } from '../../../src/reading/creation-slice.ts';
+import { walkCreation, type WalkStep } from '../../../src/reading/creation-walk.ts';
+import type { Page } from '../../../src/reading/pages.ts';
+import type { SliceReader } from '../../../src/reading/slice-reader.ts';
+
+const created = (...times: number[]) => times.map((created_on) => ({ id: created_on, created_on }));
+
+function page(records: readonly unknown[], total: number): Page {
+  const answer = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
+  return {
+    records,
+    answer: { ...answer, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined },
+  };
+}
+
+/** A service that answers the questions one after the other, whatever they are. */
+function answering(pages: readonly Page[]): SliceReader & { readonly asked: CreationSlice[] } {
+  const asked: CreationSlice[] = [];
+  let next = 0;
+  return {
+    asked,
+    ask: (slice) => {
+      asked.push({ from: slice.from, to: slice.to });
+      const answered = pages[next++];
+      if (answered === undefined) throw new Error('one question too many');
+      return Promise.resolve({ page: answered, shortfall: null });
+    },
+    askTotal: () => Promise.resolve(0),
+    async *readByPages() {},
+  };
+}
+
+test('what is asked for again because records vanished says that the part below it is still to be read', async () => {
+  // Five records, three at a time; then two are gone below, and one had been kept back above.
+  const reader = answering([
+    page(created(100, 90, 80), 5),
+    page(created(80), 1),
+    page(created(100, 95, 90), 3),
+  ]);
+  const steps: WalkStep[] = [];
+  for await (const step of walkCreation({ from: null, to: null }, reader)) steps.push(step);
+  expect(reader.asked).toEqual([
+    { from: null, to: null },
+    { from: null, to: 81 },
+    { from: 81, to: null },
+  ]);
+  expect(
+    steps.flatMap((step) => (step.kind === 'records' ? [[step.records.length, step.remainingTo]] : [])),
+  ).toEqual([
+    [3, 81],
+    // A crash between these two must not make anybody believe that the record at 80 was seen from below 81 on.
+    [3, 81],
+    [0, undefined],
+  ]);
+});
