@@ -6,7 +6,6 @@ import { readPaging } from './envelope.ts';
 import { type Call, createHttp, type HttpResponse } from './http.ts';
 import { createLimiter } from './limiter.ts';
 import { type DeliverRecords, listParts } from './list-parts.ts';
-import type { RecordSink } from './record-sink.ts';
 import type {
   ApiClientOptions,
   ClientPressure,
@@ -22,8 +21,6 @@ import type {
 import { runRetrying } from './retry.ts';
 import { createSlots } from './slots.ts';
 
-export type { ListAnswer } from './requests.ts';
-
 export interface ApiClient {
   /**
    * Yields the list in batches while its response arrives, and returns what the response says beside it. What was
@@ -37,8 +34,6 @@ export interface ApiClient {
   list(request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined>;
   /** A list that fits into memory: the service's own limits bound a page. */
   page(request: ListRequest): Promise<ListPage>;
-  /** `list`, pushed; rejects with a SafetySyncError or the sink's error. */
-  fetchList(request: ListRequest & { readonly sink: RecordSink }): Promise<ListAnswer>;
   fetchObject(request: ObjectRequest): Promise<ObjectAnswer>;
   readonly pressure: ClientPressure;
   /** Ends everything at once: what is still under way is rejected as `interrupted`. */
@@ -118,7 +113,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         return response;
       } catch (error) {
         if (error instanceof SafetySyncError && error.code === 'rate_limit_exceeded') {
-          call.meter.refusals += 1;
+          call.meter.throttled += 1;
           limiter.recordThrottled(ordinal, error.retryAfterMs);
         }
         throw error;
@@ -183,20 +178,6 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         else records = records.length === 0 ? part.records : [...records, ...part.records];
       }
       return { ...next.value, records };
-    },
-    fetchList: async ({ sink, ...request }) => {
-      await sink.restart();
-      const parts = list(request);
-      try {
-        let next = await parts.next();
-        for (; next.done !== true; next = await parts.next()) {
-          if (next.value.kind === 'restart') await sink.restart();
-          else await sink.records(next.value.records);
-        }
-        return next.value;
-      } finally {
-        await parts.return(undefined as never);
-      }
     },
     fetchObject: async (request) => {
       const { envelope, headers } = await run(request);

@@ -2,7 +2,6 @@
 import type { ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Paging } from './envelope.ts';
-import type { RequestMeter } from './request-meter.ts';
 
 export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
@@ -28,6 +27,24 @@ export interface ApiClientOptions {
   /** Every request that got a response, or none. */
   readonly onRequest?: (event: RequestEvent) => void;
   readonly userAgent: string;
+}
+
+/** What one reader's requests cost. The client counts into it as things happen, also when the request fails in the end. */
+export interface RequestMeter {
+  /** HTTP requests sent, repeated ones included. */
+  requests: number;
+  /** Those of them that repeated a failed one. */
+  retries: number;
+  /** The service's identifier of the newest response. */
+  lastRequestId: string | undefined;
+  /** Bytes of response bodies as they came over the wire (compressed where the service compresses). */
+  bytes: number;
+  /** Responses that said "rate limit exceeded". */
+  throttled: number;
+}
+
+export function createRequestMeter(): RequestMeter {
+  return { requests: 0, retries: 0, lastRequestId: undefined, bytes: 0, throttled: 0 };
 }
 
 interface Request {

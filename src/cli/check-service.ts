@@ -1,6 +1,6 @@
 /** Asks every method of the service once. */
 import type { ApiClient } from '../api/client.ts';
-import { createRequestMeter } from '../api/request-meter.ts';
+import { createRequestMeter } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition } from '../streams/stream.ts';

@@ -1,5 +1,5 @@
 /** What a backfill would ask for: reads one number from the service and the ledger, writes nothing. */
-import { createRequestMeter } from '../api/request-meter.ts';
+import { createRequestMeter } from '../api/requests.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { readStreamState } from '../database/stream-state.ts';

@@ -1,6 +1,6 @@
 /** What a reader is given. */
 import type { ApiClient } from '../api/client.ts';
-import type { RequestMeter } from '../api/request-meter.ts';
+import type { RequestMeter } from '../api/requests.ts';
 import type { Clock } from '../shared/time.ts';
 import type {
   BackfillPlan,

@@ -102,7 +102,7 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
       const labels = { stream, ...label };
       counters.requests.inc(labels, result.requests);
       counters.retries.inc(labels, result.retries);
-      counters.throttled.inc(labels, result.refusals);
+      counters.throttled.inc(labels, result.throttled);
       counters.repaired.inc(labels, result.repaired ?? 0);
       if (outcome !== 'skipped')
         counters.duration.observe({ stream, kind, ...label }, result.durationMs / 1000);

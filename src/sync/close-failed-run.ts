@@ -1,6 +1,6 @@
 /** Closes the record of a run that failed. */
 import pRetry from 'p-retry';
-import type { RequestMeter } from '../api/request-meter.ts';
+import type { RequestMeter } from '../api/requests.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';

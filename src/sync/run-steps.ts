@@ -1,5 +1,5 @@
 /** The order of a run's steps: what the reader yields is stored and committed together with what the run has learned. */
-import type { RequestMeter } from '../api/request-meter.ts';
+import type { RequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';

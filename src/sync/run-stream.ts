@@ -1,5 +1,5 @@
 /** One run of one stream, from lock to closed run record. */
-import { createRequestMeter, type RequestMeter } from '../api/request-meter.ts';
+import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { Database } from '../database/connection.ts';
 import { isCancelled, toDatabaseError } from '../database/database-error.ts';
 import { readOpenIssues } from '../database/issues.ts';
@@ -79,7 +79,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     counts,
     requests: meter.requests,
     retries: meter.retries,
-    refusals: meter.refusals,
+    throttled: meter.throttled,
     durationMs: context.clock.monotonicMs() - startedMs,
   });
   const { accountId } = context.settings;

@@ -76,8 +76,8 @@ export interface RunFigures {
   readonly counts: Readonly<RecordCounts>;
   readonly requests: number;
   readonly retries: number;
-  /** Answers that said "rate limit exceeded". */
-  readonly refusals: number;
+  /** Responses that said "rate limit exceeded". */
+  readonly throttled: number;
   readonly durationMs: number;
   /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
   readonly repaired: number | null;

@@ -17,7 +17,7 @@ export function isRefused(result: RunResult): boolean {
 
 /** What comes of a stream that was not begun. */
 function notTried(stream: StreamName, reason: string): RunResult {
-  const figures = { requests: 0, retries: 0, refusals: 0, durationMs: 0, repaired: null };
+  const figures = { requests: 0, retries: 0, throttled: 0, durationMs: 0, repaired: null };
   return { record: NO_RECORD, stream, counts: noCounts(), ...figures, outcome: 'skipped', reason };
 }
 

@@ -1,7 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ListPage } from '../../../src/api/requests.ts';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { type ListPage, createRequestMeter } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';
 
@@ -38,7 +37,7 @@ test('a list is asked for by POST with the token in the body and nowhere else', 
     serviceTimeMs: Date.parse('2026-01-01T00:00:00Z'),
     responseTimeMs: 3,
   });
-  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, refusals: 0 });
+  expect(meter).toEqual({ requests: 1, retries: 0, lastRequestId: 'r1', bytes: 94, throttled: 0 });
   const [request] = server.requests;
   expect(request).toMatchObject({ httpMethod: 'POST', url: '/some/path/v1/followups.list' });
   expect(JSON.parse(request?.body ?? '')).toEqual({ limit: 500, status: 'all', token: TOKEN });

@@ -2,9 +2,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { type ApiClientOptions, createRequestMeter } from '../../../src/api/requests.ts';
 import { SafetySyncError } from '../../../src/shared/errors.ts';
-import type { ApiClientOptions } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer, TOKEN } from './protocol-server.ts';
 import type { ProtocolServer, Responder } from './protocol-server.ts';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/api/client.ts';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
-import type { ListPart } from '../../../src/api/requests.ts';
+import { type ListPart, createRequestMeter } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 

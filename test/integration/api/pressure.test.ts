@@ -1,8 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ApiClient } from '../../../src/api/client.ts';
-import type { RetryEvent } from '../../../src/api/requests.ts';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
-import type { RequestMeter } from '../../../src/api/request-meter.ts';
+import { type RequestMeter, type RetryEvent, createRequestMeter } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 
@@ -53,7 +51,7 @@ test('throttled responses to what was in flight together are one cool-down for a
   const meter = createRequestMeter();
   const concurrencies: number[] = [];
   await askMany(client, 8, meter).then(() => concurrencies.push(client.pressure.concurrencyNow));
-  expect(meter).toMatchObject({ requests: 12, retries: 4, refusals: 4 });
+  expect(meter).toMatchObject({ requests: 12, retries: 4, throttled: 4 });
   expect(events).toHaveLength(4);
   expect(concurrencies).toEqual([3]);
 });

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RetryEvent } from '../../../src/api/requests.ts';
-import { createRequestMeter } from '../../../src/api/request-meter.ts';
+import { type RetryEvent, createRequestMeter } from '../../../src/api/requests.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 

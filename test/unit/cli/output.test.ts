@@ -86,7 +86,7 @@ describe('the log of a run', () => {
     counts: noCounts(),
     requests: 0,
     retries: 0,
-    refusals: 0,
+    throttled: 0,
     durationMs: 1,
     repaired: null,
     outcome: 'skipped',

@@ -35,7 +35,7 @@ const unreachable = new SafetySyncError('network_error', 'connect ECONNREFUSED')
 const databaseGone = new SafetySyncError('database_unreachable', 'PostgreSQL: connect ECONNREFUSED');
 
 function figures(stream: StreamName, requests: number) {
-  const none = { retries: 0, refusals: 0, durationMs: 1, repaired: null };
+  const none = { retries: 0, throttled: 0, durationMs: 1, repaired: null };
   return { record: NO_RECORD, stream, counts: noCounts(), requests, ...none };
 }
 const answered = (stream: StreamName): RunResult => ({

@@ -16,7 +16,7 @@ const figures = {
   counts: noCounts(),
   requests: 1,
   retries: 0,
-  refusals: 0,
+  throttled: 0,
   durationMs: 10,
   repaired: null,
 } as const;
