@@ -253,6 +253,23 @@ describe('the status', () => {
     ]);
   });
 
+  it('tells every time in JSON as a text, and only durations in ms', () => {
+    const volumes = { rows: [{ stream: 'users', rows: 1, isEstimate: false } as const], days: [] };
+    const outage = { sinceMs: NOON, failedRuns: 1, code: 'network_error', message: 'reset' };
+    const status = buildStatus(
+      statusFacts({
+        volumes,
+        openCircuits: [openCircuit],
+        outages: [{ ...outage, dependency: 'service' }],
+        service: { inFlight: 0, waiting: 0, concurrencyNow: 4, coolingUntilMs: NOON },
+      }),
+    );
+    const text = JSON.stringify(toJsonStatus(status));
+    expect(new Set(text.match(/"\w+_ms"/g))).toEqual(new Set(['"longest_wait_ms"', '"duration_ms"']));
+    expect(text).not.toMatch(/:1\d{12}\b/);
+    expect(text).toContain(`"cooling_until_at":"${iso(NOON)}"`);
+  });
+
   it('loses secrets wherever they stand', () => {
     const status = buildStatus(statusFacts({ databaseProblem: 'no entry for canary-secret' }));
     const clean = redactStatus(status, (text) => text.replaceAll('canary-secret', '[secret]'));
