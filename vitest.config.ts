@@ -6,6 +6,7 @@ const SPAWNING = ['test/crash/killed-backfill.test.ts'];
 /** Files that hold more cases as a proof: see `casesOf`. */
 const GROWING = [
   'test/integration/{followups-moving,followups-readings,history,many-accounts,merge}.test.ts',
+  'test/contract/sandbox-scale.test.ts',
   ...SPAWNING,
   'test/model/*.test.ts',
 ];
@@ -54,6 +55,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'proof',
+          testTimeout: 300_000,
           include: ['test/**/*.proof.ts', ...GROWING],
           provide: { isProof: true },
           // Some of them measure the memory of their process.

@@ -1,12 +1,8 @@
 import { createSandbox } from '../../src/sandbox/index.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 
-/** 2026-03-02T12:00:00Z: tests that are about time move a clock that starts here. */
-export const NOON = Date.UTC(2026, 2, 2, 12);
-
-export interface TestClock {
-  now: number;
-}
+export { NOON };
 
 export interface Answered {
   status: number;
@@ -20,10 +16,10 @@ const small = { followups: 240, employees: 40, equipment: 48, resources: 20, use
 /** A sandbox of a size that a test can look through, at a time that only the test moves. */
 export async function createTestSandbox(
   options: SandboxOptions = {},
-): Promise<{ sandbox: Sandbox; clock: TestClock }> {
+): Promise<{ sandbox: Sandbox; clock: TestTime }> {
   const clock = { now: NOON };
   const sandbox = await createSandbox({
-    clock: () => clock.now,
+    clock: clockOf(clock).now,
     ...options,
     size: { ...small, ...options.size },
   });

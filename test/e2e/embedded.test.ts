@@ -76,17 +76,3 @@ it('Ctrl-C ends the demo where it is', async () => {
   expect(code).toBe(1);
   expect(isServing()).toBe(false);
 });
-
-it('demo --serve keeps worker, sandbox and database running until a signal, and no second demo beside it', async () => {
-  const demo = stage.cli.start(['demo', '--serve'], { HTTP_PORT: '0' });
-  const [, url = ''] = await demo.untilStderr(/health at (http:\/\/[^"\s]+\/healthz)/);
-  expect((await fetch(url)).status).toBe(200);
-  expect(demo.stdout).toMatch(/psql 'postgres:\/\/safety_sync:[0-9a-f]+@127\.0\.0\.1:\d+\/safety_sync_demo'/);
-  expect(isServing()).toBe(true);
-  const second = await stage.cli.run(['demo']);
-  expect(second.stderr).toMatch(/^usage_invalid: another demo runs in .*: stop it first/);
-  expect(second.code).toBe(2);
-  demo.kill('SIGTERM');
-  expect((await demo.finished).code).toBe(0);
-  expect(isServing()).toBe(false);
-});

@@ -1,15 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
+/** One warehouse for all: what each test damages is put right when it ends. */
 let worker: TestWorker;
 
-beforeEach(async () => {
+beforeAll(async () => {
   worker = await createTestWorker();
   await worker.runAll();
 });
 
-afterEach(() => worker.close());
+afterAll(() => worker.close());
 
 const DAMAGE = [
   [
