@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Equipment, Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
-import type { TestClock } from './sandbox-ask.ts';
+import type { TestTime } from '../support/test-clock.ts';
 
 const METHOD = 'equipments.list';
 const HOUR = 3_600_000;
 
 let sandbox: Sandbox;
-let clock: TestClock;
+let clock: TestTime;
 beforeEach(async () => {
   ({ sandbox, clock } = await createTestSandbox());
 });

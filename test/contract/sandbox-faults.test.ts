@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { FaultKind, FaultOptions, RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
 import { ask, createTestSandbox, errorOf } from './sandbox-ask.ts';
-import type { TestClock } from './sandbox-ask.ts';
+import type { TestTime } from '../support/test-clock.ts';
 
 let sandbox: Sandbox;
-let clock: TestClock;
+let clock: TestTime;
 beforeEach(async () => {
   ({ sandbox, clock } = await createTestSandbox());
 });

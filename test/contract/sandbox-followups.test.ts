@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Followup, Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
-import type { TestClock } from './sandbox-ask.ts';
+import type { TestTime } from '../support/test-clock.ts';
 
 let sandbox: Sandbox;
-let clock: TestClock;
+let clock: TestTime;
 let all: Followup[];
 beforeAll(async () => {
   ({ sandbox, clock } = await createTestSandbox());

@@ -116,8 +116,8 @@ describe('a large source', () => {
     }
     expect(seen.size).toBeGreaterThan(60 * 495);
     const median = durations.sort((a, b) => a - b)[30] ?? 0;
-    // Far above what it takes (2 to 5 ms), far below what sorting or scanning all records would take.
-    expect(median).toBeLessThan(60);
+    // Far above what it takes (2 to 5 ms), for 200,000 far below what sorting or scanning all records would take.
+    expect(median).toBeLessThan(casesOf({ few: 300, all: 60 }));
     await sandbox.close();
   });
 });

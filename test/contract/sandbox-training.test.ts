@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Employee, Sandbox } from '../../src/sandbox/index.ts';
 import { NOON, ask, askList, createTestSandbox, errorOf } from './sandbox-ask.ts';
-import type { TestClock } from './sandbox-ask.ts';
+import type { TestTime } from '../support/test-clock.ts';
 
 const METHOD = 'training-employee-status.list';
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 let sandbox: Sandbox;
-let clock: TestClock;
+let clock: TestTime;
 beforeEach(async () => {
   ({ sandbox, clock } = await createTestSandbox());
 });
