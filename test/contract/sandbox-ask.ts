@@ -1,6 +1,6 @@
 import { createSandbox } from '../../src/sandbox/index.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
-import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
+import { NOON, type TestTime } from '../support/test-clock.ts';
 
 export { NOON };
 
@@ -19,7 +19,7 @@ export async function createTestSandbox(
 ): Promise<{ sandbox: Sandbox; clock: TestTime }> {
   const clock = { now: NOON };
   const sandbox = await createSandbox({
-    clock: clockOf(clock).now,
+    clock: () => clock.now,
     ...options,
     size: { ...small, ...options.size },
   });
