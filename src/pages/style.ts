@@ -110,7 +110,7 @@ svg.narrow{display:none}
 .two{gap:1.2rem 2.5rem;align-items:start}
 .scroll{margin:0 0 1rem}
 footer{padding-bottom:3rem}
-@media (max-width:42rem){svg.wide{display:none}svg.narrow{display:block}th,td{padding-right:.8rem}}
+@media (max-width:42rem){svg.wide{display:none}svg.narrow{display:block}th,td{padding-right:.55rem}table{font-size:.84rem}thead th{font-size:.8rem}}
 @page{margin:14mm}
 @media print{
 :root{--bg:#fff;--card:#fff;color-scheme:light}
