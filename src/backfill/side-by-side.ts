@@ -61,8 +61,9 @@ export async function* readSideBySide({ width, next, abort }: SideBySide): Steps
         return;
       }
     } else if ('error' in result) {
+      // Those that fail after it were aborted.
+      if (failure === undefined) abort();
       failure ??= { error: result.error };
-      abort();
     } else if (result.step.done !== true) {
       if (failure === undefined) ask(result.reader);
       isUncommitted = true;
