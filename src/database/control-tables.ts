@@ -149,7 +149,7 @@ export const userLookups = controlSchema.table(
     asked_at: instant(),
     /** null until the service has answered. */
     is_known: boolean(),
-    /** Look-ups that failed since the last one that was answered: each is further from the next. */
+    /** Lookups that failed since the last one that was answered: each is further from the next. */
     failures: integer().notNull().default(0),
     /** Error code of the last one that failed; null since one was answered. */
     last_error: text(),

@@ -150,7 +150,7 @@ export async function finishRun(db: Queryable, end: RunEnd): Promise<void> {
     .where(isRun(end));
 }
 
-/** Closes a run that stored nothing since its last checkpoint. */
+/** Closes a run that stored nothing since its last commit. */
 export async function failRun(
   db: Queryable,
   run: RunKey,

@@ -13,10 +13,10 @@ export interface StreamSession {
   /** Begins the one transaction of the session. Returns its time, as text. */
   begin(): Promise<{ readonly now: string }>;
   /**
-   * A commit that is not `isLasting` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
+   * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
    * whole, with everything after it.
    */
-  commit(options: { readonly isLasting: boolean }): Promise<void>;
+  commit(options: { readonly isDurable: boolean }): Promise<void>;
   /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
   rollback(): Promise<void>;
   /** What a failure means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
@@ -115,8 +115,8 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
       if (row?.pid !== backendPid) throw lockLost();
       return row;
     },
-    async commit({ isLasting }) {
-      if (!isLasting) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
+    async commit({ isDurable }) {
+      if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
       await connection.query('commit');
     },
     async rollback() {

@@ -121,7 +121,7 @@ export function createRecordCopies(
 
   return {
     async insert(records, now) {
-      // What refers to other rows than its own would not be noticed where the look-ups of foreign keys are skipped.
+      // What refers to other rows than its own would not be noticed where the lookups of foreign keys are skipped.
       const wrong = records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
       if (since !== undefined) {

@@ -4,9 +4,9 @@
  * that a row refers to goes into the tables in the same transaction (references.ts).
  *
  * - Who may set `session_replication_role` (a superuser; from PostgreSQL 15 on whoever was granted it) copies without the
- *   look-ups, as a replica does. Not where somebody has put a trigger on one of the tables: it would be silent too.
- * - For everybody else the look-ups keep their plan. A session plans every statement anew (tables grow under it), and
- *   look-ups are statements like any other: planning one takes twice as long as doing it. The plan that is kept uses the
+ *   lookups, as a replica does. Not where somebody has put a trigger on one of the tables: it would be silent too.
+ * - For everybody else the lookups keep their plan. A session plans every statement anew (tables grow under it), and
+ *   lookups are statements like any other: planning one takes twice as long as doing it. The plan that is kept uses the
  *   key's index, however small the table still is.
  */
 import type { Connection } from '../database/connection.ts';

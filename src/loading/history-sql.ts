@@ -72,11 +72,11 @@ export function endChildStates(parent: TableShape, child: TableShape, { accountI
         and (t._deleted_at is not null or not exists (select from ${stage(child)} s
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at,
-        t._hash is null and t._deleted_at is null as is_damage)
+        t._hash is null and t._deleted_at is null as is_drift)
     insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
     select account_id, ${list(history.columns)}, _valid_from,
       greatest(coalesce(parent_deleted_at, now()), _valid_from + ${TICK})
-    from ended where not is_damage`;
+    from ended where not is_drift`;
 }
 
 /** What a changed record has anew begins when it was seen, and no earlier than its last state ended. */

@@ -106,22 +106,22 @@ export function resolveVanishedRejections(part: readonly string[] | null, scope:
         and not exists (select from pg_temp.stage_seen s where s.key = d.record_id)))`;
 }
 
-/** Settled issues about records without a key that are kept of each stream. */
-const MOST_SETTLED_KEYLESS = 100;
+/** Resolved issues about records without a key that are kept of each stream. */
+const MOST_RESOLVED_KEYLESS = 100;
 
 /**
- * Of records without a key only the last settled issues are kept: their content is what identifies them, so that a record
+ * Of records without a key only the last resolved issues are kept: their content is what identifies them, so that a record
  * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
  */
-export function forgetSettledKeyless({ accountId, stream }: IssueScope): SQL {
-  const settled = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
+export function forgetResolvedKeyless({ accountId, stream }: IssueScope): SQL {
+  const resolved = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
     and kind = 'record_rejected' and resolved_at is not null`;
-  return sql`delete from safety_sync.data_issues where ${settled} and fingerprint in (
-    select fingerprint from safety_sync.data_issues where ${settled}
-    order by resolved_at desc, fingerprint offset ${MOST_SETTLED_KEYLESS}::int)`;
+  return sql`delete from safety_sync.data_issues where ${resolved} and fingerprint in (
+    select fingerprint from safety_sync.data_issues where ${resolved}
+    order by resolved_at desc, fingerprint offset ${MOST_RESOLVED_KEYLESS}::int)`;
 }
 
-/** Look-ups that were answered with something unusable before and are answered properly now. */
+/** Lookups that were answered with something unusable before and are answered properly now. */
 export function resolveAnswered(askedFor: readonly string[], scope: IssueScope): SQL {
   const values = sql.join(
     askedFor.map((id) => sql`${id}`),
@@ -141,7 +141,7 @@ export function readStaleUnknownFields(parent: TableShape, scope: IssueScope): S
 }
 
 /** Closes an unknown field when no live record has it; else points at one that has. */
-export function settleUnknownField(parent: TableShape, fingerprint: string, scope: IssueScope): SQL {
+export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueScope): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),
       resolved_at = case when x.key is null then now() end

@@ -139,7 +139,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     storing.catch(() => undefined);
   }
 
-  async function settle(): Promise<void> {
+  async function drain(): Promise<void> {
     await flush();
     await storing;
   }
@@ -216,7 +216,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     if (!isLast && (pending.staged > 0 || pending.issues > 0 || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
     await recordUsers(db, [...pending.userIds], accountId);
-    await session.commit({ isLasting: isLast });
+    await session.commit({ isDurable: isLast });
     Object.assign(committed, counts);
     hasCommitted = true;
     now = undefined;
@@ -234,7 +234,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       }
     },
     async savepoint() {
-      await settle();
+      await drain();
       await begin();
       if (saved !== undefined) await session.connection.query('release savepoint part');
       await session.connection.query('savepoint part');
@@ -250,14 +250,14 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       lastAdded = new Set();
     },
     async findVanished(covered) {
-      await settle();
+      await drain();
       return await staging.findVanished(toSnapshotScope(stream, covered));
     },
     get uncommitted() {
       return pending.records;
     },
     async commit(request) {
-      await settle();
+      await drain();
       return await withSpan('store', about, async (span) => {
         const counts = await commit(request);
         span.setAttributes(countAttributes(counts));

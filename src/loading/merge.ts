@@ -170,21 +170,21 @@ async function mergeIssues(
   }
   const { repairedIdentities, repairedKeys } = request;
   if (repairedKeys.length > 0) await tx.execute(issues.resolveTaken(repairedKeys, scope));
-  let settled = 0;
+  let resolved = 0;
   if (repairedIdentities.length > 0) {
-    settled += await rowCount(tx, issues.resolveRepaired(repairedIdentities, scope));
+    resolved += await rowCount(tx, issues.resolveRepaired(repairedIdentities, scope));
   }
   if (request.covered !== null) {
     const part = request.covered.column === null ? null : request.covered.values;
-    settled += await rowCount(tx, issues.resolveVanishedRejections(part, scope));
+    resolved += await rowCount(tx, issues.resolveVanishedRejections(part, scope));
   }
-  if (settled > 0) await tx.execute(issues.forgetSettledKeyless(scope));
+  if (resolved > 0) await tx.execute(issues.forgetResolvedKeyless(scope));
   if (request.changed || request.deletedKeys.length > 0) {
     const stale = await tx.execute<{ fingerprint: string }>(
       issues.readStaleUnknownFields(shape.parent, scope),
     );
     for (const { fingerprint } of stale) {
-      await tx.execute(issues.settleUnknownField(shape.parent, fingerprint, scope));
+      await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
     }
   }
 }

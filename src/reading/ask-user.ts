@@ -33,7 +33,7 @@ export function toUserParameters(userId: string): readonly UserParameter[] {
   return Number.isSafeInteger(number) ? [number, userId] : [userId, new ExactNumber(userId)];
 }
 
-/** The look-up failed in a way that may be due to the id alone. */
+/** The lookup failed in a way that may be due to the id alone. */
 export function isOfOneId(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && OF_ONE_ID.has(error.code);
 }

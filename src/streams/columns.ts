@@ -2,7 +2,7 @@
  * Column builders that every stream's tables share. Values are the text that PostgreSQL reads, so nothing is rounded on the way.
  *
  * Only primary keys begin with `account_id`. To the planner an account that its statistics have not met yet has no rows,
- * so any index that begins with it looks as good as the primary key: a look-up by key would then read the whole account.
+ * so any index that begins with it looks as good as the primary key: a lookup by key would then read the whole account.
  */
 import { customType, pgSchema, text, timestamp, uuid } from 'drizzle-orm/pg-core';
 

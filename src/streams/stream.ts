@@ -93,7 +93,7 @@ export interface StreamDefinition {
   readonly descriptions: Descriptions;
   /** The service's method. */
   readonly method: string;
-  /** The property of the response that holds the records (for a look-up: the record). */
+  /** The property of the response that holds the records (for a lookup: the record). */
   readonly answerKey: string;
   readonly readMode: ReadMode;
   /** Absent: a stream is asked for as a whole. */

@@ -1,4 +1,4 @@
-/** Who may do without the look-ups of foreign keys while rows are copied, and who keeps them (docs/performance.md). */
+/** Who may do without the lookups of foreign keys while rows are copied, and who keeps them (docs/performance.md). */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { streamNamed } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
@@ -72,7 +72,7 @@ test('not where somebody has put a trigger on one of the tables', async () => {
   expect(await observe()).toEqual(PLANS_KEPT);
 });
 
-test('everybody else keeps the plans of the look-ups', async () => {
+test('everybody else keeps the plans of the lookups', async () => {
   await createRole();
   await session.query(`set role ${role}`);
   expect(await observe()).toEqual(PLANS_KEPT);

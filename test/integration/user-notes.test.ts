@@ -36,7 +36,7 @@ afterEach(async () => {
 async function inTransaction(session: StreamSession, work: () => Promise<void>): Promise<void> {
   await session.begin();
   await work();
-  await session.commit({ isLasting: false });
+  await session.commit({ isDurable: false });
 }
 const waitingForLocks = async () => {
   const [row] = await reader.query<{ waiting: number }>(

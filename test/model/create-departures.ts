@@ -11,7 +11,7 @@ import { type Departure, METHODS } from './departure.ts';
 
 export interface Departures {
   take(departure: Departure): void;
-  /** Users for whom every look-up fails. */
+  /** Users for whom every lookup fails. */
   /** With their error identifiers. */
   readonly failingUsers: ReadonlyMap<string, string>;
   /** Faults end, clocks and totals are right, the token may read everything. */

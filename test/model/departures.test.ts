@@ -235,7 +235,7 @@ test('what the service cached for a run that failed is stored until the cache is
   });
 });
 
-describe('users whose look-up always fails keep nobody else from a name', () => {
+describe('users whose lookup always fails keep nobody else from a name', () => {
   const training = run('training-employee-status');
   test.each(['server_error', 'user_deleted'])('%s', async (error) => {
     await holds([training, ...[0, 1, 2].map((at) => userFails(at, error)), run('users')]);

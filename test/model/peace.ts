@@ -118,7 +118,7 @@ export function createPeace(options: PeaceOptions): Peace {
     }
   }
 
-  /** Users whose look-up always fails keep nobody else from a name. */
+  /** Users whose lookup always fails keep nobody else from a name. */
   async function nameTheOthers(): Promise<void> {
     if (departures.failingUsers.size === 0) return;
     departures.putRight({ exceptUsers: true });
@@ -135,7 +135,7 @@ export function createPeace(options: PeaceOptions): Peace {
     expect(nameless, 'users without a name, kept from it by others that fail').toEqual([]);
   }
 
-  /** Whose look-up went wrong at some time, also that of a killed worker: they are asked for again later. */
+  /** Whose lookup went wrong at some time, also that of a killed worker: they are asked for again later. */
   function unluckyUsers(): Set<string> {
     const wrong = sandbox.requests.filter(
       ({ method, outcome, fault }) => method === 'users.info' && (outcome !== 'ok' || fault !== null),

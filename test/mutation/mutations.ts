@@ -301,7 +301,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'look fresh',
   },
   {
-    breaks: 'one id that fails ends the look-ups',
+    breaks: 'one id that fails ends the lookups',
     invariant: 1,
     file: 'src/reading/lookup.ts',
     search: '    if (isOfOneId(error)) {',
@@ -1165,7 +1165,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'resolved issues about records without a key pile up',
     invariant: 5,
     file: 'src/loading/merge.ts',
-    search: 'if (settled > 0) await tx.execute(issues.forgetSettledKeyless(scope));',
+    search: 'if (resolved > 0) await tx.execute(issues.forgetResolvedKeyless(scope));',
     replace: '',
     tests: ['test/integration/data-issues.test.ts'],
     names: 'changes for ever',
@@ -1474,7 +1474,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/loading/load.ts',
     search: 'await finish(counts, merged);',
     replace:
-      'await session.commit({ isLasting: false });\n    await session.begin();\n    await finish(counts, merged);',
+      'await session.commit({ isDurable: false });\n    await session.begin();\n    await finish(counts, merged);',
     tests: [BACKFILL, STATEMENTS, MERGE],
   },
   {

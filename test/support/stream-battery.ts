@@ -413,7 +413,7 @@ export function describeStream({
         worker.sandbox.requests.length = 0;
         const result = await worker.run(name, { force: true });
         expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
-        // A look-up may have its second request in flight when the first is refused.
+        // A lookup may have its second request in flight when the first is refused.
         expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
         expect(await rowVersions(worker)).toEqual(before);
         expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
