@@ -18,7 +18,7 @@ import type { CommandContext, Verb } from './verb.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
-export const DEMO_DATABASE = 'safety_sync_demo';
+const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training calculation. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 150;

@@ -19,7 +19,7 @@ interface Pace {
 }
 
 /** Records a second of this run, and how long the rest takes at that rate. Records of an earlier run say nothing about it. */
-export function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: number): Pace {
+function paceOf(first: number, { records, total }: BackfillProgress, elapsedMs: number): Pace {
   const rate = elapsedMs <= 0 ? 0 : ((records - first) / elapsedMs) * SECOND_MS;
   const rest = total === null ? null : Math.max(0, total - records);
   return { rate, remainingMs: rest === null || rate === 0 ? null : (rest / rate) * SECOND_MS };

@@ -29,8 +29,7 @@ export interface AccountConfig {
   readonly schedule: ScheduleConfig;
 }
 
-export const OFF_REASONS = ['no equipment types', 'not scheduled'] as const;
-export type OffReason = (typeof OFF_REASONS)[number];
+export type OffReason = 'no equipment types' | 'not scheduled';
 export type OffReasons = Readonly<Partial<Record<StreamName, OffReason>>>;
 
 /** Streams that are not synced by themselves, and why: nobody waits for their data, so they are neither stale nor failed. */
@@ -51,7 +50,7 @@ export function offReasonsOf({
   );
 }
 
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -22,7 +22,7 @@ export const BOOKKEEPING = {
   _run_id: 'The run that last changed the row: safety_sync.runs.run_id.',
 } as const;
 
-export const PERIOD = {
+const PERIOD = {
   valid_from: 'From when this state held.',
   valid_to: 'Until when it held; the moment itself belongs to the next state.',
 } as const;
