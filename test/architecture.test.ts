@@ -145,6 +145,16 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('go every way that they may: the table allows nothing that nobody needs', () => {
+    const unused = Object.entries(MAY_IMPORT).map(([folder, allowed]) => {
+      const imported = sources
+        .filter(({ path }) => folderOf(path) === folder)
+        .flatMap(({ imports }) => imports);
+      return [folder, allowed.filter((other) => !imported.some((path) => folderOf(path) === other))] as const;
+    });
+    expect(unused.filter(([, others]) => others.length > 0)).toEqual([]);
+  });
+
   it('lead to files that are there, by their full name', () => {
     const paths = new Set(sources.map(({ path }) => path));
     const missing = sources.flatMap(({ path, imports }) =>

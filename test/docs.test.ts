@@ -200,6 +200,23 @@ describe('the glossary', () => {
   });
 });
 
+describe('the code', () => {
+  /** Words that the glossary replaces by those of the trade, and that no code has any more. */
+  const REPLACED =
+    'settled standing ailing firing blot rewind distrust damage sweep portion wave spill sighting checkpoint';
+
+  it('uses the words of the glossary', () => {
+    const paths = readdirSync(new URL('src/', ROOT), { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts') && !path.startsWith('sandbox'),
+    );
+    const word = new RegExp(`(?<![a-zA-Z])(?:${REPLACED.replaceAll(' ', '|')})`, 'gi');
+    const met = paths.flatMap((path) =>
+      (read(`src/${path}`).match(word) ?? []).map((found) => [path, found]),
+    );
+    expect(met).toEqual([]);
+  });
+});
+
 describe('files that are named', () => {
   const files = ['src', 'test', 'bench'].flatMap((folder) =>
     readdirSync(new URL(folder, ROOT), { recursive: true, encoding: 'utf8' }).map(
