@@ -32,24 +32,29 @@ function referencesOf({ parent, children }: StreamShape): Reference[] {
   );
 }
 
-const keyOf = (row: Row, columns: readonly string[]): string =>
-  columns.length === 1 ? String(row[columns[0] ?? '']) : JSON.stringify(columns.map((name) => row[name]));
+const isSame = (one: unknown, other: unknown): boolean => one === other || String(one) === String(other);
+
+/** Both in the order of the reference's columns. */
+function refersTo(from: Row, to: Row, { columns, foreignColumns }: Reference): boolean {
+  return columns.every((name, index) => isSame(from[name], to[foreignColumns[index] ?? '']));
+}
 
 /** Answers whether everything that the rows of a record refer to is among them: what a foreign key would ask. */
 export function createReferenceCheck(shape: StreamShape): (record: RowsOfRecord) => boolean {
   const references = referencesOf(shape);
-  const rowsOf = (record: RowsOfRecord, position: number): readonly Row[] =>
-    position === 0 ? [record.parent] : (record.children[position - 1] ?? []);
-  return (record) =>
-    references.every(({ from, to, columns, foreignColumns }) => {
-      const rows = rowsOf(record, from);
-      if (rows.length === 0) return true;
-      const there = rowsOf(record, to);
-      if (there.length === 1) {
-        const only = keyOf(there[0] ?? {}, foreignColumns);
-        return rows.every((row) => keyOf(row, columns) === only);
-      }
-      const keys = new Set(there.map((row) => keyOf(row, foreignColumns)));
-      return rows.every((row) => keys.has(keyOf(row, columns)));
-    });
+  const keyOf = (row: Row, columns: readonly string[]) =>
+    JSON.stringify(columns.map((name) => String(row[name])));
+
+  function holds(record: RowsOfRecord, reference: Reference): boolean {
+    const rows = reference.from === 0 ? [record.parent] : (record.children[reference.from - 1] ?? []);
+    if (rows.length === 0) return true;
+    if (reference.to === 0) return rows.every((row) => refersTo(row, record.parent, reference));
+    const there = record.children[reference.to - 1] ?? [];
+    const [only] = there;
+    if (only !== undefined && there.length === 1) return rows.every((row) => refersTo(row, only, reference));
+    const keys = new Set(there.map((row) => keyOf(row, reference.foreignColumns)));
+    return rows.every((row) => keys.has(keyOf(row, reference.columns)));
+  }
+
+  return (record) => references.every((reference) => holds(record, reference));
 }
