@@ -2,6 +2,7 @@
 import {
   defaultReadings,
   type Fault,
+  type Readings,
   type RecordOddity,
   type RequestLogEntry,
   type Sandbox,
@@ -16,6 +17,15 @@ export interface Departures {
   readonly failingUsers: ReadonlyMap<string, string>;
   /** Faults end, clocks and totals are right, the token may read everything. */
   putRight(options?: { readonly exceptUsers: boolean }): void;
+}
+
+/** Whether every page of this list tells how many records there are on all of them. */
+export function isTotalTold(readings: Readings, method: string): boolean {
+  return (
+    readings.pagingFields === 'both' &&
+    ((method === 'followups.list' && readings.followupsPaging === 'present') ||
+      (method === 'training-employee-status.list' && readings.trainingPaging === 'present'))
+  );
 }
 
 /** `isQuiet`: what is asked now is asked by the comparison and is answered as it should be. */
@@ -33,10 +43,7 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
   function oddRecord({ how, method, at, skip, times }: Extract<Departure, { kind: 'odd-record' }>): void {
     const isDue = behind(skip);
     // Where no total tells how many there are, a list that lacks one is a list without it.
-    const isTold = (): boolean =>
-      readings.pagingFields === 'both' &&
-      ((method === 'followups.list' && readings.followupsPaging === 'present') ||
-        (method === 'training-employee-status.list' && readings.trainingPaging === 'present'));
+    const isTold = (): boolean => isTotalTold(readings, method);
     next(
       (entry) => entry.method === method && (how !== 'left-out' || isTold()) && isDue(),
       { kind: 'oddRecord', how, at },
