@@ -112,7 +112,7 @@ export async function play(
   let isStill = true;
   /** What the comparison asks is answered, whatever waits for the worker. */
   let isComparing = false;
-  const clocks = createClockSteps(sandbox);
+  const clocks = createClockSteps(sandbox, () => checks.recordPassedBy('followups'));
   const departures = createDepartures(sandbox, () => isComparing);
 
   sandbox.hooks.beforeAnswer = async () => {
@@ -263,7 +263,8 @@ export async function play(
         return;
       case 'service-clock':
         // With no time told, what a clock that goes back passes by is found by the reconciliation only.
-        if (isTimeTold(sandbox) && clocks.mayStep('service')) departures.take(step);
+        if (isTimeTold(sandbox) && clocks.mayStep('service', step.aheadMinutes * MINUTE_MS))
+          departures.take(step);
         return;
       case 'date-header':
         if (clocks.mayStep('header')) departures.take(step);
@@ -323,6 +324,7 @@ export async function play(
   try {
     for (const step of history.steps) await withDeadline(take(step), step);
     await withDeadline(peace.nameTheOthers(), 'users that fail');
+    clocks.recordPutRight();
     await withDeadline(peace.end(), 'the end');
     tally.histories += 1;
   } finally {

@@ -44,6 +44,8 @@ export interface RunChecks {
   recordOddReport(): void;
   /** Streams of which a record may have been passed by, and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
+  /** What the source changed now was passed by: only a reconciliation finds it. */
+  recordPassedBy(stream: StreamName): void;
 }
 
 /** Whether answers have a Date header that can be read. */
@@ -162,6 +164,7 @@ export function createRunChecks(options: {
 
   return {
     mayLack,
+    recordPassedBy: (stream) => void mayLack.add(stream),
     recordOddReport() {
       isReportOdd = true;
     },
