@@ -9,7 +9,7 @@ import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
 import { createCopySettings } from './copy-settings.ts';
-import type { PreparedRecord } from './prepare-batch.ts';
+import type { PreparedRecord } from './prepared-record.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from './stream-shape.ts';
 
@@ -18,9 +18,20 @@ export interface RefusedRecord {
   readonly error: Error;
 }
 
+/** Rows of records that the warehouse does not have, as PostgreSQL takes them. */
+export interface InsertText {
+  readonly records: readonly PreparedRecord[];
+  /** Of each table, the parents' first. */
+  readonly chunks: readonly (readonly Buffer[])[];
+  /** Records whose rows refer to rows that they do not hold. */
+  readonly refused: readonly RefusedRecord[];
+}
+
 export interface RecordCopies {
-  /** Rows of records that the warehouse does not have, into their tables. `now`: the transaction's time. */
-  insert(records: readonly PreparedRecord[], now: string): Promise<RefusedRecord[]>;
+  /** `now`: the transaction's time. */
+  toInsertText(records: readonly PreparedRecord[], now: string): InsertText;
+  /** Into their tables. */
+  insert(text: InsertText): Promise<RefusedRecord[]>;
   /** Rows of changed records, into the staging tables. */
   stage(records: readonly PreparedRecord[]): Promise<RefusedRecord[]>;
 }
@@ -88,10 +99,13 @@ export function createRecordCopies(
   const isSelfContained = createReferenceCheck(shape);
   const since = sinceColumn(shape.parent)?.name;
 
-  async function copy(copies: readonly TableCopy[], records: readonly PreparedRecord[]): Promise<void> {
-    for (const [position, table] of copies.entries()) {
-      const chunks = toCopyChunks(linesOf(table, records, position));
-      if (chunks.length > 0) await connection.copy(table.statement, chunks);
+  const toChunks = (copies: readonly TableCopy[], records: readonly PreparedRecord[]) =>
+    copies.map((table, position) => toCopyChunks(linesOf(table, records, position)));
+
+  async function send(copies: readonly TableCopy[], chunks: InsertText['chunks']): Promise<void> {
+    for (const [position, { statement }] of copies.entries()) {
+      const ofTable = chunks[position] ?? [];
+      if (ofTable.length > 0) await connection.copy(statement, ofTable);
     }
   }
 
@@ -120,17 +134,25 @@ export function createRecordCopies(
   }
 
   return {
-    async insert(records, now) {
-      // What refers to other rows than its own would not be noticed where the lookups of foreign keys are skipped.
+    toInsertText(records, now) {
+      // What refers to other rows than its own would not be noticed where the look-ups of foreign keys are skipped.
       const wrong = records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
       if (since !== undefined) {
         for (const { parent } of right) Object.assign(parent, { _valid_from: (parent as Row)[since] ?? now });
       }
-      const refused = await copyOrRefuse(right, (some) => settings.during(() => copy(targets, some)));
       const error = new Error('a row of it refers to a row that it does not hold');
-      return [...refused, ...wrong.map((record) => ({ record, error }))];
+      return {
+        records: right,
+        chunks: toChunks(targets, right),
+        refused: wrong.map((record) => ({ record, error })),
+      };
     },
-    stage: (records) => copyOrRefuse(records, (some) => copy(stages, some)),
+    async insert({ records, chunks, refused }) {
+      const insertSome = (some: readonly PreparedRecord[]) =>
+        settings.during(() => send(targets, some === records ? chunks : toChunks(targets, some)));
+      return [...refused, ...(await copyOrRefuse(records, insertSome))];
+    },
+    stage: (records) => copyOrRefuse(records, (some) => send(stages, toChunks(stages, some))),
   };
 }

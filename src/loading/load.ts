@@ -16,7 +16,9 @@ import { createRecordCopies, type RefusedRecord } from './copy-records.ts';
 import { identify, toIdentity } from './identify.ts';
 import { type DeleteGuard, type Merged, merge } from './merge.ts';
 import { buildRejection, type StagedIssue } from './normalize.ts';
-import { prepareBatch, type PreparedBatch, type PreparedRecord, type ReadRecord } from './prepare-batch.ts';
+import { copyOf, nothingPending, type Pending } from './pending.ts';
+import { prepareBatch, type PreparedBatch } from './prepare-batch.ts';
+import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
 import { createStaging } from './staging.ts';
 import { type StreamShape, toSnapshotScope } from './stream-shape.ts';
 import { takeOutOlder } from './supersede.ts';
@@ -57,44 +59,17 @@ export interface Load {
   rollback(): Promise<void>;
   /** Keys of the live rows of what was covered that were not among what was added. */
   findVanished(covered: Coverage): Promise<Set<string>>;
-  /** Records that were added since the last commit. */
+  /** Records that were added since the last commit was asked for. */
   readonly uncommitted: number;
-  /** Merges and commits everything that was added. */
+  /** Merges and commits everything that was added. Resolves when that is on its way: more may be added meanwhile. */
+  beginCommit(options: CommitOptions): Promise<void>;
+  /** The same. Resolves with the run's counts when it is done. */
   commit(options: CommitOptions): Promise<RecordCounts>;
+  /** What was committed so far. */
+  readonly committed: Readonly<RecordCounts>;
   /** Gives up what was not committed. Resolves when nothing is on its way to the database, however that ended. */
   abort(): Promise<void>;
 }
-
-/** What the open transaction holds. */
-interface Pending {
-  readonly counts: RecordCounts;
-  /** Records that came. */
-  records: number;
-  /** Records in the staging tables. */
-  staged: number;
-  issues: number;
-  readonly userIds: Set<string>;
-  readonly repairedIdentities: Set<string>;
-  readonly repairedKeys: Set<string>;
-}
-
-const nothingPending = (): Pending => ({
-  counts: noCounts(),
-  records: 0,
-  staged: 0,
-  issues: 0,
-  userIds: new Set(),
-  repairedIdentities: new Set(),
-  repairedKeys: new Set(),
-});
-
-const copyOf = (pending: Pending): Pending => ({
-  ...pending,
-  counts: { ...pending.counts },
-  userIds: new Set(pending.userIds),
-  repairedIdentities: new Set(pending.repairedIdentities),
-  repairedKeys: new Set(pending.repairedKeys),
-});
 
 export async function createLoad(options: LoadOptions): Promise<Load> {
   const { session, shape, accountId, openIssues } = options;
@@ -116,7 +91,9 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   let pending = nothingPending();
   /** What was pending at the savepoint; undefined: there is none. */
   let saved: Pending | undefined;
-  /** The batch that is being stored while the next one is prepared. */
+  /** A commit was asked for: what comes now belongs to the next transaction. */
+  let isClosing = false;
+  /** The batch or the commit that is on its way while the next batch is prepared. */
   let storing: Promise<void> = Promise.resolve();
   /** Keys of new records of the batch that was stored last. */
   let lastAdded: ReadonlySet<string> = new Set();
@@ -130,58 +107,72 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     if (buffer.length === 0) return;
     const batch = buffer;
     buffer = [];
-    await begin();
-    const prepared = prepareBatch(batch, preparing);
+    if (isClosing) await storing;
+    isClosing = false;
+    const began = await begin();
+    const prepared = prepare(batch, began);
     // A failure is met when the batch is stored; until then it must not count as unhandled.
     prepared.catch(() => undefined);
     await storing;
-    storing = store(batch, prepared);
+    storing = store(batch, { prepared, began, into: pending });
     storing.catch(() => undefined);
   }
 
   async function drain(): Promise<void> {
     await flush();
     await storing;
+    isClosing = false;
   }
 
-  async function store(batch: readonly ReadRecord[], prepared: Promise<PreparedBatch>): Promise<void> {
+  const prepare = (batch: readonly ReadRecord[], began: string): Promise<PreparedBatch> =>
+    prepareBatch(batch, { ...preparing, toInsertText: (records) => copies.toInsertText(records, began) });
+
+  async function store(
+    batch: readonly ReadRecord[],
+    { prepared, began, into }: { prepared: Promise<PreparedBatch>; began: string; into: Pending },
+  ): Promise<void> {
     // It may have been compared before the batch ahead of it was stored, or while PostgreSQL had refused some of that.
     const early = await prepared.catch(() => undefined);
     const isCurrent = early !== undefined && !early.seen.some((key) => lastAdded.has(key));
-    await write(isCurrent ? early : await prepareBatch(batch, preparing));
+    await write(isCurrent ? early : await prepare(batch, began), { began, into });
   }
 
-  async function write(batch: PreparedBatch): Promise<void> {
+  async function write(
+    batch: PreparedBatch,
+    { began, into }: { began: string; into: Pending },
+  ): Promise<void> {
     const marked = options.tracksSeen ? staging.markSeen(batch.seen, batch.firstOrd) : undefined;
     // Its failure is met below, or is that of whatever fails before; until then it must not count as unhandled.
     marked?.catch(() => undefined);
     const again = await takeOutOlder(session, { shape, scope, records: batch.again });
     if (again.length > 0) await staging.dropIssues(again.map(({ read }) => read.identified.key ?? ''));
-    const added = [...batch.added, ...again];
-    const refused = [...(await copies.insert(added, await begin())), ...(await copies.stage(batch.changed))];
+    const refusedAdded = await copies.insert(batch.added);
+    if (again.length > 0) refusedAdded.push(...(await copies.insert(copies.toInsertText(again, began))));
+    const refused = [...refusedAdded, ...(await copies.stage(batch.changed))];
     await marked;
-    await writeIssues(batch.issues, refused);
+    await writeIssues(batch.issues, refused, into);
+    const added = [...batch.added.records, ...again];
     lastAdded = new Set(added.map(({ read }) => read.identified.key ?? ''));
-    const refusedAdded = refused.filter(({ record }) => added.includes(record)).length;
-    addCounts(pending.counts, batch.counts);
-    pending.counts.inserted += added.length - refusedAdded - again.length;
+    addCounts(into.counts, batch.counts);
+    into.counts.inserted += batch.added.records.length + batch.added.refused.length - refusedAdded.length;
     // Of two versions in one transaction one was not needed.
-    pending.counts.unchanged += batch.again.length;
-    pending.counts.rejected += refused.length;
-    pending.staged += batch.changed.length;
-    for (const id of batch.userIds) pending.userIds.add(id);
-    for (const identity of batch.repaired.identities) pending.repairedIdentities.add(identity);
-    for (const key of batch.repaired.keys) pending.repairedKeys.add(key);
+    into.counts.unchanged += batch.again.length;
+    into.counts.rejected += refused.length;
+    into.staged += batch.changed.length;
+    for (const id of batch.userIds) into.userIds.add(id);
+    for (const identity of batch.repaired.identities) into.repairedIdentities.add(identity);
+    for (const key of batch.repaired.keys) into.repairedKeys.add(key);
   }
 
   async function writeIssues(
     issues: readonly StagedIssue[],
     refused: readonly RefusedRecord[],
+    into: Pending,
   ): Promise<void> {
     const ords = new Set(refused.map(({ record }) => record.read.ord));
     const rejections = refused.map(({ record, error }) => toRejection(record, error));
     const all = [...issues.filter(({ of_row, ord }) => !of_row || !ords.has(ord)), ...rejections];
-    pending.issues += all.length;
+    into.issues += all.length;
     await staging.writeIssues(all);
   }
 
@@ -190,10 +181,10 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     return buildRejection({ stream, ...read, identified: { ...read.identified, problem } });
   }
 
-  async function commit({ covered, isLast, finish }: CommitOptions): Promise<RecordCounts> {
+  async function commit({ covered, isLast, finish }: CommitOptions, closing: Pending): Promise<void> {
     await begin();
     const { db } = session.connection;
-    hadIssues ||= pending.issues > 0;
+    hadIssues ||= closing.issues > 0;
     const merged = await merge(db, shape, {
       ...scope,
       covered: covered === null ? null : toSnapshotScope(stream, covered),
@@ -201,28 +192,41 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       fullCompare: options.fullCompare,
       hasCommitted,
       hasIssues: hadIssues,
-      repairedIdentities: [...pending.repairedIdentities],
-      repairedKeys: [...pending.repairedKeys],
-      rejected: committed.rejected + pending.counts.rejected,
-      added: pending.counts.inserted,
-      staged: pending.staged,
+      repairedIdentities: [...closing.repairedIdentities],
+      repairedKeys: [...closing.repairedKeys],
+      rejected: committed.rejected + closing.counts.rejected,
+      added: closing.counts.inserted,
+      staged: closing.staged,
       keyless: options.keyless,
       identityOf: toIdentity,
     });
     const counts = { ...committed };
-    addCounts(counts, pending.counts);
+    addCounts(counts, closing.counts);
     addCounts(counts, merged.counts);
     await finish(counts, merged);
-    if (!isLast && (pending.staged > 0 || pending.issues > 0 || options.tracksSeen)) await staging.clear(db);
+    if (!isLast && (closing.staged > 0 || closing.issues > 0 || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
-    await recordUsers(db, [...pending.userIds], accountId);
+    await recordUsers(db, [...closing.userIds], accountId);
     await session.commit({ isDurable: isLast });
     Object.assign(committed, counts);
     hasCommitted = true;
     now = undefined;
-    saved = undefined;
+  }
+
+  /** What was added before is stored and committed; what is added afterwards goes into the next transaction. */
+  async function beginCommit(options: CommitOptions): Promise<void> {
+    await flush();
+    const closing = pending;
     pending = nothingPending();
-    return { ...committed };
+    saved = undefined;
+    isClosing = true;
+    const before = storing;
+    storing = withSpan('store', about, async (span) => {
+      await before;
+      await commit(options, closing);
+      span.setAttributes(countAttributes(committed));
+    });
+    storing.catch(() => undefined);
   }
 
   return {
@@ -256,13 +260,14 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     get uncommitted() {
       return pending.records;
     },
-    async commit(request) {
-      await drain();
-      return await withSpan('store', about, async (span) => {
-        const counts = await commit(request);
-        span.setAttributes(countAttributes(counts));
-        return counts;
-      });
+    beginCommit,
+    async commit(options) {
+      await beginCommit(options);
+      await storing;
+      return { ...committed };
+    },
+    get committed() {
+      return committed;
     },
     async abort() {
       await Promise.allSettled([storing]);

@@ -3,39 +3,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RawJson } from '../database/copy-text.ts';
 import type { OpenIssues } from '../database/issues.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { ReadContext, Row, StreamDefinition } from '../streams/stream.ts';
-import { type IdentifiedRecord, identityOf } from './identify.ts';
+import type { Row, StreamDefinition } from '../streams/stream.ts';
+import { identityOf } from './identify.ts';
 import { buildRejection, normalize, type StagedIssue } from './normalize.ts';
+import type { KeyedRecord, PreparedRecord, ReadRecord } from './prepared-record.ts';
 import type { Comparison } from './compare.ts';
+import type { InsertText } from './copy-records.ts';
 import type { StreamShape } from './stream-shape.ts';
 
 /** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
 const RECORDS_OF_A_TURN = 100;
-
-/** A record as it was read, with its number in the run. */
-export interface ReadRecord {
-  readonly identified: IdentifiedRecord;
-  readonly about: ReadContext;
-  readonly ord: number;
-}
-
-/** One that can be a row. */
-type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } };
-
-export interface PreparedRecord {
-  readonly read: ReadRecord;
-  readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
-  /** One array of rows per child table. */
-  readonly children: readonly (readonly Row[])[];
-}
 
 export interface PreparedBatch {
   /** Keys of everything that came, also of what cannot be a row: the warehouse has seen them. */
   readonly seen: readonly string[];
   /** The number of the first record. */
   readonly firstOrd: number;
-  /** The warehouse has no row with their keys. */
-  readonly added: readonly PreparedRecord[];
+  /** The warehouse has no row with their keys. Text already, so that it is made while the batch before is stored. */
+  readonly added: InsertText;
   /** The warehouse has another version of them. */
   readonly changed: readonly PreparedRecord[];
   /** This transaction has stored another version of them. */
@@ -58,6 +43,7 @@ export interface Repaired {
 
 export interface PrepareOptions {
   readonly compare: Comparison;
+  readonly toInsertText: (records: readonly PreparedRecord[]) => InsertText;
   readonly shape: StreamShape;
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
   readonly fullCompare: boolean;
@@ -119,6 +105,7 @@ export async function prepareBatch(
   batch: readonly ReadRecord[],
   {
     compare,
+    toInsertText,
     shape: { stream, parent: parentShape, children: childShapes },
     fullCompare,
     openIssues,
@@ -168,5 +155,14 @@ export async function prepareBatch(
     if (identity !== null && openIssues.identities.has(identity)) repaired.identities.push(identity);
   }
   const seen = [...distinct.map(({ identified }) => identified.key), ...onlySeen(batch, distinct)];
-  return { seen, firstOrd: batch[0]?.ord ?? 0, ...rows, issues, userIds, counts, repaired };
+  return {
+    seen,
+    firstOrd: batch[0]?.ord ?? 0,
+    ...rows,
+    added: toInsertText(rows.added),
+    issues,
+    userIds,
+    counts,
+    repaired,
+  };
 }

@@ -1,7 +1,7 @@
 /** The foreign keys of a stream's tables, held against the rows of one record. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
-import type { PreparedRecord } from './prepare-batch.ts';
+import type { PreparedRecord } from './prepared-record.ts';
 import type { StreamShape } from './stream-shape.ts';
 
 type RowsOfRecord = Pick<PreparedRecord, 'parent' | 'children'>;

@@ -5,7 +5,7 @@ import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { writeStreamState } from '../database/stream-state.ts';
-import type { Load } from '../loading/load.ts';
+import type { CommitOptions, Load } from '../loading/load.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../loading/stream-shape.ts';
 import { read } from '../reading/read.ts';
@@ -47,8 +47,6 @@ export interface OpenRun {
   readonly state: StreamState;
   readonly key: RunKey;
   readonly record: RunRecord;
-  /** What the commits so far have stored. */
-  readonly progress: { committed: Readonly<RecordCounts> };
 }
 
 /** The steps of a stream: from the service, or from what is stored. */
@@ -80,19 +78,21 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
 
 /** Stores what the reader yields, in its order, and ends the run with the last of it. */
 export async function runSteps(run: OpenRun): Promise<StepsEnd> {
-  const { context, load, stream, key, progress, meter } = run;
+  const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let notes: Note[] = [];
-  const commit = async (): Promise<void> => {
-    progress.committed = await load.commit({
+  /** What was added so far, with its notes and the run's counters. */
+  const takeCommit = (): CommitOptions => {
+    const taken = notes;
+    notes = [];
+    return {
       covered: null,
       isLast: false,
       finish: async (counts) => {
-        await writeNotes(db, { accountId: key.accountId, stream: stream.name }, notes);
+        await writeNotes(db, { accountId: key.accountId, stream: stream.name }, taken);
         await updateRunCounts(db, key, counts, requestsOf(meter));
       },
-    });
-    notes = [];
+    };
   };
   for await (const step of stepsOf(run)) {
     switch (step.kind) {
@@ -100,7 +100,9 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         await load.add(step.records, step.about);
         notes.push(...(step.notes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
-        if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) await commit();
+        if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
+          await load.beginCommit(takeCommit());
+        }
         break;
       case 'savepoint':
         await load.savepoint();
@@ -109,7 +111,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         await load.rollback();
         break;
       case 'commit':
-        await commit();
+        await load.commit(takeCommit());
         break;
       case 'end':
         return await finish(run, step.outcome, notes);

@@ -165,7 +165,6 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   );
   const key = { accountId, runId };
   const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
-  const progress = { committed: noCounts() };
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
@@ -179,12 +178,17 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,
     });
-    return await runSteps({ ...run, load, stream, state, key, record, progress });
+    return await runSteps({ ...run, load, stream, state, key, record });
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
     await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
-    return { result: { outcome: 'failed', error }, counts: progress.committed, repaired: null, record };
+    return {
+      result: { outcome: 'failed', error },
+      counts: load?.committed ?? noCounts(),
+      repaired: null,
+      record,
+    };
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { streamNamed } from '../../../src/streams/index.ts';
 import { RawJson } from '../../../src/database/copy-text.ts';
 import { createReferenceCheck } from '../../../src/loading/references.ts';
-import type { PreparedRecord } from '../../../src/loading/prepare-batch.ts';
+import type { PreparedRecord } from '../../../src/loading/prepared-record.ts';
 import { streamShape } from '../../../src/loading/stream-shape.ts';
 
 const check = createReferenceCheck(streamShape(streamNamed('followups')));
