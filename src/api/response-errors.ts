@@ -80,10 +80,12 @@ function isServiceErrorIdentifier(identifier: string): identifier is ServiceErro
   return Object.hasOwn(SERVICE_ERRORS, identifier);
 }
 
+const TOO_MANY_REQUESTS = 429;
+
 /** An error response (`ok: false`). */
 export function toServiceError(
   error: { readonly identifier: string; readonly description: string | undefined },
-  { method, params, headers, redact }: ResponseContext,
+  { method, params, status, headers, redact }: ResponseContext,
 ): SafetySyncError {
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
   const identifier = toServerText(error.identifier, redact);
@@ -92,16 +94,16 @@ export function toServiceError(
       ? identifier
       : `${identifier}: ${toServerText(error.description, redact, LONGEST_DESCRIPTION)}`;
   const request = redact(`${method} ${describeRequest(params)}`);
-  return isServiceErrorIdentifier(error.identifier)
-    ? new SafetySyncError(error.identifier, `The service refused ${request}: ${described}`, options)
-    : new SafetySyncError(
-        'service_error_unknown',
-        `The service refused ${request} with an identifier that its specification does not name: ${described}`,
-        options,
-      );
+  if (isServiceErrorIdentifier(error.identifier)) {
+    return new SafetySyncError(error.identifier, `The service refused ${request}: ${described}`, options);
+  }
+  // A gateway before the service may throttle in words of its own.
+  return new SafetySyncError(
+    status === TOO_MANY_REQUESTS ? 'rate_limit_exceeded' : 'service_error_unknown',
+    `The service refused ${request} with an identifier that its specification does not name: ${described}`,
+    options,
+  );
 }
-
-const TOO_MANY_REQUESTS = 429;
 
 function describeStatus({ status, headers }: ResponseContext): string {
   if (status < 300 || status > 399) return `HTTP ${status}`;

@@ -75,7 +75,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const { session, shape, accountId, openIssues } = options;
   const { stream } = shape;
   const scope = { accountId, runId: options.runId };
-  const about = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
+  const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const staging = createStaging(session, shape, accountId);
   const copies = createRecordCopies(session, shape, scope);
   const preparing = { ...options, compare: createComparison(session, shape, scope) };
@@ -131,7 +131,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     batch: readonly ReadRecord[],
     { prepared, began, into }: { prepared: Promise<PreparedBatch>; began: string; into: Pending },
   ): Promise<void> {
-    // It may have been compared before the batch ahead of it was stored, or while PostgreSQL had refused some of that.
+    // Compared too early if the batch ahead has stored one of its keys, or if PostgreSQL had refused some of that batch just
+    // then: it is compared again, and a failure that lasts is thrown.
     const early = await prepared.catch(() => undefined);
     const isCurrent = early !== undefined && !early.seen.some((key) => lastAdded.has(key));
     await write(isCurrent ? early : await prepare(batch, began), { began, into });
@@ -154,8 +155,9 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const added = [...batch.added.records, ...again];
     lastAdded = new Set(added.map(({ read }) => read.identified.key ?? ''));
     addCounts(into.counts, batch.counts);
-    into.counts.inserted += batch.added.records.length + batch.added.refused.length - refusedAdded.length;
-    // Of two versions in one transaction one was not needed.
+    const news = batch.added.records.length + batch.added.refused.length;
+    into.counts.inserted += news - refusedAdded.length;
+    // Of two versions in one transaction one was not needed: the other counts as inserted.
     into.counts.unchanged += batch.again.length;
     into.counts.rejected += refused.length;
     into.staged += batch.changed.length;
@@ -221,7 +223,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     saved = undefined;
     isClosing = true;
     const before = storing;
-    storing = withSpan('store', about, async (span) => {
+    storing = withSpan('store', spanAttributes, async (span) => {
       await before;
       await commit(options, closing);
       span.setAttributes(countAttributes(committed));

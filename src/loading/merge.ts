@@ -1,4 +1,4 @@
-/** Runs the merge of one stream inside a transaction: the only place that changes schema `safety`. */
+/** Runs the merge of one stream inside the run's transaction: changed rows, deletions, data issues. New rows went by COPY (copy-records.ts). */
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';

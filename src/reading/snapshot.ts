@@ -75,7 +75,7 @@ async function* readAnnouncedPages(scopeRead: ScopeRead): Steps<string | null> {
   return complaint;
 }
 
-/** Without a paging object a response is the list; with one, only if all that it says, and something, agrees to that. */
+/** Without a paging object a response is the whole list; with one, if it tells a total or a last page and neither says that there is more. */
 function isWhole({ paging, count }: ListAnswer): boolean {
   if (paging === undefined) return true;
   const { total, lastPage } = paging;
@@ -162,7 +162,8 @@ export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome>
   const failures = yield* readScopes(read, scopes);
   const covered = { parts: types };
   if (failures.length === 0 && types.length > 1) {
-    // What changed its type between two responses was in neither. It is in one of them now; what is gone is in none.
+    // Equipment that changed its type between two requests may be in neither response. All types are read once more for
+    // what is missing; what is missing then too was deleted.
     const vanished = await read.warehouse.findVanished(covered);
     if (vanished.size > 0) failures.push(...(yield* readScopes(read, scopes, vanished)));
   }

@@ -1,4 +1,4 @@
-/** How a run ended, from what the extract step answered and from what the storing told. */
+/** How a run ended, from the reader's outcome and from what the merge found. */
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';

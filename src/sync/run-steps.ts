@@ -100,6 +100,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         await load.add(step.records, step.about);
         notes.push(...(step.notes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
+        // Only with notes the ledger says what was stored: a commit elsewhere would be read again.
         if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
           await load.beginCommit(takeCommit());
         }

@@ -136,6 +136,13 @@ describe('an answer that is none', () => {
     expect(error.code).toBe('rate_limit_exceeded');
   });
 
+  test('an error response with status 429 is a rate limit, whatever words a gateway has for it', async () => {
+    const error = await failureOf((response) =>
+      response.writeHead(429, { 'retry-after': '0' }).end(JSON.stringify({ ok: false, error: 'slow_down' })),
+    );
+    expect(error.code).toBe('rate_limit_exceeded');
+  });
+
   test('a redirect is not followed', async () => {
     const error = await failureOf((response) => response.writeHead(307, { location: '/elsewhere' }).end());
     expect(error.code).toBe('response_not_json');
