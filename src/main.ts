@@ -15,7 +15,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 // On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
-setFlagsFromString('--heap-growing-percent=100');
+setFlagsFromString('--heap-growing-percent=50');
 
 // npx keeps signals for itself: when it is ended we would go on alone, unseen. Then its end is our signal.
 if (process.env['npm_command'] === 'exec') {

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { meetLater } from '../shared/meet-later.ts';
 import { sleep } from '../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
@@ -83,7 +84,7 @@ export function createSlots(limiter: Limiter): Slots {
           // A started request ends by itself, with its own error; only the queue is left at once.
           const result = await raceSignal(slot, signal).catch((error: unknown) => {
             if (started) return slot;
-            slot.catch(() => undefined);
+            void meetLater(slot);
             throw error;
           });
           if (result !== COOLING) return result;

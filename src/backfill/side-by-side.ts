@@ -18,8 +18,8 @@ type Result =
 
 /**
  * Yields the steps in the order in which they come. Each reader is one step ahead of whoever takes them: it asks while the
- * steps of others are stored. Where none has anything ready, what was yielded so far may be committed meanwhile. The first
- * failure ends all: no further step is asked for, what is ready is still yielded, then it is thrown.
+ * steps of others are stored, and says so when none has anything ready. The first failure ends all: no further step is asked
+ * for, what is ready is still yielded and committed, then it is thrown.
  */
 export async function* readSideBySide({ width, next, abort }: SideBySide): Steps {
   const running = new Set<Reader>();
@@ -51,14 +51,15 @@ export async function* readSideBySide({ width, next, abort }: SideBySide): Steps
     if (ready.length === 0) await nextTurn();
     const result = ready.shift();
     if (result === undefined) {
-      if (isUncommitted) {
+      if (running.size > 0) {
+        const woken = new Promise<void>((resolve) => (wake = resolve));
+        if (isUncommitted) yield { kind: 'idle' };
         isUncommitted = false;
-        yield { kind: 'commit' };
-      } else if (running.size > 0) {
-        await new Promise<void>((resolve) => (wake = resolve));
+        await woken;
       } else {
-        if (failure !== undefined) throw failure.error;
-        return;
+        if (failure === undefined) return;
+        yield { kind: 'commit' };
+        throw failure.error;
       }
     } else if ('error' in result) {
       // Those that fail after it were aborted.

@@ -1,5 +1,5 @@
 /** Rows in the text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
-import { stringifyExactJson } from '../shared/exact-json.ts';
+import { RawJson, stringifyExactJson } from '../shared/exact-json.ts';
 import type { Row } from '../streams/stream.ts';
 import type { ColumnShape } from './table-shape.ts';
 
@@ -38,14 +38,6 @@ export function toCell(value: unknown, type: string): string {
   if (type === 'jsonb') return escapeJson(value instanceof RawJson ? value.text : stringifyExactJson(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
-}
-
-/** JSON that is already text. */
-export class RawJson {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
 }
 
 /** `prefix`: cells, each with its tab, that stand before the row's own. */

@@ -10,8 +10,8 @@ import { NO_TIMEOUTS } from './no-timeouts.ts';
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Begins the one transaction of the session. Returns its time, as text. */
-  begin(): Promise<{ readonly now: string }>;
+  /** Begins the one transaction of the session. What is sent next belongs to it already. */
+  begin(): Promise<void>;
   /**
    * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
    * whole, with everything after it.
@@ -108,12 +108,11 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
     connection,
     backendPid,
     async begin() {
-      await connection.query('begin');
-      const [row] = await connection.query<{ pid: number; now: string }>(
-        'select pg_backend_pid() as pid, now()::text as now',
-      );
+      const [, [row]] = await Promise.all([
+        connection.query('begin'),
+        connection.query<{ pid: number }>('select pg_backend_pid() as pid'),
+      ]);
       if (row?.pid !== backendPid) throw lockLost();
-      return row;
     },
     async commit({ isDurable }) {
       if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);

@@ -6,9 +6,9 @@ import type { StreamShape } from './stream-shape.ts';
 
 /**
  * `added`: the warehouse has no row with this key. `changed`: it has another version, or the row is marked as deleted.
- * `again`: the open transaction has stored another version. `unchanged`: what is stored has the same hash.
+ * `repeated`: the open transaction has stored another version. `unchanged`: what is stored has the same hash.
  */
-export type ChangeStatus = 'added' | 'changed' | 'again' | 'unchanged';
+export type ChangeStatus = 'added' | 'changed' | 'repeated' | 'unchanged';
 
 /** One statement for a batch. The keys differ. */
 export type Comparison = (
@@ -16,7 +16,7 @@ export type Comparison = (
 ) => Promise<ChangeStatus[]>;
 
 /** null: there is no such row. */
-const STATUSES: Readonly<Record<number, ChangeStatus>> = { 1: 'changed', 2: 'again' };
+const STATUSES: Readonly<Record<number, ChangeStatus>> = { 1: 'changed', 2: 'repeated' };
 
 export function createComparison(
   { connection }: Pick<StreamSession, 'connection'>,

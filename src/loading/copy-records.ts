@@ -7,34 +7,40 @@ import { isDataError } from '../database/database-error.ts';
 import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import { meetLater } from '../shared/meet-later.ts';
 import type { Row } from '../streams/stream.ts';
 import { createCopySettings } from './copy-settings.ts';
-import type { PreparedRecord } from './prepared-record.ts';
+import { forgetParsed, normalize } from './normalize.ts';
+import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from './stream-shape.ts';
 
 export interface RefusedRecord {
-  readonly record: PreparedRecord;
+  readonly record: ReadRecord;
   readonly error: Error;
 }
 
-/** Rows of records that the warehouse does not have, as PostgreSQL takes them. */
-export interface InsertText {
-  readonly records: readonly PreparedRecord[];
+/** Rows as PostgreSQL takes them. */
+export interface CopyText {
+  readonly records: readonly ReadRecord[];
   /** Of each table, the parents' first. */
-  readonly chunks: readonly (readonly Buffer[])[];
+  readonly buffers: readonly (readonly Buffer[])[];
   /** Records whose rows refer to rows that they do not hold. */
   readonly refused: readonly RefusedRecord[];
 }
 
+/** Where rows go: those of new records into their tables, those of changed ones into the staging tables. */
+export type Destination = 'tables' | 'stages';
+
 export interface RecordCopies {
-  /** `now`: the transaction's time. */
-  toInsertText(records: readonly PreparedRecord[], now: string): InsertText;
-  /** Into their tables. */
-  insert(text: InsertText): Promise<RefusedRecord[]>;
-  /** Rows of changed records, into the staging tables. */
-  stage(records: readonly PreparedRecord[]): Promise<RefusedRecord[]>;
+  /** What was parsed of the records is forgotten. */
+  readonly render: (records: readonly PreparedRecord[], destination: Destination) => CopyText;
+  /** Returns what was not stored. */
+  send(text: CopyText, destination: Destination): Promise<RefusedRecord[]>;
 }
+
+/** PostgreSQL reads it as the transaction's time. */
+const NOW = 'now';
 
 /** How the rows of one table are sent. */
 interface TableCopy {
@@ -93,32 +99,38 @@ export function createRecordCopies(
 ): RecordCopies {
   const { connection } = session;
   const tables = [shape.parent, ...shape.children];
-  const targets = tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent }));
-  const stages = tables.map(toStage);
+  const copies: Readonly<Record<Destination, readonly TableCopy[]>> = {
+    tables: tables.map((table) => toTarget(table, { ...scope, isParent: table === shape.parent })),
+    stages: tables.map(toStage),
+  };
   const settings = createCopySettings(connection, shape);
   const isSelfContained = createReferenceCheck(shape);
   const since = sinceColumn(shape.parent)?.name;
 
-  const toChunks = (copies: readonly TableCopy[], records: readonly PreparedRecord[]) =>
-    copies.map((table, position) => toCopyChunks(linesOf(table, records, position)));
+  function toBuffers(records: readonly PreparedRecord[], destination: Destination): CopyText['buffers'] {
+    if (destination === 'tables' && since !== undefined) {
+      for (const { parent } of records) Object.assign(parent, { _valid_from: (parent as Row)[since] ?? NOW });
+    }
+    return copies[destination].map((table, position) => toCopyChunks(linesOf(table, records, position)));
+  }
 
-  async function send(copies: readonly TableCopy[], chunks: InsertText['chunks']): Promise<void> {
-    for (const [position, { statement }] of copies.entries()) {
-      const ofTable = chunks[position] ?? [];
+  async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
+    for (const [position, { statement }] of copies[destination].entries()) {
+      const ofTable = buffers[position] ?? [];
       if (ofTable.length > 0) await connection.copy(statement, ofTable);
     }
   }
 
   async function copyOrRefuse(
-    records: readonly PreparedRecord[],
-    copyAll: (records: readonly PreparedRecord[]) => Promise<void>,
+    records: readonly ReadRecord[],
+    copySome: (records: readonly ReadRecord[]) => Promise<void>,
   ): Promise<RefusedRecord[]> {
     const [first] = records;
     if (first === undefined) return [];
     try {
       // On its way before the first COPY; nobody needs to wait for it, since what follows it would fail too.
-      await Promise.all([connection.query('savepoint batch'), copyAll(records)]);
-      connection.query('release savepoint batch').catch(() => undefined);
+      await Promise.all([connection.query('savepoint batch'), copySome(records)]);
+      void meetLater(connection.query('release savepoint batch'));
       return [];
     } catch (error) {
       if (!isDataError(error) || !(error instanceof Error)) throw error;
@@ -127,32 +139,45 @@ export function createRecordCopies(
       if (records.length === 1) return [{ record: first, error }];
       const middle = Math.ceil(records.length / 2);
       return [
-        ...(await copyOrRefuse(records.slice(0, middle), copyAll)),
-        ...(await copyOrRefuse(records.slice(middle), copyAll)),
+        ...(await copyOrRefuse(records.slice(0, middle), copySome)),
+        ...(await copyOrRefuse(records.slice(middle), copySome)),
       ];
     }
   }
 
   return {
-    toInsertText(records, now) {
+    render(records, destination) {
       // What refers to other rows than its own would not be noticed where the look-ups of foreign keys are skipped.
-      const wrong = records.filter((record) => !isSelfContained(record));
+      const wrong = destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
-      if (since !== undefined) {
-        for (const { parent } of right) Object.assign(parent, { _valid_from: (parent as Row)[since] ?? now });
-      }
+      const buffers = toBuffers(right, destination);
+      for (const { read } of records) forgetParsed(read);
       const error = new Error('a row of it refers to a row that it does not hold');
       return {
-        records: right,
-        chunks: toChunks(targets, right),
-        refused: wrong.map((record) => ({ record, error })),
+        records: right.map(({ read }) => read),
+        buffers,
+        refused: wrong.map(({ read }) => ({ record: read, error })),
       };
     },
-    async insert({ records, chunks, refused }) {
-      const insertSome = (some: readonly PreparedRecord[]) =>
-        settings.during(() => send(targets, some === records ? chunks : toChunks(targets, some)));
-      return [...refused, ...(await copyOrRefuse(records, insertSome))];
+    async send({ records, buffers, refused }, destination) {
+      const toRows = (read: ReadRecord) => ({ read, ...normalize({ stream: shape.stream, ...read }) });
+      const copySome = async (some: readonly ReadRecord[]) => {
+        const text = some === records ? buffers : toBuffers(some.map(toRows), destination);
+        const copying = () => copy(text, destination);
+        await (destination === 'tables' ? settings.during(copying) : copying());
+      };
+      return [...refused, ...(await copyOrRefuse(records, copySome))];
     },
-    stage: (records) => copyOrRefuse(records, (some) => send(stages, toChunks(stages, some))),
+  };
+}
+
+/** Texts, in their order, as one. */
+export function joinTexts(texts: readonly CopyText[]): CopyText {
+  return {
+    records: texts.flatMap(({ records }) => records),
+    buffers: (texts[0]?.buffers ?? []).map((_, table) =>
+      texts.flatMap(({ buffers }) => buffers[table] ?? []),
+    ),
+    refused: texts.flatMap(({ refused }) => refused),
   };
 }

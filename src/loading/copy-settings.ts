@@ -9,6 +9,7 @@
  *   lookups are statements like any other: planning one takes twice as long as doing it. The plan that is kept uses the
  *   key's index, however small the table still is.
  */
+import { meetLater } from '../shared/meet-later.ts';
 import type { Connection } from '../database/connection.ts';
 import type { StreamShape } from './stream-shape.ts';
 import type { TableShape } from '../database/table-shape.ts';
@@ -66,7 +67,7 @@ export function createCopySettings(
       await Promise.all([setLocally(connection, forCopies), copying()]);
       // Not after a failure: the transaction is given up, and with it what it set. Nobody needs to wait for it, nor to
       // hear of its failure: every statement after it would fail too.
-      setLocally(connection, usual).catch(() => undefined);
+      void meetLater(setLocally(connection, usual));
     },
   };
 }

@@ -16,8 +16,8 @@ export interface IdentifiedRecord {
   readonly hash: string;
   /** Canonical JSON: keys in order, no text that PostgreSQL refuses. */
   readonly text: string;
-  /** The record without such text; null when it is not even an object. */
-  readonly record: WireRecord | null;
+  /** The record without such text, until its rows are text and `forgetParsed` was called; null when it is not even an object. */
+  record: WireRecord | null;
   /** `text` and `record` lack what was too much to hold. */
   readonly isShortened: boolean;
   /** The key as received holds characters that PostgreSQL cannot store, so that other keys may become the same one. */

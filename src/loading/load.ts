@@ -1,30 +1,34 @@
 /**
  * Takes records as received and stores what is news to the warehouse: identify, compare, normalize, COPY; merge on commit.
  *
- * Everything happens in one open transaction, begun by the first record after a commit. A batch is compared and its rows are
- * made while the batch before it is being stored; no more than these two are on their way.
+ * Everything is stored in one open transaction, begun by the first batch after a commit. Chunks are compared and their rows
+ * are made while the batch before them is being stored or committed; no more than two batches are on their way.
  */
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { recordUsers } from '../database/user-lookups.ts';
+import { meetLater } from '../shared/meet-later.ts';
 import { withSpan } from '../shared/with-span.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createComparison } from './compare.ts';
-import { createRecordCopies, type RefusedRecord } from './copy-records.ts';
+import { createRecordCopies } from './copy-records.ts';
 import { identify, toIdentity } from './identify.ts';
 import { type DeleteGuard, type Merged, merge } from './merge.ts';
-import { buildRejection, type StagedIssue } from './normalize.ts';
-import { copyOf, nothingPending, type Pending } from './pending.ts';
-import { prepareBatch, type PreparedBatch } from './prepare-batch.ts';
-import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
+import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
+import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
+import type { ReadRecord } from './prepared-record.ts';
 import { createStaging } from './staging.ts';
 import { type StreamShape, toSnapshotScope } from './stream-shape.ts';
-import { takeOutOlder } from './supersede.ts';
+import { createBatchWriter } from './write-batch.ts';
 
-/** Records that are compared and sent together: enough to make a round trip cheap, few enough to stay small in memory. */
+/** Records that are compared together: enough to make a round trip cheap, few enough that the next ones need not wait long. */
+const CHUNK_RECORDS = 500;
+/** Records that are stored together, at least: enough to make a COPY cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
+/** Records that wait while the batch before them is stored, at most: more than are prepared in that time. */
+const MOST_AHEAD = 4000;
 
 export interface LoadOptions {
   readonly session: StreamSession;
@@ -59,6 +63,8 @@ export interface Load {
   rollback(): Promise<void>;
   /** Keys of the live rows of what was covered that were not among what was added. */
   findVanished(covered: Coverage): Promise<Set<string>>;
+  /** Nothing is on its way to the database. */
+  readonly isIdle: boolean;
   /** Records that were added since the last commit was asked for. */
   readonly uncommitted: number;
   /** Merges and commits everything that was added. Resolves when that is on its way: more may be added meanwhile. */
@@ -78,7 +84,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const staging = createStaging(session, shape, accountId);
   const copies = createRecordCopies(session, shape, scope);
-  const preparing = { ...options, compare: createComparison(session, shape, scope) };
+  const write = createBatchWriter({ ...options, scope, staging, copies });
+  const preparing = { ...options, compare: createComparison(session, shape, scope), render: copies.render };
   await staging.open();
 
   const committed = noCounts();
@@ -86,101 +93,88 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   let hadIssues = openIssues.areAny;
   let nextOrd = 1;
   let buffer: ReadRecord[] = [];
-  /** The time of the open transaction; undefined: none is open. */
-  let now: string | undefined;
+  /** Keys of all records that are on their way. None is in two chunks: a comparison need not know what is ahead of it. */
+  const keysUnderway = new Set<string>();
+  /** What is on its way to the database, one after the other. */
+  let storing: Promise<void> = Promise.resolve();
+  let queued = 0;
+  /** The commit that was asked for last: no more than one is on its way. */
+  let committing = storing;
+  /** The number of the transaction that is open, or is next. */
+  let transaction = 1;
+  let isOpen = false;
+  /** What was handed over since a commit was asked for. */
   let pending = nothingPending();
   /** What was pending at the savepoint; undefined: there is none. */
   let saved: Pending | undefined;
-  /** A commit was asked for: what comes now belongs to the next transaction. */
-  let isClosing = false;
-  /** The batch or the commit that is on its way while the next batch is prepared. */
-  let storing: Promise<void> = Promise.resolve();
-  /** Keys of new records of the batch that was stored last. */
-  let lastAdded: ReadonlySet<string> = new Set();
 
-  async function begin(): Promise<string> {
-    now ??= (await session.begin()).now;
-    return now;
+  const prepare = (chunk: readonly ReadRecord[]): Promise<PreparedBatch> => prepareBatch(chunk, preparing);
+
+  async function begin(): Promise<void> {
+    if (isOpen) return;
+    isOpen = true;
+    await session.begin();
   }
 
-  async function flush(): Promise<void> {
+  /** Begins to prepare what is buffered. */
+  async function prepareNext(): Promise<void> {
     if (buffer.length === 0) return;
-    const batch = buffer;
+    const chunk = buffer;
     buffer = [];
-    if (isClosing) await storing;
-    isClosing = false;
-    const began = await begin();
-    const prepared = prepare(batch, began);
-    // A failure is met when the batch is stored; until then it must not count as unhandled.
-    prepared.catch(() => undefined);
-    await storing;
-    storing = store(batch, { prepared, began, into: pending });
-    storing.catch(() => undefined);
+    if (chunk.some(({ identified: { key } }) => key !== null && keysUnderway.has(key))) await drain();
+    for (const { identified } of chunk) if (identified.key !== null) keysUnderway.add(identified.key);
+    pending.ahead.push({ records: chunk, prepared: meetLater(prepare(chunk)), transaction });
   }
 
+  /** Begins to store what is ahead if that is enough; resolves when there is room for more. */
+  async function makeRoom(): Promise<void> {
+    const waiting = pending.ahead.reduce((sum, { records }) => sum + records.length, 0);
+    if (waiting >= BATCH_RECORDS) pending.turn ??= storeAhead();
+    if (waiting >= MOST_AHEAD) await pending.turn;
+  }
+
+  /** Does `work` when all that was begun before is done, unless that has failed. */
+  function enqueue(work: () => Promise<void>): void {
+    queued += 1;
+    storing = meetLater(storing.then(work).finally(() => (queued -= 1)));
+  }
+
+  /** Stores the chunks that are ahead when their turn comes; the promise that it returns tells when it does. */
+  function storeAhead(): Promise<void> {
+    const into = pending;
+    const turn = storing;
+    enqueue(async () => {
+      const chunks = into.ahead;
+      into.ahead = [];
+      into.turn = undefined;
+      if (chunks.length > 0) await store(chunks, into);
+    });
+    return turn;
+  }
+
+  /** Stores everything that was added. */
   async function drain(): Promise<void> {
-    await flush();
+    await prepareNext();
+    void storeAhead();
     await storing;
-    isClosing = false;
   }
 
-  const prepare = (batch: readonly ReadRecord[], began: string): Promise<PreparedBatch> =>
-    prepareBatch(batch, { ...preparing, toInsertText: (records) => copies.toInsertText(records, began) });
-
-  async function store(
-    batch: readonly ReadRecord[],
-    { prepared, began, into }: { prepared: Promise<PreparedBatch>; began: string; into: Pending },
-  ): Promise<void> {
-    // Compared too early if the batch ahead has stored one of its keys, or if PostgreSQL had refused some of that batch just
-    // then: it is compared again, and a failure that lasts is thrown.
-    const early = await prepared.catch(() => undefined);
-    const isCurrent = early !== undefined && !early.seen.some((key) => lastAdded.has(key));
-    await write(isCurrent ? early : await prepare(batch, began), { began, into });
-  }
-
-  async function write(
-    batch: PreparedBatch,
-    { began, into }: { began: string; into: Pending },
-  ): Promise<void> {
-    const marked = options.tracksSeen ? staging.markSeen(batch.seen, batch.firstOrd) : undefined;
-    // Its failure is met below, or is that of whatever fails before; until then it must not count as unhandled.
-    marked?.catch(() => undefined);
-    const again = await takeOutOlder(session, { shape, scope, records: batch.again });
-    if (again.length > 0) await staging.dropIssues(again.map(({ read }) => read.identified.key ?? ''));
-    const refusedAdded = await copies.insert(batch.added);
-    if (again.length > 0) refusedAdded.push(...(await copies.insert(copies.toInsertText(again, began))));
-    const refused = [...refusedAdded, ...(await copies.stage(batch.changed))];
-    await marked;
-    await writeIssues(batch.issues, refused, into);
-    const added = [...batch.added.records, ...again];
-    lastAdded = new Set(added.map(({ read }) => read.identified.key ?? ''));
-    addCounts(into.counts, batch.counts);
-    const news = batch.added.records.length + batch.added.refused.length;
-    into.counts.inserted += news - refusedAdded.length;
-    // Of two versions in one transaction one was not needed: the other counts as inserted.
-    into.counts.unchanged += batch.again.length;
-    into.counts.rejected += refused.length;
-    into.staged += batch.changed.length;
-    for (const id of batch.userIds) into.userIds.add(id);
-    for (const identity of batch.repaired.identities) into.repairedIdentities.add(identity);
-    for (const key of batch.repaired.keys) into.repairedKeys.add(key);
-  }
-
-  async function writeIssues(
-    issues: readonly StagedIssue[],
-    refused: readonly RefusedRecord[],
-    into: Pending,
-  ): Promise<void> {
-    const ords = new Set(refused.map(({ record }) => record.read.ord));
-    const rejections = refused.map(({ record, error }) => toRejection(record, error));
-    const all = [...issues.filter(({ of_row, ord }) => !of_row || !ords.has(ord)), ...rejections];
-    into.issues += all.length;
-    await staging.writeIssues(all);
-  }
-
-  function toRejection({ read }: PreparedRecord, error: Error): StagedIssue {
-    const problem = `PostgreSQL cannot store it: ${error.message}`;
-    return buildRejection({ stream, ...read, identified: { ...read.identified, problem } });
+  async function store(chunks: readonly Chunk[], into: Pending): Promise<void> {
+    const begun = meetLater(begin());
+    const prepared: PreparedBatch[] = [];
+    for (const chunk of chunks) {
+      // Prepared too early if PostgreSQL had refused a row of the batch ahead just then, or if what counts as stored by this
+      // transaction was stored by one that has ended: it is compared again, and a failure that lasts is thrown.
+      const early = await chunk.prepared.catch(() => undefined);
+      const isCurrent =
+        early !== undefined && (early.repeated.length === 0 || chunk.transaction === transaction);
+      prepared.push(isCurrent ? early : await prepare(chunk.records));
+    }
+    await begun;
+    await write(joinBatches(prepared), into);
+    for (const { records } of chunks) {
+      for (const { identified } of records) keysUnderway.delete(identified.key ?? '');
+    }
   }
 
   async function commit({ covered, isLast, finish }: CommitOptions, closing: Pending): Promise<void> {
@@ -212,23 +206,25 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     await session.commit({ isDurable: isLast });
     Object.assign(committed, counts);
     hasCommitted = true;
-    now = undefined;
+    isOpen = false;
+    transaction += 1;
   }
 
   /** What was added before is stored and committed; what is added afterwards goes into the next transaction. */
   async function beginCommit(options: CommitOptions): Promise<void> {
-    await flush();
+    await prepareNext();
+    await committing;
+    void storeAhead();
     const closing = pending;
     pending = nothingPending();
     saved = undefined;
-    isClosing = true;
-    const before = storing;
-    storing = withSpan('store', spanAttributes, async (span) => {
-      await before;
-      await commit(options, closing);
-      span.setAttributes(countAttributes(committed));
-    });
-    storing.catch(() => undefined);
+    enqueue(() =>
+      withSpan('store', spanAttributes, async (span) => {
+        await commit(options, closing);
+        span.setAttributes(countAttributes(committed));
+      }),
+    );
+    committing = storing;
   }
 
   return {
@@ -236,7 +232,10 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       pending.records += records.length;
       for (const received of records) {
         buffer.push({ identified: identify(stream, received, about), about, ord: nextOrd++ });
-        if (buffer.length >= BATCH_RECORDS) await flush();
+        if (buffer.length < CHUNK_RECORDS) continue;
+        // Only now, so that what is left over when a commit is asked for is stored with the batch before it.
+        await makeRoom();
+        await prepareNext();
       }
     },
     async savepoint() {
@@ -248,16 +247,20 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     },
     async rollback() {
       buffer = [];
+      pending.ahead = [];
       await storing;
+      keysUnderway.clear();
       if (saved === undefined) throw new TypeError('there is no savepoint');
       if (pending.records === saved.records) return;
       await session.connection.query('rollback to savepoint part');
       pending = copyOf(saved);
-      lastAdded = new Set();
     },
     async findVanished(covered) {
       await drain();
       return await staging.findVanished(toSnapshotScope(stream, covered));
+    },
+    get isIdle() {
+      return queued === 0;
     },
     get uncommitted() {
       return pending.records;
@@ -272,8 +275,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       return committed;
     },
     async abort() {
-      await Promise.allSettled([storing]);
-      if (now !== undefined) await session.rollback();
+      await Promise.allSettled([storing, ...pending.ahead.map(({ prepared }) => prepared)]);
+      if (isOpen) await session.rollback();
     },
   };
 }

@@ -1,12 +1,7 @@
 /** The normalize step: a record as received becomes rows and issues. Pure. */
-import { parseExactJson } from '../shared/exact-json.ts';
-import type {
-  IssueKind,
-  NormalizedRecord,
-  ReadContext,
-  RecordIssue,
-  StreamDefinition,
-} from '../streams/stream.ts';
+import { parseExactJson, RawJson } from '../shared/exact-json.ts';
+import type { IssueKind, ReadContext, RecordIssue, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { RowsOfRecord } from './prepared-record.ts';
 import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
 
 export interface StagedIssue {
@@ -71,14 +66,25 @@ const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): Record
   value: key,
 });
 
-export function normalize(request: NormalizeRequest): NormalizedRecord & { readonly issues: StagedIssue[] } {
+/** Records wait for PostgreSQL as text: parsed they would take three times the memory, and all of it is walked for garbage. */
+export function forgetParsed({ identified }: Pick<NormalizeRequest, 'identified'>): void {
+  identified.record = null;
+}
+
+const parsedOf = ({ record, text }: IdentifiedRecord): WireRecord =>
+  record ?? (parseExactJson(text) as WireRecord);
+
+/** The parent's row has everything that the loader adds to what the source said. */
+export function normalize(request: NormalizeRequest): RowsOfRecord & { readonly issues: StagedIssue[] } {
   const { stream, identified, about } = request;
   const issues: StagedIssue[] = [];
-  const rows = stream.toRows(identified.record ?? {}, about, (issue) => {
+  const rows = stream.toRows(parsedOf(identified), about, (issue) => {
     issues.push(toStagedIssue(issue, request));
   });
   if (identified.isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, identified), request));
-  return { parent: rows.parent, children: rows.children, issues };
+  // Added in place: the row was made for this, and copying it costs as much as filling it.
+  const parent = Object.assign(rows.parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
+  return { parent, children: rows.children, issues };
 }
 
 /** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */

@@ -1,7 +1,21 @@
 /** What an open transaction holds, until it is committed or taken back. */
+import type { PreparedBatch } from './prepare-batch.ts';
+import type { ReadRecord } from './prepared-record.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
 
+/** Records that are compared and made rows while others are being stored. */
+export interface Chunk {
+  readonly records: readonly ReadRecord[];
+  readonly prepared: Promise<PreparedBatch>;
+  /** The number of the transaction that was open when that began. */
+  readonly transaction: number;
+}
+
 export interface Pending {
+  /** Chunks that are not being stored yet. */
+  ahead: Chunk[];
+  /** When the store that takes them begins; undefined: none was asked for. */
+  turn: Promise<void> | undefined;
   readonly counts: RecordCounts;
   /** Records that came. */
   records: number;
@@ -14,6 +28,8 @@ export interface Pending {
 }
 
 export const nothingPending = (): Pending => ({
+  ahead: [],
+  turn: undefined,
   counts: noCounts(),
   records: 0,
   staged: 0,
@@ -25,6 +41,7 @@ export const nothingPending = (): Pending => ({
 
 export const copyOf = (pending: Pending): Pending => ({
   ...pending,
+  ahead: [...pending.ahead],
   counts: { ...pending.counts },
   userIds: new Set(pending.userIds),
   repairedIdentities: new Set(pending.repairedIdentities),

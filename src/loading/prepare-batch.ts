@@ -1,30 +1,33 @@
 /** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { RawJson } from '../database/copy-text.ts';
+import pLimit from 'p-limit';
 import type { OpenIssues } from '../database/issues.ts';
-import { noCounts, type RecordCounts } from '../database/record-counts.ts';
+import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { identityOf } from './identify.ts';
-import { buildRejection, normalize, type StagedIssue } from './normalize.ts';
+import { buildRejection, forgetParsed, normalize, type StagedIssue } from './normalize.ts';
 import type { KeyedRecord, PreparedRecord, ReadRecord } from './prepared-record.ts';
-import type { Comparison } from './compare.ts';
-import type { InsertText } from './copy-records.ts';
+import type { ChangeStatus, Comparison } from './compare.ts';
+import { type CopyText, joinTexts, type RecordCopies } from './copy-records.ts';
 import type { StreamShape } from './stream-shape.ts';
 
 /** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
 const RECORDS_OF_A_TURN = 100;
+
+/** Several at a time would keep PostgreSQL waiting for as many turns. */
+const oneAtATime = pLimit(1);
 
 export interface PreparedBatch {
   /** Keys of everything that came, also of what cannot be a row: the warehouse has seen them. */
   readonly seen: readonly string[];
   /** The number of the first record. */
   readonly firstOrd: number;
-  /** The warehouse has no row with their keys. Text already, so that it is made while the batch before is stored. */
-  readonly added: InsertText;
+  /** The warehouse has no row with their keys. */
+  readonly added: CopyText;
   /** The warehouse has another version of them. */
-  readonly changed: readonly PreparedRecord[];
+  readonly changed: CopyText;
   /** This transaction has stored another version of them. */
-  readonly again: readonly PreparedRecord[];
+  readonly repeated: readonly PreparedRecord[];
   readonly issues: readonly StagedIssue[];
   /** In the rows. */
   readonly userIds: ReadonlySet<string>;
@@ -43,7 +46,7 @@ export interface Repaired {
 
 export interface PrepareOptions {
   readonly compare: Comparison;
-  readonly toInsertText: (records: readonly PreparedRecord[]) => InsertText;
+  readonly render: RecordCopies['render'];
   readonly shape: StreamShape;
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
   readonly fullCompare: boolean;
@@ -103,66 +106,107 @@ function collectUserIds(rows: readonly Row[], columns: readonly string[], into: 
 /** Asks how each record compares with the warehouse, and makes rows of those that are not as they are stored. */
 export async function prepareBatch(
   batch: readonly ReadRecord[],
-  {
-    compare,
-    toInsertText,
-    shape: { stream, parent: parentShape, children: childShapes },
-    fullCompare,
-    openIssues,
-  }: PrepareOptions,
+  options: PrepareOptions,
 ): Promise<PreparedBatch> {
-  const counts = { ...noCounts(), read: batch.length };
+  const { stream } = options.shape;
   const storable = batch.filter(isStorable);
-  const issues: StagedIssue[] = [];
-  if (storable.length < batch.length) {
-    for (const record of batch) if (!isStorable(record)) issues.push(buildRejection({ stream, ...record }));
-    counts.rejected = batch.length - storable.length;
-  }
   const distinct = newestOfEach(stream, storable);
-  counts.unchanged = storable.length - distinct.length;
-  const statuses = await compare(distinct.map(({ identified }) => identified));
+  const statuses = await options.compare(distinct.map(({ identified }) => identified));
+  return await oneAtATime(async () => {
+    const turns: PreparedBatch[] = [];
+    for (let at = 0; at < distinct.length; at += RECORDS_OF_A_TURN) {
+      if (at > 0) await nextTurn();
+      turns.push(toBatch(distinct.slice(at, at + RECORDS_OF_A_TURN), statuses.slice(at), options));
+    }
+    const prepared = joinBatches(turns);
+    const issues = batch.flatMap((record) =>
+      isStorable(record) ? [] : [buildRejection({ stream, ...record })],
+    );
+    return {
+      ...prepared,
+      seen: [...prepared.seen, ...onlySeen(batch, distinct)],
+      firstOrd: batch[0]?.ord ?? 0,
+      issues: [...issues, ...prepared.issues],
+      counts: {
+        ...prepared.counts,
+        read: batch.length,
+        unchanged: prepared.counts.unchanged + storable.length - distinct.length,
+        rejected: batch.length - storable.length,
+      },
+    };
+  });
+}
+
+/** In one go. The keys differ. */
+function toBatch(
+  records: readonly KeyedRecord[],
+  statuses: readonly ChangeStatus[],
+  { render, shape, fullCompare, openIssues }: PrepareOptions,
+): PreparedBatch {
+  const { stream, parent, children } = shape;
+  const counts = noCounts();
+  const issues: StagedIssue[] = [];
   const rows = {
     added: [] as PreparedRecord[],
     changed: [] as PreparedRecord[],
-    again: [] as PreparedRecord[],
+    repeated: [] as PreparedRecord[],
   };
   const repaired = { identities: [] as string[], keys: [] as string[] };
   const userIds = new Set<string>();
-  const userIdColumns = [parentShape, ...childShapes].map(({ table }) =>
+  const userIdColumns = [parent, ...children].map(({ table }) =>
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
   );
-  for (const [index, read] of distinct.entries()) {
-    if (index % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await nextTurn();
+  for (const [index, read] of records.entries()) {
     const { identified } = read;
     const status = statuses[index] ?? 'changed';
     if (status === 'unchanged' && !fullCompare) {
       counts.unchanged += 1;
       if (openIssues.keys.has(identified.key)) repaired.keys.push(identified.key);
+      forgetParsed(read);
       continue;
     }
-    const { parent, children, issues: found } = normalize({ stream, ...read });
+    const { issues: found, ...rowsOfRecord } = normalize({ stream, ...read });
     for (const issue of found) issues.push(issue);
-    // Added in place: the row was made for this, and copying it costs as much as filling it.
-    const row = Object.assign(parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
     for (const [position, columns] of userIdColumns.entries()) {
-      if (columns.length > 0)
-        collectUserIds(position === 0 ? [row] : (children[position - 1] ?? []), columns, userIds);
+      if (columns.length === 0) continue;
+      const ofTable = position === 0 ? [rowsOfRecord.parent] : (rowsOfRecord.children[position - 1] ?? []);
+      collectUserIds(ofTable, columns, userIds);
     }
-    rows[status === 'unchanged' ? 'changed' : status].push({ read, parent: row, children });
+    rows[status === 'unchanged' ? 'changed' : status].push({ read, ...rowsOfRecord });
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
     const identity = identityOf(stream, identified.record);
     if (identity !== null && openIssues.identities.has(identity)) repaired.identities.push(identity);
   }
-  const seen = [...distinct.map(({ identified }) => identified.key), ...onlySeen(batch, distinct)];
   return {
-    seen,
-    firstOrd: batch[0]?.ord ?? 0,
-    ...rows,
-    added: toInsertText(rows.added),
+    seen: records.map(({ identified }) => identified.key),
+    firstOrd: records[0]?.ord ?? 0,
+    added: render(rows.added, 'tables'),
+    changed: render(rows.changed, 'stages'),
+    repeated: rows.repeated,
     issues,
     userIds,
     counts,
     repaired,
+  };
+}
+
+/** Batches that hold no record twice, in their order, as one. */
+export function joinBatches(batches: readonly PreparedBatch[]): PreparedBatch {
+  const counts = noCounts();
+  for (const batch of batches) addCounts(counts, batch.counts);
+  return {
+    seen: batches.flatMap(({ seen }) => seen),
+    firstOrd: batches[0]?.firstOrd ?? 0,
+    added: joinTexts(batches.map(({ added }) => added)),
+    changed: joinTexts(batches.map(({ changed }) => changed)),
+    repeated: batches.flatMap(({ repeated }) => repeated),
+    issues: batches.flatMap(({ issues }) => issues),
+    userIds: new Set(batches.flatMap(({ userIds }) => [...userIds])),
+    counts,
+    repaired: {
+      identities: batches.flatMap(({ repaired }) => repaired.identities),
+      keys: batches.flatMap(({ repaired }) => repaired.keys),
+    },
   };
 }

@@ -1,5 +1,5 @@
 /** A record on its way: as it was read, and as rows. */
-import type { RawJson } from '../database/copy-text.ts';
+import type { RawJson } from '../shared/exact-json.ts';
 import type { ReadContext, Row } from '../streams/stream.ts';
 import type { IdentifiedRecord } from './identify.ts';
 
@@ -13,9 +13,12 @@ export interface ReadRecord {
 /** One that can be a row. */
 export type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } };
 
-export interface PreparedRecord {
-  readonly read: ReadRecord;
+export interface RowsOfRecord {
   readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
   /** One array of rows per child table. */
   readonly children: readonly (readonly Row[])[];
+}
+
+export interface PreparedRecord extends RowsOfRecord {
+  readonly read: ReadRecord;
 }

@@ -1,10 +1,8 @@
 /** The foreign keys of a stream's tables, held against the rows of one record. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
-import type { PreparedRecord } from './prepared-record.ts';
+import type { RowsOfRecord } from './prepared-record.ts';
 import type { StreamShape } from './stream-shape.ts';
-
-type RowsOfRecord = Pick<PreparedRecord, 'parent' | 'children'>;
 
 interface Reference {
   /** Position of the table that the key is in, and of the one that it points to; the parent's is 0. */

@@ -12,8 +12,10 @@ export type Step =
   | { readonly kind: 'savepoint' }
   /** The list is read again from its beginning: everything since the savepoint is void. */
   | { readonly kind: 'rollback' }
-  /** What was yielded so far has to be committed before the reader goes on, or may be because nothing else is ready. */
+  /** What was yielded so far has to be committed before the reader goes on. */
   | { readonly kind: 'commit' }
+  /** The reader waits for the service: what was yielded so far may be committed meanwhile. */
+  | { readonly kind: 'idle' }
   /** The last step. */
   | { readonly kind: 'end'; readonly outcome: ReadOutcome };
 

@@ -46,3 +46,11 @@ function write(value: unknown): string {
   const fields = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${write(inner)}`);
   return `{${fields.join(',')}}`;
 }
+
+/** JSON that is already text. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}

@@ -1,3 +1,5 @@
+import { meetLater } from './meet-later.ts';
+
 /** Time as an argument: everything that asks for the time is given a clock. */
 export interface Clock {
   /** ms since 1970-01-01 UTC by this machine, which may be hours off. */
@@ -45,7 +47,7 @@ export type InTime<T> = { readonly inTime: true; readonly value: T } | { readonl
 /** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
 export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {
   const late = new AbortController();
-  work.catch(() => undefined);
+  void meetLater(work);
   try {
     return await Promise.race([
       work.then((value): InTime<T> => ({ inTime: true, value })),

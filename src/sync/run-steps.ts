@@ -114,6 +114,9 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
       case 'commit':
         await load.commit(takeCommit());
         break;
+      case 'idle':
+        if (load.isIdle) await load.beginCommit(takeCommit());
+        break;
       case 'end':
         return await finish(run, step.outcome, notes);
     }

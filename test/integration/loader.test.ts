@@ -6,6 +6,7 @@ import { createLoad, type Load } from '../../src/loading/load.ts';
 import { streamShape } from '../../src/loading/stream-shape.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
+import { createGate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
@@ -62,7 +63,7 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   messages,
 });
 const commit = () => load.commit({ covered: null, isLast: false, finish: () => Promise.resolve() });
-/** As many as are compared together: with them a batch is full. */
+/** As many as are stored together: with them a batch is full. */
 const fill = (name: string, count = 2_000) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
 const stored = async (): Promise<Record<string, string>> => {
@@ -119,6 +120,29 @@ test('of two versions in two commits the newer one stays, and the older one is a
   await load.add([followup('a', 1, [message('x')])], {});
   expect(await commit()).toMatchObject({ read: 4, inserted: 2, updated: 1, unchanged: 1 });
   expect(await stored()).toEqual({ a: 'y', b: '' });
+  expect(await historyOf()).toHaveLength(1);
+});
+
+test('a version that is compared while the one before it is being committed is a change of it, with a state in the history', async () => {
+  await load.add([followup('a', 1, [message('x')])], {});
+  await load.savepoint();
+  const gate = createGate();
+  const reached = createGate();
+  await load.beginCommit({
+    covered: null,
+    isLast: false,
+    async finish() {
+      reached.open();
+      await gate.opened;
+    },
+  });
+  await reached.opened;
+  await load.add([{ ...followup('a', 2, [message('y')]), open: false }, ...fill('one', 500)], {});
+  // Sent after the comparison, on the same connection: answered after it.
+  await session.connection.query('select 1');
+  gate.open();
+  expect(await commit()).toMatchObject({ read: 502, inserted: 501, updated: 1, unchanged: 0 });
+  expect(await stored()).toMatchObject({ a: 'y' });
   expect(await historyOf()).toHaveLength(1);
 });
 

@@ -38,6 +38,7 @@ const COPY = 'test/integration/copy.test.ts';
 const PHONE = 'test/integration/phone-page.test.ts';
 const LOADER = 'test/integration/loader.test.ts';
 const MERGE = 'test/integration/merge.test.ts';
+const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
@@ -81,8 +82,9 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a batch that was compared before the one ahead of it was stored is taken as it is',
     invariant: 1,
     file: 'src/loading/load.ts',
-    search: 'early !== undefined && !early.seen.some((key) => lastAdded.has(key))',
-    replace: 'early !== undefined',
+    search:
+      'if (chunk.some(({ identified: { key } }) => key !== null && keysUnderway.has(key))) await drain();',
+    replace: '',
     tests: ['test/integration/loader.test.ts'],
   },
   {
@@ -850,7 +852,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'foreign keys are not looked up in a merge either',
     invariant: 1,
     file: 'src/loading/copy-settings.ts',
-    search: 'setLocally(connection, usual).catch(() => undefined);',
+    search: 'void meetLater(setLocally(connection, usual));',
     replace: '',
     tests: ['test/integration/load-settings.test.ts'],
   },
@@ -1132,8 +1134,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a record that is nested too deeply does not count as seen',
     invariant: 4,
     file: 'src/loading/prepare-batch.ts',
-    search: ', ...onlySeen(batch, distinct)];',
-    replace: '];',
+    search: '[...prepared.seen, ...onlySeen(batch, distinct)]',
+    replace: 'prepared.seen',
     tests: [KEYLESS],
   },
   {
@@ -1444,9 +1446,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a session that ends while keys are recorded as seen ends the whole worker',
     invariant: 8,
-    file: 'src/loading/load.ts',
-    search: 'marked?.catch(() => undefined);',
-    replace: '',
+    file: 'src/loading/write-batch.ts',
+    search: 'meetLater(staging.markSeen(batch.seen, batch.firstOrd))',
+    replace: 'staging.markSeen(batch.seen, batch.firstOrd)',
     tests: [LOADER],
     names: 'keys are recorded as seen',
   },
@@ -1506,9 +1508,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'issues of a version that made room for a newer one stay open',
     invariant: 5,
-    file: 'src/loading/load.ts',
-    search: 'if (again.length > 0) await staging.dropIssues(',
-    replace: 'if (again.length < 0) await staging.dropIssues(',
+    file: 'src/loading/write-batch.ts',
+    search: "await staging.dropIssues(repeated.map(({ read }) => read.identified.key ?? ''));",
+    replace: '',
     tests: [LOADER],
     names: 'made room for a newer one',
   },
@@ -1524,9 +1526,35 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'what slices have brought is not committed while the service is waited for',
     invariant: 1,
     file: 'src/backfill/side-by-side.ts',
+    search: "if (isUncommitted) yield { kind: 'idle' };",
+    replace: '',
+    tests: [SIDE_BY_SIDE],
+  },
+  {
+    breaks: 'what slices have brought is not committed when a failure ends them',
+    invariant: 1,
+    file: 'src/backfill/side-by-side.ts',
     search: "yield { kind: 'commit' };",
     replace: '',
-    tests: [KILLED, BACKFILL],
+    tests: [SIDE_BY_SIDE],
+  },
+  {
+    breaks: 'a change counts as a repetition because it was compared before the commit ahead of it',
+    invariant: 4,
+    file: 'src/loading/load.ts',
+    search: 'chunk.transaction === transaction',
+    replace: 'chunk.transaction <= transaction',
+    tests: [LOADER],
+    names: 'while the one before it is being committed',
+  },
+  {
+    breaks: 'a state that the source does not date begins at no time',
+    invariant: 4,
+    file: 'src/loading/copy-records.ts',
+    search: "const NOW = 'now';",
+    replace: "const NOW = '-infinity';",
+    tests: [LOADER],
+    names: 'a state begins',
   },
   {
     breaks: 'what was merged is merged once more with the next commit',

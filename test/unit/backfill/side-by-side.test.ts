@@ -45,12 +45,11 @@ async function* of(...names: string[]): Reader {
   for (const name of names) yield await Promise.resolve(records([name]));
 }
 
-test('all steps of all readers come, each reader’s in its order, and at the end they may be committed', async () => {
+test('all steps of all readers come, each reader’s in its order', async () => {
   const { seen, failure } = await collect([of('a1', 'a2', 'a3'), of('b1', 'b2'), of('c1')]);
   expect(failure).toBeUndefined();
-  expect(seen.filter((one) => one !== 'commit').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+  expect(seen.filter((one) => one !== 'idle').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
   expect(seen.filter((one) => String(one).startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
-  expect(seen.at(-1)).toBe('commit');
 });
 
 test('no more readers than asked for are begun, and the next one when one has ended', async () => {
@@ -64,10 +63,10 @@ test('no more readers than asked for are begun, and the next one when one has en
   }
   const { seen } = await collect(['a', 'b', 'c', 'd', 'e'].map(counted), { width: 2 });
   expect(most).toBe(2);
-  expect(seen.filter((one) => one !== 'commit')).toHaveLength(10);
+  expect(seen.filter((one) => one !== 'idle')).toHaveLength(10);
 });
 
-test('where nothing is ready, what came so far may be committed before more is waited for', async () => {
+test('where nothing is ready, the reader says so before it waits', async () => {
   const gate = createGate();
   async function* slow(): Reader {
     yield records(['first']);
@@ -76,13 +75,13 @@ test('where nothing is ready, what came so far may be committed before more is w
   }
   const { seen } = await collect([slow()], {
     onStep: (step) => {
-      if (step === 'commit') gate.open();
+      if (step === 'idle') gate.open();
     },
   });
-  expect(seen).toEqual(['first', 'commit', 'second', 'commit']);
+  expect(seen).toEqual(['first', 'idle', 'second']);
 });
 
-test('a failure ends all: what is ready is still yielded and may be committed, no reader is asked for more', async () => {
+test('a failure ends all: what is ready is still yielded and committed, no reader is asked for more', async () => {
   const aborted = createGate();
   async function* failing(): Reader {
     yield await Promise.resolve(records(['bad1']));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { RawJson, toArrayLiteral, toCopyLine, toCopyText } from '../../../src/database/copy-text.ts';
+import { toArrayLiteral, toCopyLine, toCopyText } from '../../../src/database/copy-text.ts';
+import { RawJson } from '../../../src/shared/exact-json.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const columns = [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { streamNamed } from '../../../src/streams/index.ts';
-import { RawJson } from '../../../src/database/copy-text.ts';
+import { RawJson } from '../../../src/shared/exact-json.ts';
 import { createReferenceCheck } from '../../../src/loading/references.ts';
 import type { PreparedRecord } from '../../../src/loading/prepared-record.ts';
 import { streamShape } from '../../../src/loading/stream-shape.ts';

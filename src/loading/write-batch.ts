@@ -1,0 +1,72 @@
+/** Sends a batch to the database: rows, the keys that came, data issues. Part of the open transaction. */
+import { addCounts } from '../database/record-counts.ts';
+import type { MergeScope } from '../database/sql-names.ts';
+import type { StreamSession } from '../database/stream-session.ts';
+import { meetLater } from '../shared/meet-later.ts';
+import type { RecordCopies, RefusedRecord } from './copy-records.ts';
+import { buildRejection, type StagedIssue } from './normalize.ts';
+import type { Pending } from './pending.ts';
+import type { PreparedBatch } from './prepare-batch.ts';
+import type { Staging } from './staging.ts';
+import type { StreamShape } from './stream-shape.ts';
+import { takeOutOlder } from './supersede.ts';
+
+export interface BatchWriterOptions {
+  readonly session: StreamSession;
+  readonly shape: StreamShape;
+  readonly scope: MergeScope;
+  readonly staging: Staging;
+  readonly copies: RecordCopies;
+  /** Remember the keys of everything that comes, to find what was deleted. */
+  readonly tracksSeen: boolean;
+}
+
+/** Adds what was written to what is pending. */
+export type BatchWriter = (batch: PreparedBatch, pending: Pending) => Promise<void>;
+
+export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
+  const { session, shape, scope, staging, copies } = options;
+  const { stream } = shape;
+
+  function toRejection({ record, error }: RefusedRecord): StagedIssue {
+    const problem = `PostgreSQL cannot store it: ${error.message}`;
+    return buildRejection({ stream, ...record, identified: { ...record.identified, problem } });
+  }
+
+  /** Returns how many. */
+  async function writeIssues(
+    issues: readonly StagedIssue[],
+    refused: readonly RefusedRecord[],
+  ): Promise<number> {
+    const ords = new Set(refused.map(({ record }) => record.ord));
+    const ofRows = issues.filter(({ of_row, ord }) => !of_row || !ords.has(ord));
+    const all = [...ofRows, ...refused.map(toRejection)];
+    await staging.writeIssues(all);
+    return all.length;
+  }
+
+  return async (batch, pending) => {
+    const marked = options.tracksSeen ? meetLater(staging.markSeen(batch.seen, batch.firstOrd)) : undefined;
+    const repeated = await takeOutOlder(session, { shape, scope, records: batch.repeated });
+    if (repeated.length > 0) {
+      await staging.dropIssues(repeated.map(({ read }) => read.identified.key ?? ''));
+    }
+    const refusedAdded = await copies.send(batch.added, 'tables');
+    if (repeated.length > 0) {
+      refusedAdded.push(...(await copies.send(copies.render(repeated, 'tables'), 'tables')));
+    }
+    const refused = [...refusedAdded, ...(await copies.send(batch.changed, 'stages'))];
+    await marked;
+    pending.issues += await writeIssues(batch.issues, refused);
+    addCounts(pending.counts, batch.counts);
+    const news = batch.added.records.length + batch.added.refused.length;
+    pending.counts.inserted += news - refusedAdded.length;
+    // Of two versions in one transaction one was not needed: the other counts as inserted.
+    pending.counts.unchanged += batch.repeated.length;
+    pending.counts.rejected += refused.length;
+    pending.staged += batch.changed.records.length;
+    for (const id of batch.userIds) pending.userIds.add(id);
+    for (const identity of batch.repaired.identities) pending.repairedIdentities.add(identity);
+    for (const key of batch.repaired.keys) pending.repairedKeys.add(key);
+  };
+}
