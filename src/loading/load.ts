@@ -97,6 +97,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const keysUnderway = new Set<string>();
   /** What is on its way to the database, one after the other. */
   let storing: Promise<void> = Promise.resolve();
+  /** Of `storing`: what is not done yet. */
   let queued = 0;
   /** The commit that was asked for last: no more than one is on its way. */
   let committing = storing;

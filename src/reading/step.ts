@@ -14,7 +14,7 @@ export type Step =
   | { readonly kind: 'rollback' }
   /** What was yielded so far has to be committed before the reader goes on. */
   | { readonly kind: 'commit' }
-  /** The reader waits for the service: what was yielded so far may be committed meanwhile. */
+  /** The reader waits for the service: what was yielded so far may be committed meanwhile. Comes again while it waits. */
   | { readonly kind: 'idle' }
   /** The last step. */
   | { readonly kind: 'end'; readonly outcome: ReadOutcome };

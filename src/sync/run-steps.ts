@@ -115,7 +115,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         await load.commit(takeCommit());
         break;
       case 'idle':
-        if (load.isIdle) await load.beginCommit(takeCommit());
+        if (load.isIdle && (load.uncommitted > 0 || notes.length > 0)) await load.beginCommit(takeCommit());
         break;
       case 'end':
         return await finish(run, step.outcome, notes);

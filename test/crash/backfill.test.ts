@@ -56,8 +56,13 @@ function atPage(nth: number, happen: () => void | Promise<void>): void {
   };
 }
 
-async function cutOffAtPage(nth: number, run: () => Promise<unknown>): Promise<void> {
+async function cutOffAtPage(
+  nth: number,
+  run: () => Promise<unknown>,
+  when: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   atPage(nth, async () => {
+    await when();
     expect(await terminateSession(worker, 'followups')).toBe(true);
   });
   await run();
@@ -77,7 +82,9 @@ const stored = async (): Promise<number> => {
 describe('a first sync that is cut off', () => {
   test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
     await start();
-    await cutOffAtPage(16, () => worker.run('followups'));
+    // What came is committed while the service is waited for.
+    const isStored = () => expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
+    await cutOffAtPage(16, () => worker.run('followups'), isStored);
     const before = await stored();
     expect(before).toBeGreaterThan(4 * PAGE);
     expect(before).toBeLessThan(followups().size);

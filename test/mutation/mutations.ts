@@ -1526,7 +1526,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'what slices have brought is not committed while the service is waited for',
     invariant: 1,
     file: 'src/backfill/side-by-side.ts',
-    search: "if (isUncommitted) yield { kind: 'idle' };",
+    search: "yield { kind: 'idle' };",
     replace: '',
     tests: [SIDE_BY_SIDE],
   },

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readSideBySide } from '../../../src/backfill/side-by-side.ts';
 import { records, type RecordsStep, type Step } from '../../../src/reading/step.ts';
@@ -41,14 +42,19 @@ async function collect(
   }
 }
 
+const once = (reader: Reader) => {
+  const queue = [reader];
+  return () => queue.shift();
+};
+
 async function* of(...names: string[]): Reader {
   for (const name of names) yield await Promise.resolve(records([name]));
 }
 
-test('all steps of all readers come, each reader’s in its order', async () => {
+test('all steps of all readers come, each reader’s in its order, and are committed at the end', async () => {
   const { seen, failure } = await collect([of('a1', 'a2', 'a3'), of('b1', 'b2'), of('c1')]);
   expect(failure).toBeUndefined();
-  expect(seen.filter((one) => one !== 'idle').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1']);
+  expect(seen.filter((one) => one !== 'idle').sort()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'commit']);
   expect(seen.filter((one) => String(one).startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
 });
 
@@ -63,10 +69,10 @@ test('no more readers than asked for are begun, and the next one when one has en
   }
   const { seen } = await collect(['a', 'b', 'c', 'd', 'e'].map(counted), { width: 2 });
   expect(most).toBe(2);
-  expect(seen.filter((one) => one !== 'idle')).toHaveLength(10);
+  expect(seen.filter((one) => one !== 'idle')).toHaveLength(11);
 });
 
-test('where nothing is ready, the reader says so before it waits', async () => {
+test('where nothing is ready, it is said before it is waited for', async () => {
   const gate = createGate();
   async function* slow(): Reader {
     yield records(['first']);
@@ -78,7 +84,25 @@ test('where nothing is ready, the reader says so before it waits', async () => {
       if (step === 'idle') gate.open();
     },
   });
-  expect(seen).toEqual(['first', 'idle', 'second']);
+  expect(seen.slice(0, 2)).toEqual(['first', 'idle']);
+  expect(seen.filter((one) => one !== 'idle')).toEqual(['first', 'second', 'commit']);
+});
+
+test('what arrives while something is committed is not lost', async () => {
+  const idle = createGate();
+  async function* slow(): Reader {
+    yield records(['first']);
+    await idle.opened;
+    yield records(['last']);
+  }
+  const seen: unknown[] = [];
+  for await (const step of readSideBySide({ width: 1, next: once(slow()), abort: () => undefined })) {
+    seen.push(describe(step));
+    if (step.kind !== 'idle') continue;
+    idle.open();
+    await nextTurn();
+  }
+  expect(seen).toEqual(['first', 'idle', 'last', 'commit']);
 });
 
 test('a failure ends all: what is ready is still yielded and committed, no reader is asked for more', async () => {
