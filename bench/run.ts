@@ -3,7 +3,7 @@
  *
  *   npm run bench                      every figure but the large ones, some minutes
  *   npm run bench -- --streams         every stream with 100,000 records: the promises of docs/performance.md
- *   npm run bench -- --large           also a million records, and one answer of more than 500 MB
+ *   npm run bench -- --large           also a million records, and one response of more than 500 MB
  *   npm run bench -- --only first      figures whose name holds the text
  *   npm run bench -- --plot docs/performance.svg --markdown
  *
@@ -246,9 +246,9 @@ const SCENARIOS: readonly {
   { name: 'latency 4', run: (server) => slowService(server, 4) },
   { name: 'latency 8', run: (server) => slowService(server, 8) },
   {
-    name: 'answer',
+    name: 'response',
     isLarge: true,
-    run: (server) => snapshot(server, 'resources', { resources: 1_000_000 }, 'one answer, 1M resources'),
+    run: (server) => snapshot(server, 'resources', { resources: 1_000_000 }, 'one response, 1M resources'),
   },
 ];
 

@@ -89,7 +89,7 @@ export interface Work {
   /** Of the worker's process. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
-  /** Bodies of the service's answers. */
+  /** Bodies of the service's responses. */
   readonly bytes: number;
 }
 

@@ -10,11 +10,11 @@ import type {
   ApiClientOptions,
   ClientPressure,
   FewRetries,
-  ListAnswer,
+  ListResponse,
   ListPage,
   ListPart,
   ListRequest,
-  ObjectAnswer,
+  ObjectResponse,
   ObjectRequest,
   RequestEvent,
 } from './requests.ts';
@@ -31,10 +31,10 @@ export interface ApiClient {
    * The request keeps its slot until its last batch is taken: a consumer must not ask the same client for something else
    * in between, because with a concurrency of 1 it would wait for itself.
    */
-  list(request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined>;
+  list(request: ListRequest): AsyncGenerator<ListPart, ListResponse, undefined>;
   /** A list that fits into memory: the service's own limits bound a page. */
   page(request: ListRequest): Promise<ListPage>;
-  fetchObject(request: ObjectRequest): Promise<ObjectAnswer>;
+  fetchObject(request: ObjectRequest): Promise<ObjectResponse>;
   readonly pressure: ClientPressure;
   /** Ends everything at once: what is still under way is rejected as `interrupted`. */
   close(): Promise<void>;
@@ -159,7 +159,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  const list = (request: ListRequest): AsyncGenerator<ListPart, ListAnswer, undefined> =>
+  const list = (request: ListRequest): AsyncGenerator<ListPart, ListResponse, undefined> =>
     listParts(async (deliver, abandoned) => {
       const { envelope, count, headers } = await run(request, deliver, abandoned);
       const { requestId, serviceTimeMs, responseTimeMs } = headers;

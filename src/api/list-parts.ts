@@ -61,11 +61,11 @@ export async function* listParts<T>(
     yielded = records.length > 0 || yielded !== undefined ? attempt : undefined;
     if (records.length > 0) await channel.put({ kind: 'records', records });
   };
-  const answered = request(deliver, abandoned.signal);
-  const ended = answered.then(channel.close, channel.close);
+  const requested = request(deliver, abandoned.signal);
+  const ended = requested.then(channel.close, channel.close);
   try {
     for (let part = await channel.take(); part !== undefined; part = await channel.take()) yield part;
-    return await answered;
+    return await requested;
   } finally {
     abandoned.abort();
     channel.close();

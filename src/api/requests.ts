@@ -78,7 +78,7 @@ export interface FewRetries {
 export type ListPart =
   { readonly kind: 'records'; readonly records: readonly unknown[] } | { readonly kind: 'restart' };
 
-interface Answer {
+interface ServiceResponse {
   /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
   readonly requestId: string | undefined;
@@ -86,7 +86,7 @@ interface Answer {
   readonly serviceTimeMs: number | undefined;
 }
 
-export interface ListAnswer extends Answer {
+export interface ListResponse extends ServiceResponse {
   /** Elements of the list, whatever they were. */
   readonly count: number;
   /** Undefined where the response has no paging object. */
@@ -94,11 +94,11 @@ export interface ListAnswer extends Answer {
   readonly responseTimeMs: number | undefined;
 }
 
-export interface ListPage extends ListAnswer {
+export interface ListPage extends ListResponse {
   readonly records: readonly unknown[];
 }
 
-export interface ObjectAnswer extends Answer {
+export interface ObjectResponse extends ServiceResponse {
   readonly object: unknown;
 }
 

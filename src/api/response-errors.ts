@@ -121,7 +121,7 @@ export function toUnusableError(unusable: UnusableResponse, context: ResponseCon
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
   const said = `${method}: ${unusable.message} (${describeStatus(context)})${begins}`;
   if (status === TOO_MANY_REQUESTS) return new SafetySyncError('rate_limit_exceeded', said, options);
-  // Nothing at all behind a status that the service never uses: someone else answered.
+  // Nothing at all behind a status that the service never uses: somebody else responded.
   const isOthers = status !== 200 && unusable.code === 'response_cut' && excerpt === '';
   return new SafetySyncError(isOthers ? 'response_not_json' : unusable.code, said, options);
 }

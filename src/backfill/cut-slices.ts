@@ -3,7 +3,7 @@ import type { TimeSlice } from '../reading/step.ts';
 
 /** Pages of a slice at least: a handful. */
 const SLICE_PAGES = 5;
-/** What a reader can have in hand when the worker dies: an answer that is being stored, and the next one. */
+/** What a reader can have in hand when the worker dies: a response that is being stored, and the next one. */
 const PAGES_IN_HAND = 2;
 
 /** Records of a slice that is worth planning: as many as may be lost and read again when the worker is killed. */

@@ -12,8 +12,8 @@ import { toLedgerSlice } from './slice.ts';
 /** The last page of a newest-first list tells where creation time begins. */
 async function findOldest(read: ReadRequest, first: Page, { range, sliceRecords }: PlanOptions) {
   const pageSize = first.records.length;
-  const page = first.answer.paging?.lastPage;
-  const isOneSlice = (first.answer.paging?.total ?? 0) <= sliceRecords;
+  const page = first.response.paging?.lastPage;
+  const isOneSlice = (first.response.paging?.total ?? 0) <= sliceRecords;
   if (page === undefined || page < 2 || isOneSlice) return undefined;
   const filters = toCreationFilters({ from: range.fromMs, to: range.toMs });
   try {
@@ -45,14 +45,14 @@ export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<
   const { clock } = read.service;
   const { page: first, shortfall } = await reader.ask({ from: range.fromMs, to: range.toMs });
   if (shortfall !== null) throw shortfall;
-  const answerClock = { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() };
+  const responseClock = { serviceMs: first.response.serviceTimeMs, ourMs: clock.now() };
   const plan: BackfillPlan = {
     ...range,
-    watermark: nextWatermark(null, watermarkOf(first.records, answerClock), answerClock),
+    watermark: nextWatermark(null, watermarkOf(first.records, responseClock), responseClock),
   };
   const order = readCreationOrder(first.records);
-  const total = first.answer.paging?.total;
-  const newestMs = order?.newestMs ?? first.answer.serviceTimeMs ?? clock.now();
+  const total = first.response.paging?.total;
+  const newestMs = order?.newestMs ?? first.response.serviceTimeMs ?? clock.now();
   const isWhole = total !== undefined && first.records.length >= total;
   const oldestMs = isWhole
     ? newestMs

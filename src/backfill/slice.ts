@@ -85,7 +85,7 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
   let next = await walk.next();
   for (; next.done !== true; next = await walk.next()) {
     if (next.value.kind === 'first') {
-      const total = next.value.page.answer.paging?.total;
+      const total = next.value.page.response.paging?.total;
       if (total !== undefined && state.expected === null) state = { ...state, expected: total };
       continue;
     }

@@ -43,22 +43,22 @@ export async function checkService({
   let userId: string | undefined;
 
   async function ask(
-    { method, answerKey }: StreamDefinition,
+    { method, responseKey }: StreamDefinition,
     params: Readonly<Record<string, unknown>>,
     what = `service: ${method}`,
   ): Promise<void> {
     if (state.refused || state.unreachable) return;
     try {
-      const list = api.list({ method, listKey: answerKey, params, meter, signal });
+      const list = api.list({ method, listKey: responseKey, params, meter, signal });
       let next = await list.next();
       for (; next.done !== true; next = await list.next()) {
         const [first] = next.value.kind === 'records' ? next.value.records : [];
         const id = isWireRecord(first) ? (first['m_assignee_id'] ?? first['m_user_id']) : undefined;
         if (typeof id === 'string' || typeof id === 'number') userId ??= String(id);
       }
-      const answer = next.value;
-      const total = answer.paging?.total ?? answer.count;
-      tell({ what, result: 'ok', finding: `answers, ${total} records`, advice: null });
+      const response = next.value;
+      const total = response.paging?.total ?? response.count;
+      tell({ what, result: 'ok', finding: `responds, ${total} records`, advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
       state.refused = failure.isRefusal === true;
@@ -67,7 +67,7 @@ export async function checkService({
     }
   }
 
-  async function askForUser({ method, answerKey }: StreamDefinition): Promise<void> {
+  async function askForUser({ method, responseKey }: StreamDefinition): Promise<void> {
     if (state.refused || state.unreachable) return;
     const what = `service: ${method}`;
     if (userId === undefined) {
@@ -77,14 +77,14 @@ export async function checkService({
     try {
       const number = Number(userId);
       const user = String(number) === userId ? number : userId;
-      await api.fetchObject({ method, objectKey: answerKey, params: { user }, meter, signal });
-      tell({ what, result: 'ok', finding: 'answers', advice: null });
+      await api.fetchObject({ method, objectKey: responseKey, params: { user }, meter, signal });
+      tell({ what, result: 'ok', finding: 'responds', advice: null });
     } catch (error) {
       const failure = toFailure(what, error);
       const isOptional = failure.code === 'api_method_not_found' || failure.code === 'token_permission';
-      const isAnswer = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
-      if (isAnswer)
-        tell({ what, result: 'ok', finding: 'answers (the sample user is not known there)', advice: null });
+      const isWell = failure.code === 'content_not_found' || failure.code === 'parameter_invalid';
+      if (isWell)
+        tell({ what, result: 'ok', finding: 'responds (the sample user is not known there)', advice: null });
       else if (isOptional) {
         tell({
           what,

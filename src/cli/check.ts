@@ -96,7 +96,7 @@ async function runCheck(context: CommandContext, options: CheckOptions): Promise
       return { accountId: account.accountId, found };
     }),
   );
-  // In the order of the accounts, and together what belongs to one of them, whichever answers first.
+  // In the order of the accounts, and together what belongs to one of them, whichever responds first.
   for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
   const failed = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));

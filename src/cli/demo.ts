@@ -26,10 +26,10 @@ const CHANGES = 150;
 /** A demo empties its database: two of them in one directory would pull it from under each other. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {
   const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo', max: 1 });
-  const [answer] = await claim.query<{ locked: boolean }>(
+  const [row] = await claim.query<{ locked: boolean }>(
     `select pg_try_advisory_lock(hashtextextended('safety-sync:demo', 0)) as locked`,
   );
-  if (answer?.locked === true) return claim;
+  if (row?.locked === true) return claim;
   await claim.close();
   throw new SafetySyncError(
     'usage_invalid',
@@ -122,7 +122,7 @@ async function runDemo(
     });
     claim = await claimDemo(app);
     section('1  Sandbox and warehouse');
-    step(`a workplace-safety service with generated data answers on ${sandbox.url}`);
+    step(`a workplace-safety service with generated data runs on ${sandbox.url}`);
     await emptyDatabase(app);
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);

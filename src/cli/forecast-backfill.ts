@@ -33,20 +33,20 @@ export async function forecastBackfill(
   context: RunContext,
   { stream: name, range, restart, isMigrated }: ForecastRequest,
 ): Promise<BackfillForecast> {
-  const { name: stream, readMode, method, answerKey } = streamNamed(name);
+  const { name: stream, readMode, method, responseKey } = streamNamed(name);
   const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
   if (readMode.kind === 'snapshot') {
     return { ...whole, requests: readMode.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
   }
   if (readMode.kind !== 'incremental') return whole;
-  const answer = await context.api().page({
+  const response = await context.api().page({
     method,
-    listKey: answerKey,
+    listKey: responseKey,
     params: { limit: 1, ...toCreationFilters({ from: range.fromMs, to: range.toMs }) },
     meter: createRequestMeter(),
     signal: context.signal,
   });
-  const total = answer.paging?.total ?? null;
+  const total = response.paging?.total ?? null;
   const { accountId, readers } = context.settings;
   const stored = isMigrated ? await readBackfill(context.db, { accountId, stream }) : undefined;
   const watermarkMs = isMigrated

@@ -77,13 +77,13 @@ function tellError(error: SafetySyncError, { terminal }: CommandContext): void {
   if (error.code === 'internal_error') terminal.note(framesOf(error));
 }
 
-/** With `--json` stdout is one JSON object, also when the verb did not get as far as its answer. */
+/** With `--json` stdout is one JSON object, also when the verb did not get as far as its result. */
 function printJsonError(error: SafetySyncError, { terminal }: CommandContext): void {
   const { code, message, advice, requestId } = error;
   terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));
 }
 
-/** Runs the command line; answers the exit code. */
+/** Runs the command line; returns the exit code. */
 export async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   let code: number = EXIT.ok;
   const program = buildProgram(context, (verbCode) => (code = verbCode));

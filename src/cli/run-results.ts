@@ -42,7 +42,7 @@ export function toJsonResults(all: readonly AccountResults[]): Record<string, un
   );
 }
 
-/** A log line as soon as a run ends. At a terminal the answer tells a skip with its reason: not the log as well. */
+/** A log line as soon as a run ends. At a terminal the output tells a skip with its reason: not the log as well. */
 export function logRun(
   account: { readonly log: Logger },
   result: RunResult,

@@ -20,7 +20,7 @@ const STREAMS_OF_AN_ACCOUNT = 4;
 export interface RunAccountsRequest
   extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
-  /** The answer, at a terminal, has every result in it. */
+  /** The output, at a terminal, has every result in it. */
   readonly isAtTerminal: boolean;
 }
 

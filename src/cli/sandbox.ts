@@ -144,7 +144,7 @@ export const sandbox: Verb<Flags> = {
     ['--users <n>', 'how many act at the service', String(defaultSize.users)],
     ['--live <n>', 'changes a minute: the source lives; 0: it stands still', '0'],
     ['--deletions', 'let a living source also delete records'],
-    ['--latency <ms>', 'added to every answer', '0'],
+    ['--latency <ms>', 'added to every response', '0'],
     ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
     ['--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60'],
     ['--quiet', 'no request log'],

@@ -1,4 +1,4 @@
-/** What a verb prints with: answers to stdout, everything else to stderr. */
+/** What a verb prints with: results to stdout, everything else to stderr. */
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
@@ -6,7 +6,7 @@ import type { Environment } from '../config/read-variables.ts';
 export type Colors = ReturnType<typeof pc.createColors>;
 
 export interface Terminal {
-  /** stdout: the answer of the command. */
+  /** stdout: the result of the command. */
   print(text: string): void;
   /** stderr: notes, progress, errors. */
   note(text: string): void;
@@ -20,7 +20,7 @@ export interface Terminal {
   readonly width: number | undefined;
 }
 
-/** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it answers itself. */
+/** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it decides itself. */
 const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
 
 export function createTerminal(env: Environment): Terminal {

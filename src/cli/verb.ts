@@ -24,7 +24,7 @@ export interface Verb<Options = never> {
   /** Takes --account. */
   readonly hasAccounts?: true;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
-  /** Answers the exit code. */
+  /** Returns the exit code. */
   run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
 }
 
@@ -101,7 +101,7 @@ export async function withApp<T>(
   }
 }
 
-/** The log is read by the person who waits for the answer. */
+/** The log is read by the person who waits for the result. */
 export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
   return terminal.isInteractive && config.log.format === 'pretty';
 }

@@ -73,7 +73,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
 }
 
 /**
- * A statement that postgres.js is given after a socket's `error` and before its `close` is never answered: the caller
+ * A statement that postgres.js is given after a socket's `error` and before its `close` never gets a result: the caller
  * waits for ever. So that there is no time between them, the error is told only then.
  */
 function tellErrorsWhenClosed(socket: net.Socket): void {
@@ -118,13 +118,13 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
   let opened: (sink: Writable) => void = () => undefined;
   const sink = new Promise<Writable>((resolve) => (opened = resolve));
   const done = new Promise<void>((resolve, reject) => {
-    const answer = (value: unknown): void => {
+    const onResult = (value: unknown): void => {
       if (value instanceof Writable) {
         value.on('error', reject);
         opened(value);
       } else resolve();
     };
-    void Object.assign(query, { resolve: answer, reject });
+    void Object.assign(query, { resolve: onResult, reject });
   });
   // Never settles: its query tells us instead.
   query.writable().catch(() => undefined);
@@ -135,7 +135,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /** postgres.js never ends a COPY whose connection breaks between the last row and the answer. */
+  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const noteLoss = () => {

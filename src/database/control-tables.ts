@@ -75,7 +75,7 @@ export const streamState = controlSchema.table(
     calculated_at: instant(),
     /** How far the service's clock was ahead of the worker's when watermark or calculated_at was noted; null: not told. */
     clock_offset_ms: bigint({ mode: 'number' }),
-    /** training: since when every answer was older than the stored calculation, by the worker's clock. */
+    /** training: since when every response was older than the stored calculation, by the worker's clock. */
     older_since: instant(),
     /** training: when the calculation was last asked for, by the worker's clock and by the database's. */
     checked_at: instant(),
@@ -147,11 +147,11 @@ export const userLookups = controlSchema.table(
     user_id: text().notNull(),
     first_met_at: instant().notNull().defaultNow(),
     asked_at: instant(),
-    /** null until the service has answered. */
+    /** null until a lookup has succeeded. */
     is_known: boolean(),
-    /** Lookups that failed since the last one that was answered: each is further from the next. */
+    /** Lookups that failed since the last one that succeeded: each is further from the next. */
     failures: integer().notNull().default(0),
-    /** Error code of the last one that failed; null since one was answered. */
+    /** Error code of the last one that failed; null since one succeeded. */
     last_error: text(),
     due_at: instant().notNull().defaultNow(),
   },

@@ -81,11 +81,8 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     for (let waited = false; ; waited = true) {
       if (signal?.aborted === true)
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
-      const [answer] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [
-        accountId,
-        stream,
-      ]);
-      if (answer?.locked === true) return buildSession(connection, stream, answer.pid);
+      const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
+      if (row?.locked === true) return buildSession(connection, stream, row.pid);
       if (options.whenBusy === 'skip') {
         await connection.close();
         return undefined;

@@ -38,8 +38,8 @@ export async function readDueLookups(db: Queryable, due: DueLookups): Promise<Du
     .limit(due.limit);
 }
 
-/** Ids that the service has answered, the latest first. */
-export async function readAnsweredLookups(
+/** Ids whose last lookup succeeded, the latest first. */
+export async function readSucceededLookups(
   db: Queryable,
   accountId: string,
   limit: number,

@@ -73,7 +73,7 @@ export const EQUIPMENT: Descriptions = {
   },
   equipment_asked_types: {
     comment:
-      'Equipment that names another type than the one it was listed under (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. For the worker: it tells which answer lacks what was deleted.',
+      'Equipment that names another type than the one it was listed under (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. For the worker: it tells which response lacks what was deleted.',
     columns: {
       ...ACCOUNT,
       ...equipment_id,

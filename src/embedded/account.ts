@@ -94,7 +94,7 @@ async function probe(runner: Runner, options: EmbeddedAccountOptions): Promise<E
     const script = '"$1" --version && cd "$2"';
     const output = await runner.run('/bin/sh', ['-c', script, 'probe', options.postgres, options.dataDir]);
     const major = /\(PostgreSQL\) (\d+)/.exec(output)?.[1];
-    return major === undefined ? `unexpected answer: ${output}` : { ...runner, postgresMajor: Number(major) };
+    return major === undefined ? `unexpected output: ${output}` : { ...runner, postgresMajor: Number(major) };
   } catch (error) {
     return error instanceof Error && 'stderr' in error && error.stderr !== ''
       ? String(error.stderr).trim()

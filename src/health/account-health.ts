@@ -102,7 +102,7 @@ export function createAccountHealth({
     );
   }
 
-  function followUnanswered({ stream, outcome }: RunResult, trial: CircuitChange['trial']): FollowUp[] {
+  function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): FollowUp[] {
     if (trial === null) return [];
     if (trial.scope === 'account') {
       // The next stream may have something to ask where this one had nothing.
@@ -117,7 +117,7 @@ export function createAccountHealth({
     const { stream } = result;
     const authFailure = authFailureOf(result);
     if (authFailure === undefined && !hasResponse(result))
-      return followUnanswered(result, permit.unanswered().trial);
+      return followNoResponse(result, permit.noResponse().trial);
     const { closed, trial } = authFailure === undefined ? permit.accepted() : permit.authFailed(authFailure);
     logClosed(stream, closed);
     if (authFailure !== undefined && trial !== null) logOpened(stream, authFailure, trial);

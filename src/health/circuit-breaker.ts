@@ -45,7 +45,7 @@ export interface Permit {
   /** The service took the credentials. */
   accepted(): CircuitChange;
   /** The run ended without a response of the service. */
-  unanswered(): CircuitChange;
+  noResponse(): CircuitChange;
 }
 
 export interface CircuitBreaker {
@@ -67,7 +67,7 @@ interface Circuit {
 }
 
 /** How soon a trial that brought no response is followed by another one. */
-const UNANSWERED_AGAIN_MS = MINUTE_MS;
+const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
 /** Timers may fire a little early. */
 const TOLERANCE_MS = 50;
 
@@ -129,9 +129,9 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
         const [isAccount, isStream] = [close(null), close(stream)];
         return { closed: isAccount ? 'account' : isStream ? 'stream' : null, trial: null };
       },
-      unanswered: () => ({
+      noResponse: () => ({
         closed: null,
-        trial: tryAgain(Math.min(UNANSWERED_AGAIN_MS, delays.firstMs)),
+        trial: tryAgain(Math.min(NO_RESPONSE_AGAIN_MS, delays.firstMs)),
       }),
     };
   }

@@ -17,13 +17,13 @@ export interface Outage {
   readonly message: string;
 }
 
-/** Of the database one response ends the outage; of the service each stream that failed has to be answered. */
+/** Of the database one response ends the outage; of the service each stream that failed has to get one. */
 export interface OutageLog {
   /** `run`: undefined for the worker's own look at the database, which is no failed run. */
   recordFailure(error: SafetySyncError, run?: { readonly stream: StreamName; readonly kind: string }): void;
   /** The dependency has responded, whatever it said. */
   recordResponse(stream?: StreamName): void;
-  /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams were answered. */
+  /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams got responses. */
   recordUnasked(stream: StreamName): void;
   readonly current: Outage | undefined;
 }

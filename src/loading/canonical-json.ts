@@ -1,5 +1,5 @@
 /**
- * JSON with the keys of every object in order: two answers that differ only in order are one record. Made of every record
+ * JSON with the keys of every object in order: two responses that differ only in order are one record. Made of every record
  * that is ever read, so most of it is about not sorting the same names again.
  */
 

@@ -121,8 +121,8 @@ export function forgetResolvedKeyless({ accountId, stream }: IssueScope): SQL {
     order by resolved_at desc, fingerprint offset ${MOST_RESOLVED_KEYLESS}::int)`;
 }
 
-/** Lookups that were answered with something unusable before and are answered properly now. */
-export function resolveAnswered(askedFor: readonly string[], scope: IssueScope): SQL {
+/** Lookups whose response could not be used before, and can be now. */
+export function resolveLookups(askedFor: readonly string[], scope: IssueScope): SQL {
   const values = sql.join(
     askedFor.map((id) => sql`${id}`),
     sql`, `,

@@ -103,7 +103,7 @@ async function guardDeletions(
 function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
   const lacks = parts.map(
     ({ part, live, vanished }) =>
-      `the answer${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
+      `the response${part === '' ? '' : ` for ${part}`} lacks ${vanished} of ${live} live rows`,
   );
   return new SafetySyncError(
     'delete_guard',

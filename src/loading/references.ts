@@ -37,7 +37,7 @@ function refersTo(from: Row, to: Row, { columns, foreignColumns }: Reference): b
   return columns.every((name, index) => isSame(from[name], to[foreignColumns[index] ?? '']));
 }
 
-/** Answers whether everything that the rows of a record refer to is among them: what a foreign key would ask. */
+/** Tells whether everything that the rows of a record refer to is among them: what a foreign key would ask. */
 export function createReferenceCheck(shape: StreamShape): (record: RowsOfRecord) => boolean {
   const references = referencesOf(shape);
   const keyOf = (row: Row, columns: readonly string[]) =>

@@ -4,7 +4,8 @@ import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { ReadRequest } from './read-request.ts';
 
-export type Answer =
+/** What came of a lookup that the service did not fail. */
+export type UserLookup =
   | { readonly kind: 'found'; readonly userId: string; readonly record: unknown }
   | { readonly kind: 'unusable'; readonly userId: string; readonly record: unknown }
   | { readonly kind: 'unknown'; readonly userId: string };
@@ -51,34 +52,34 @@ function toText(value: unknown): string | undefined {
     : undefined;
 }
 
-export async function askForUser({ stream, service }: ReadRequest, userId: string): Promise<Answer> {
+export async function askForUser({ stream, service }: ReadRequest, userId: string): Promise<UserLookup> {
   const { api, meter, signal } = service;
   const ask = async (user: UserParameter) =>
     await api.fetchObject({
       method: stream.method,
-      objectKey: stream.answerKey,
+      objectKey: stream.responseKey,
       params: { user },
       fewRetries: FEW_RETRIES,
       meter,
       signal,
     });
   let object: unknown;
-  let isAnswered = false;
+  let hasObject = false;
   for (const parameter of toUserParameters(userId)) {
     try {
       ({ object } = await ask(parameter));
-      isAnswered = true;
+      hasObject = true;
       break;
     } catch (error) {
       if (!isUnknownUser(error)) throw error;
       if (error.code !== 'parameter_invalid') break;
     }
   }
-  if (!isAnswered) return { kind: 'unknown', userId };
-  const answered = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
-  if (!isWireRecord(object) || toText(answered) !== userId) {
+  if (!hasObject) return { kind: 'unknown', userId };
+  const key = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
+  if (!isWireRecord(object) || toText(key) !== userId) {
     // Kept as a data issue: it has no key that a user could be stored under.
     return { kind: 'unusable', userId, record: { asked_for: userId, answered: object ?? null } };
   }
-  return { kind: 'found', userId, record: { ...object, [stream.keyField]: answered } };
+  return { kind: 'found', userId, record: { ...object, [stream.keyField]: key } };
 }

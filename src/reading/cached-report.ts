@@ -4,11 +4,11 @@ import { MINUTE_MS } from '../shared/time.ts';
 import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
 import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, type Page } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { type AnswerClock, offsetOf, wentBackBy } from './service-clock.ts';
+import { type ResponseClock, offsetOf, wentBackBy } from './service-clock.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 const ATTEMPTS = 5;
-/** A `last_updated` that is further beyond the answer's own Date header lies in the future. */
+/** A `last_updated` that is further beyond the response's own Date header lies in the future. */
 const MOST_AHEAD_MS = MINUTE_MS;
 
 /**
@@ -29,30 +29,30 @@ export function remainingFreshness(check: CalculationCheck | null, nowMs: number
   return check.freshForMs - Math.max(...passed);
 }
 
-function readLastUpdated({ answer }: Page): number | undefined {
-  const value = answer.envelope['last_updated'];
+function readLastUpdated({ response }: Page): number | undefined {
+  const value = response.envelope['last_updated'];
   const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
   // Whole ms, as it is stored: a fraction would make the stored time look older than the same one read again.
   return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
 }
 
 /**
- * Whether an answer is older than what is stored: one of several caches, say. Not so when the stored time lies in the
- * service's future, or came to lie there because the service's clock went back: then the answer is the newer one.
+ * Whether a response is older than what is stored: one of several caches, say. Not so when the stored time lies in the
+ * service's future, or came to lie there because the service's clock went back: then the response is the newer one.
  */
-export function isOlder(calculatedAtMs: number, stored: ServiceTime | null, clock: AnswerClock): boolean {
+export function isOlder(calculatedAtMs: number, stored: ServiceTime | null, clock: ResponseClock): boolean {
   if (stored === null || isInFuture(stored.ms, clock)) return false;
   return calculatedAtMs < stored.ms - wentBackBy(stored.clockOffsetMs, clock);
 }
 
-function isInFuture(ms: number, { answerMs }: AnswerClock): boolean {
-  return answerMs !== undefined && ms > answerMs + MOST_AHEAD_MS;
+function isInFuture(ms: number, { serviceMs }: ResponseClock): boolean {
+  return serviceMs !== undefined && ms > serviceMs + MOST_AHEAD_MS;
 }
 
-/** A `last_updated` from the future is an error of the data: the calculation was there when it was answered. */
-function toCalculatedAt(calculatedAtMs: number | undefined, clock: AnswerClock): ServiceTime | null {
+/** A `last_updated` from the future is an error of the data: the calculation was there when the response was made. */
+function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock): ServiceTime | null {
   if (calculatedAtMs === undefined) return null;
-  const ms = isInFuture(calculatedAtMs, clock) ? (clock.answerMs ?? calculatedAtMs) : calculatedAtMs;
+  const ms = isInFuture(calculatedAtMs, clock) ? (clock.serviceMs ?? calculatedAtMs) : calculatedAtMs;
   return { ms, clockOffsetMs: offsetOf(clock) };
 }
 
@@ -128,15 +128,15 @@ export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
     yield { kind: 'rollback' };
     const atMs = clock.now();
     const first = await fetchPage(read, requestParams(pageSize));
-    const answerClock = { answerMs: first.answer.serviceTimeMs, ourMs: clock.now() };
+    const responseClock = { serviceMs: first.response.serviceTimeMs, ourMs: clock.now() };
     const calculatedAtMs = readLastUpdated(first);
-    const check = { atMs, freshForMs: freshFor(cacheMs, answerClock.answerMs ?? atMs, calculatedAtMs) };
+    const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
     if (read.kind === 'sync' && calculatedAtMs !== undefined) {
       if (calculatedAtMs === state.calculatedAt?.ms) {
         const note = 'the calculation has not changed';
         return { kind: 'read', covered: null, state: { check, olderSinceMs: null }, note, failure: null };
       }
-      if (isOlder(calculatedAtMs, state.calculatedAt, answerClock)) {
+      if (isOlder(calculatedAtMs, state.calculatedAt, responseClock)) {
         const olderSinceMs = Math.min(state.olderSinceMs ?? atMs, atMs);
         const dueInMs = olderSinceMs + cacheMs - atMs;
         if (dueInMs > 0) {
@@ -151,7 +151,7 @@ export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
       return {
         kind: 'read',
         covered: { parts: null },
-        state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, answerClock) },
+        state: { check, olderSinceMs: null, calculatedAt: toCalculatedAt(calculatedAtMs, responseClock) },
         note: null,
         failure: null,
       };

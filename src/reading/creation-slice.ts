@@ -1,10 +1,10 @@
 /**
- * Ranges of creation time and what one answer says about them. Pure. All times in ms since 1970; `null` is open.
+ * Ranges of creation time and what one response says about them. Pure. All times in ms since 1970; `null` is open.
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import type { AnswerClock } from './service-clock.ts';
+import type { ResponseClock } from './service-clock.ts';
 
 export interface CreationSlice {
   /** Inclusive. */
@@ -78,14 +78,14 @@ export function halve(
 }
 
 /**
- * The watermark that a run may leave behind: the latest `updated_on` of its first answer. The service sent it, so it
+ * The watermark that a run may leave behind: the latest `updated_on` of its first response. The service sent it, so it
  * had made every change up to there, and this run reads them all. Values beyond the clock are errors of the data and
- * left out. Where all of them lie beyond the answer's own clock (its Date header), that clock is the earlier of the two
+ * left out. Where all of them lie beyond the response's own clock (its Date header), that clock is the earlier of the two
  * and safe; beyond a clock of ours nothing is known, since ours may be hours ahead of the service's. undefined: no
  * record tells.
  */
-export function watermarkOf(records: readonly unknown[], clock: AnswerClock): number | undefined {
-  const clockMs = clock.answerMs ?? clock.ourMs;
+export function watermarkOf(records: readonly unknown[], clock: ResponseClock): number | undefined {
+  const clockMs = clock.serviceMs ?? clock.ourMs;
   let latest: number | undefined;
   let isAnyBeyond = false;
   for (const record of records) {
@@ -94,7 +94,7 @@ export function watermarkOf(records: readonly unknown[], clock: AnswerClock): nu
     if (updated > clockMs) isAnyBeyond = true;
     else if (latest === undefined || updated > latest) latest = updated;
   }
-  return latest ?? (isAnyBeyond ? clock.answerMs : undefined);
+  return latest ?? (isAnyBeyond ? clock.serviceMs : undefined);
 }
 
 /** For messages. */

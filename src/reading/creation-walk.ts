@@ -29,7 +29,7 @@ export type WalkStep =
 
 type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 
-/** What two answers share: the records created in one millisecond, as text. */
+/** What two responses share: the records created in one millisecond, as text. */
 interface Border {
   readonly createdMs: number;
   readonly texts: ReadonlySet<string>;
@@ -37,11 +37,11 @@ interface Border {
 
 interface Task extends CreationSlice {
   readonly depth: number;
-  /** What the answer before left for this task, and what it delivered itself. */
+  /** What the response before left for this task, and what it delivered itself. */
   readonly after?: { readonly remaining: number; readonly newer: CreationSlice; readonly delivered: number };
-  /** What the answer before has already shown: its records at the border, as text. */
+  /** What the response before has already shown: its records at the border, as text. */
   readonly shown?: Border;
-  /** How many records the answer before held: it may have ended there only because answers end there. */
+  /** How many records the response before held: it may have ended there only because responses end there. */
   readonly shownIn?: number;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
@@ -58,7 +58,7 @@ export async function* walkCreation(slice: CreationSlice, reader: SliceReader): 
   }
 }
 
-/** The records at the border between two answers, to recognize them when they come again. */
+/** The records at the border between two responses, to recognize them when they come again. */
 function atBorder(records: readonly unknown[], createdMs: number): Border {
   const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
   return { createdMs, texts: new Set(shared.map((record) => JSON.stringify(record))) };
@@ -72,7 +72,7 @@ function isShown(record: unknown, border: Border | undefined): boolean {
   );
 }
 
-/** What is left of a task after a newest-first answer that does not hold all of it; undefined when that is not one. */
+/** What is left of a task after a newest-first response that does not hold all of it; undefined when that is not one. */
 function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
@@ -80,12 +80,12 @@ function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefine
   const to = oldestMs + 1;
   if (task.to !== null && to > task.to) return undefined;
   if (task.to === to) {
-    // More records in one millisecond than an answer holds.
+    // More records in one millisecond than a response holds.
     const millisecond: Task = { from: oldestMs, to, depth: task.depth, byPages: true };
     const older: Task = { from: task.from, to: oldestMs, depth: task.depth };
     return task.from === oldestMs ? [millisecond] : [millisecond, older];
   }
-  const total = page.answer.paging?.total;
+  const total = page.response.paging?.total;
   const delivered = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= to).length;
   const after =
     total === undefined
@@ -95,7 +95,7 @@ function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefine
   return [{ from: task.from, to, depth: task.depth, ...shown, ...after }];
 }
 
-/** The answer holds records from outside of the slice: the service does not heed its bounds. */
+/** The response holds records from outside of the slice: the service does not heed its bounds. */
 function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
   if (order === undefined) return false;
   // A service whose bounds are inclusive shows one millisecond more on either side.
@@ -142,7 +142,7 @@ function createWalk(reader: SliceReader) {
       return;
     }
     isDoubtful = true;
-    if (isBeside(task, order) || page.answer.paging?.total === undefined) {
+    if (isBeside(task, order) || page.response.paging?.total === undefined) {
       // The filter does nothing, or nothing would tell when a half is whole: halving would lead nowhere.
       tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
       return;
@@ -153,8 +153,8 @@ function createWalk(reader: SliceReader) {
   }
 
   /** Without a total: nothing came that the response before had not shown, and not because it is as full as that one. */
-  function isWhole({ records, answer }: Page, task: Task): boolean {
-    const total = answer.paging?.total;
+  function isWhole({ records, response }: Page, task: Task): boolean {
+    const total = response.paging?.total;
     if (total !== undefined) return records.length >= total;
     if (records.length > 0 && records.length === task.shownIn) return false;
     return records.every((record) => isShown(record, task.shown));
@@ -169,7 +169,7 @@ function createWalk(reader: SliceReader) {
   }
 
   async function* take(task: Task, page: Page): Walk {
-    const total = page.answer.paging?.total;
+    const total = page.response.paging?.total;
     if (!isWhole(page, task)) divide(task, page);
     if (task.after !== undefined && total !== undefined && total < task.after.remaining) {
       // Records were deleted meanwhile, or the response before kept something back: ask for its part again.
@@ -178,7 +178,7 @@ function createWalk(reader: SliceReader) {
       if (again.shortfall !== null) throw again.shortfall;
       const newerTask: Task = { ...task.after.newer, depth: task.depth };
       if (!isWhole(again.page, newerTask)) divide(newerTask, again.page);
-      if ((again.page.answer.paging?.total ?? 0) > task.after.delivered) {
+      if ((again.page.response.paging?.total ?? 0) > task.after.delivered) {
         // The records of the task itself come only after these.
         inHand = task;
         yield toStep(again.page.records);
@@ -211,7 +211,7 @@ function createWalk(reader: SliceReader) {
         }
         yield* take(task, page);
       }
-      // A record whose creation time is unusable answers to no filter on it: only page numbers reach it.
+      // A record whose creation time is unusable passes no filter on it: only page numbers reach it.
       if (isDoubtful && passed < (await countOld(slice))) yield* readByPages(slice);
     },
   };

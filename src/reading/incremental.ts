@@ -7,7 +7,7 @@ import { watermarkOf } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { Page } from './pages.ts';
 import type { BackfillRange, ReadRequest } from './read-request.ts';
-import { type AnswerClock, laterWatermark, nextWatermark, readFrom } from './service-clock.ts';
+import { type ResponseClock, laterWatermark, nextWatermark, readFrom } from './service-clock.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -28,11 +28,11 @@ export function updatedAfter(watermarkMs: number, overlapMs: number): number {
 interface FirstResponse {
   /** undefined: no record tells. */
   readonly seenMs: number | undefined;
-  readonly clock: AnswerClock;
+  readonly clock: ResponseClock;
 }
 
-function readFirstResponse({ records: list, answer }: Page, ourMs: number): FirstResponse {
-  const clock = { answerMs: answer.serviceTimeMs, ourMs };
+function readFirstResponse({ records: list, response }: Page, ourMs: number): FirstResponse {
+  const clock = { serviceMs: response.serviceTimeMs, ourMs };
   return { seenMs: watermarkOf(list, clock), clock };
 }
 

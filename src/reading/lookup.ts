@@ -2,7 +2,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../shared/time.ts';
 import type { DueLookup, LookupResult } from '../streams/state.ts';
-import { type Answer, askForUser, isOfOneId } from './ask-user.ts';
+import { type UserLookup, askForUser, isOfOneId } from './ask-user.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -56,9 +56,9 @@ interface FailedLookup {
 /** What became of a batch so far. */
 interface Batch {
   readonly queue: DueLookup[];
-  readonly answers: Answer[];
+  readonly succeeded: UserLookup[];
   readonly failed: FailedLookup[];
-  /** Failures since somebody was answered, in this batch. */
+  /** Failures since one succeeded, in this batch. */
   inARow: number;
   /** What ended it, if not its end: no other id can be asked for. */
   failure: unknown;
@@ -67,7 +67,7 @@ interface Batch {
 /** Asks for one. What fails for the id alone is noted, everything else ends the batch. */
 async function lookUp(read: ReadRequest, batch: Batch, lookup: DueLookup): Promise<void> {
   try {
-    batch.answers.push(await askForUser(read, lookup.userId));
+    batch.succeeded.push(await askForUser(read, lookup.userId));
     batch.inARow = 0;
   } catch (error) {
     if (isOfOneId(error)) {
@@ -91,11 +91,11 @@ async function askOn(read: ReadRequest, batch: Batch): Promise<void> {
   await Promise.all(Array.from({ length: POLITE_CONCURRENCY }, work));
 }
 
-/** Whether anybody is answered: those whom the service has answered before, then others who are due. */
-async function isAnybodyAnswered(read: ReadRequest, batch: Batch): Promise<boolean> {
+/** Whether any lookup succeeds: of ids for which one did before, then others who are due. */
+async function doesAnyLookupSucceed(read: ReadRequest, batch: Batch): Promise<boolean> {
   const failed = new Set(batch.failed.map(({ lookup }) => lookup.userId));
-  const latest = batch.answers.at(-1)?.userId;
-  const known = latest === undefined ? await read.warehouse.readAnsweredLookups(MOST_PROBES - 1) : [latest];
+  const latest = batch.succeeded.at(-1)?.userId;
+  const known = latest === undefined ? await read.warehouse.readSucceededLookups(MOST_PROBES - 1) : [latest];
   const probes: DueLookup[] = known
     .filter((userId) => !failed.has(userId))
     .map((userId) => ({ userId, failures: 0 }));
@@ -104,28 +104,28 @@ async function isAnybodyAnswered(read: ReadRequest, batch: Batch): Promise<boole
     probes.push(...batch.queue.splice(probes.length % 2 === 0 ? -1 : batch.queue.length >> 1, 1));
   }
   for (const probe of probes) {
-    const before = batch.answers.length;
+    const before = batch.succeeded.length;
     await lookUp(read, batch, probe);
-    if (batch.answers.length > before) return true;
+    if (batch.succeeded.length > before) return true;
     if (batch.failure !== undefined) return false;
   }
   return false;
 }
 
-/** Asks for a batch. The failure of one id is that id's own, unless nobody is answered any more. */
+/** Asks for a batch. The failure of one id is that id's own, unless no lookup succeeds any more. */
 async function askBatch(read: ReadRequest, lookups: readonly DueLookup[]): Promise<Batch> {
   const batch: Batch = {
     queue: [...lookups],
-    answers: [],
+    succeeded: [],
     failed: [],
     inARow: 0,
     failure: undefined,
   };
   for (;;) {
     await askOn(read, batch);
-    const isDoubtful = batch.inARow >= IN_A_ROW || (batch.answers.length === 0 && batch.failed.length > 0);
+    const isDoubtful = batch.inARow >= IN_A_ROW || (batch.succeeded.length === 0 && batch.failed.length > 0);
     if (batch.failure !== undefined) return batch;
-    if (isDoubtful && !(await isAnybodyAnswered(read, batch))) {
+    if (isDoubtful && !(await doesAnyLookupSucceed(read, batch))) {
       batch.failure ??= batch.failed.at(-1)?.error;
       return batch;
     }
@@ -134,9 +134,9 @@ async function askBatch(read: ReadRequest, lookups: readonly DueLookup[]): Promi
   }
 }
 
-function toResults({ answers, failed, failure }: Batch): LookupResult[] {
+function toResults({ succeeded, failed, failure }: Batch): LookupResult[] {
   return [
-    ...answers.map(({ kind, userId }) => ({
+    ...succeeded.map(({ kind, userId }) => ({
       userId,
       isKnown: kind === 'found',
       againInMs: dueAgain(AGAIN_MS[kind], userId),
@@ -144,7 +144,7 @@ function toResults({ answers, failed, failure }: Batch): LookupResult[] {
       error: null,
     })),
     ...failed.map(({ lookup: { userId, failures }, error }) =>
-      // Where nobody is answered the ids are not to blame: they stay due, behind all others.
+      // Where no lookup succeeds the ids are not to blame: they stay due, behind all others.
       failure === undefined
         ? {
             userId,
@@ -180,11 +180,11 @@ export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
     });
     if (lookups.length === 0) break;
     const batch = await askBatch(read, lookups);
-    const { answers, failure } = batch;
-    const answered = answers.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
+    const { succeeded, failure } = batch;
+    const usable = succeeded.flatMap(({ kind, userId }) => (kind === 'unusable' ? [] : [userId]));
     yield {
-      ...records(answers.flatMap((answer) => (answer.kind === 'unknown' ? [] : [answer.record]))),
-      notes: [{ kind: 'lookups', begunAt, results: toResults(batch), answered }],
+      ...records(succeeded.flatMap((one) => (one.kind === 'unknown' ? [] : [one.record]))),
+      notes: [{ kind: 'lookups', begunAt, results: toResults(batch), usable }],
     };
     yield { kind: 'commit' };
     const reason = missingReason(failure);

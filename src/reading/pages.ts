@@ -1,5 +1,5 @@
 /** Reads one page of a list into memory: pages are bounded by the service's own limits. */
-import type { ListAnswer } from '../api/requests.ts';
+import type { ListResponse } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -7,7 +7,7 @@ import type { ReadRequest } from './read-request.ts';
 
 export interface Page {
   readonly records: readonly unknown[];
-  readonly answer: ListAnswer;
+  readonly response: ListResponse;
 }
 
 /** An unasked paging may be anything; this many pages end a list that never ends. */
@@ -19,12 +19,12 @@ export async function fetchPage(
 ): Promise<Page> {
   const page = await api.page({
     method: stream.method,
-    listKey: stream.answerKey,
+    listKey: stream.responseKey,
     params,
     meter,
     signal,
   });
-  return { records: page.records, answer: page };
+  return { records: page.records, response: page };
 }
 
 /** A page beyond the last one, or one that cannot be asked for: the service refuses the request itself. */
@@ -68,7 +68,7 @@ export function createPageTally(): PageTally {
   let lastPageWasNews = false;
   let lastPage: number | undefined;
   return {
-    note({ records, answer }, keyField) {
+    note({ records, response }, keyField) {
       const before = seen.size;
       const onThisPage = new Map<string, number>();
       for (const record of records) {
@@ -81,8 +81,9 @@ export function createPageTally(): PageTally {
       }
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;
-      if (answer.paging?.total !== undefined) totals.push(answer.paging.total);
-      if (answer.paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, answer.paging.lastPage);
+      if (response.paging?.total !== undefined) totals.push(response.paging.total);
+      if (response.paging?.lastPage !== undefined)
+        lastPage = Math.max(lastPage ?? 0, response.paging.lastPage);
     },
     get distinct() {
       return seen.size;

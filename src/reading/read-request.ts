@@ -53,8 +53,8 @@ export interface Warehouse {
     readonly notAskedSince: string;
     readonly limit: number;
   }): Promise<readonly DueLookup[]>;
-  /** Ids that the service has answered, the latest first. */
-  readAnsweredLookups(limit: number): Promise<readonly string[]>;
+  /** Ids whose last lookup succeeded, the latest first. */
+  readSucceededLookups(limit: number): Promise<readonly string[]>;
   readFailingLookups(limit: number): Promise<FailingLookups>;
 }
 

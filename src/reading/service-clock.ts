@@ -8,45 +8,45 @@
 import { SECOND_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
 
-/** A Date header tells whole seconds, and an answer is some time on its way: smaller differences say nothing. */
+/** A Date header tells whole seconds, and a response is some time on its way: smaller differences say nothing. */
 const NOISE_MS = 5 * SECOND_MS;
 
-/** What time it was when an answer was made. */
-export interface AnswerClock {
+/** What time it was when a response was made. */
+export interface ResponseClock {
   /** By its Date header; undefined where it has none. */
-  readonly answerMs: number | undefined;
+  readonly serviceMs: number | undefined;
   readonly ourMs: number;
 }
 
-export function offsetOf({ answerMs, ourMs }: AnswerClock): number | null {
-  return answerMs === undefined ? null : answerMs - ourMs;
+export function offsetOf({ serviceMs, ourMs }: ResponseClock): number | null {
+  return serviceMs === undefined ? null : serviceMs - ourMs;
 }
 
 /** How far the service's clock went back since then; 0 where nothing tells. */
-export function wentBackBy(notedOffsetMs: number | null, clock: AnswerClock): number {
+export function wentBackBy(notedOffsetMs: number | null, clock: ResponseClock): number {
   const offsetMs = offsetOf(clock);
   const backMs = notedOffsetMs === null || offsetMs === null ? 0 : notedOffsetMs - offsetMs;
   return backMs > NOISE_MS ? backMs : 0;
 }
 
-/** Where reading has to begin, without the overlap, as an answer tells it: at the watermark if no clock went back. */
-export function readFrom(stored: ServiceTime, clock: AnswerClock): number {
-  const bound = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.answerMs ?? clock.ourMs);
+/** Where reading has to begin, without the overlap, as a response tells it: at the watermark if no clock went back. */
+export function readFrom(stored: ServiceTime, clock: ResponseClock): number {
+  const bound = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? clock.ourMs);
   return stored.ms - bound > NOISE_MS ? bound : stored.ms;
 }
 
 /**
- * The watermark after a read that began at `readFrom`. `seenMs` is what the read's first answer tells (`watermarkOf`). It
+ * The watermark after a read that began at `readFrom`. `seenMs` is what the read's first response tells (`watermarkOf`). It
  * goes back only with the service's clock, and is never beyond that clock.
  */
 export function nextWatermark(
   stored: ServiceTime | null,
   seenMs: number | undefined,
-  clock: AnswerClock,
+  clock: ResponseClock,
 ): ServiceTime | null {
   const clockOffsetMs = offsetOf(clock) ?? stored?.clockOffsetMs ?? null;
   if (stored === null) return seenMs === undefined ? null : { ms: seenMs, clockOffsetMs };
-  const keptMs = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.answerMs ?? stored.ms);
+  const keptMs = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? stored.ms);
   const ms = Math.max(keptMs, seenMs ?? keptMs);
   return ms === stored.ms ? stored : { ms, clockOffsetMs };
 }

@@ -29,10 +29,10 @@ export interface SliceReader {
 }
 
 /** The response holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
-function isShort({ records, answer }: Page, pageSize: number): boolean {
-  const total = answer.paging?.total;
+function isShort({ records, response }: Page, pageSize: number): boolean {
+  const total = response.paging?.total;
   if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
-  const announcedPages = answer.paging?.lastPage;
+  const announcedPages = response.paging?.lastPage;
   // A service with smaller pages than we asked for says so by their number.
   const isSmallPage =
     records.length > 0 &&
@@ -58,15 +58,15 @@ export function createSliceReader(
         const page = await fetch(slice);
         if (!isShort(page, pageSize)) return { page, shortfall: null };
         if (reread === REREADS) {
-          const total = String(page.answer.paging?.total);
+          const total = String(page.response.paging?.total);
           const why = `${total} records were announced, ${page.records.length} delivered`;
           return { page, shortfall: incomplete(slice, why) };
         }
       }
     },
     async askTotal(slice) {
-      const { answer } = await fetch(slice, { limit: 1 });
-      return answer.paging?.total;
+      const { response } = await fetch(slice, { limit: 1 });
+      return response.paging?.total;
     },
     async *readByPages(slice) {
       for (let reread = 0; ; reread += 1) {

@@ -1,5 +1,5 @@
 /** Lists that are one response per scope (specification: resources.list, equipments.list; no paging is specified). */
-import type { ListAnswer, ListRequest } from '../api/requests.ts';
+import type { ListResponse, ListRequest } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext } from '../streams/stream.ts';
 import { keyOf } from '../streams/record-key.ts';
@@ -30,7 +30,7 @@ function toRecordsStep({ read: { stream }, scope, only }: ScopeRead, list: reado
 }
 
 /** A list as it arrives. When the response breaks in the middle it is asked for again, from its beginning. */
-async function* readStreamed(scopeRead: ScopeRead, request: ListRequest): Steps<ListAnswer> {
+async function* readStreamed(scopeRead: ScopeRead, request: ListRequest): Steps<ListResponse> {
   const parts = scopeRead.read.service.api.list(request);
   try {
     for (;;) {
@@ -76,7 +76,7 @@ async function* readAnnouncedPages(scopeRead: ScopeRead): Steps<string | null> {
 }
 
 /** Without a paging object a response is the whole list; with one, if it tells a total or a last page and neither says that there is more. */
-function isWhole({ paging, count }: ListAnswer): boolean {
+function isWhole({ paging, count }: ListResponse): boolean {
   if (paging === undefined) return true;
   const { total, lastPage } = paging;
   if (total === undefined && lastPage === undefined) return false;
@@ -87,14 +87,14 @@ function isWhole({ paging, count }: ListAnswer): boolean {
 async function* readScope(scopeRead: ScopeRead): Steps<string | null> {
   const { stream, service } = scopeRead.read;
   yield { kind: 'savepoint' };
-  const answer = yield* readStreamed(scopeRead, {
+  const response = yield* readStreamed(scopeRead, {
     method: stream.method,
-    listKey: stream.answerKey,
+    listKey: stream.responseKey,
     params: scopeRead.scope.params,
     meter: service.meter,
     signal: service.signal,
   });
-  return isWhole(answer) ? null : yield* readAnnouncedPages(scopeRead);
+  return isWhole(response) ? null : yield* readAnnouncedPages(scopeRead);
 }
 
 /** Reads all scopes. The failure of one is that scope's own: what came of it is void, the others are read. */

@@ -52,8 +52,8 @@ export interface LookupNote {
   /** The database's time when the run began. */
   readonly begunAt: string;
   readonly results: readonly LookupResult[];
-  /** Ids that were answered properly, known or not. */
-  readonly answered: readonly string[];
+  /** Ids of which the response could be used, known or not. */
+  readonly usable: readonly string[];
 }
 
 export interface BackfillProgress {

@@ -43,7 +43,7 @@ export interface Sandbox {
   readonly hooks: Hooks;
   /** The newest requests, oldest first. Emptying it (`length = 0`) is allowed. */
   readonly requests: RequestLogEntry[];
-  /** Requests being answered now, and the most there ever were at once. Assigning `peak` starts the count again. */
+  /** Requests being served now, and the most there ever were at once. Assigning `peak` starts the count again. */
   readonly load: { inFlight: number; peak: number };
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { FaultOptions } from './faults/fault.ts';
 import type { SandboxSize } from './generate/sandbox-size.ts';
 import type { LiveOptions } from './live/live-source.ts';
 import type { RequestLogEntry } from './request-log.ts';
-import type { Method } from './service/answer.ts';
+import type { Method } from './service/method.ts';
 import type { Hooks } from './service/hooks.ts';
 import type { Readings } from './service/readings.ts';
 
@@ -18,7 +18,7 @@ export interface SandboxOptions {
   port?: number;
   /** The service's "now" in ms since 1970. Statuses, the training cache, the limiter and the Date header go by it. Default Date.now. */
   clock?: () => number;
-  /** Real ms added to every answer. Default 0. */
+  /** Real ms added to every response. Default 0. */
   latencyMs?: number;
   /** Odd but allowed values and absent optional fields. Default true. */
   oddities?: boolean;
@@ -33,7 +33,7 @@ export interface SandboxOptions {
   methods?: Readonly<Record<string, Method>>;
   /** Requests kept in `sandbox.requests`. Default 10 000. */
   requestLogSize?: number;
-  /** Called once per request, when its answer is out or will never be. */
+  /** Called once per request, when its response is out or will never be. */
   onRequest?: (entry: RequestLogEntry) => void;
   /** Serve HTTPS with this certificate; TLS 1.2 at least, unless said otherwise here. */
   tls?: TlsOptions;

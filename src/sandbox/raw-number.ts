@@ -1,4 +1,4 @@
-/** A number of an answer that a double does not hold: written as it is. Records may be planted with it. */
+/** A number of a response that a double does not hold: written as it is. Records may be planted with it. */
 export class RawNumber {
   readonly text: string;
 

@@ -11,16 +11,16 @@ export interface RequestLogEntry {
   /** The request object without its token; empty when there was none. */
   params: Record<string, unknown>;
   token: 'present' | 'absent';
-  /** `ok` or an error identifier. `no-answer`: the network took it. `pending`: not answered yet. */
+  /** `ok` or an error identifier. `no-response`: the network took it. `pending`: no response yet. */
   outcome: string;
-  /** The SVC-Request-ID sent, or null when the answer did not come from the service. */
+  /** The SVC-Request-ID sent, or null when the response did not come from the service. */
   requestId: string | null;
   fault: FaultKind | null;
-  /** What exactly an `oddRecord` or `oddAnswer` did. */
+  /** What exactly an `oddRecord` or `oddResponse` did. */
   oddity: string | null;
-  /** Records in the answer. */
+  /** Records in the response. */
   records: number;
-  /** Real ms until the answer was out. */
+  /** Real ms until the response was out. */
   durationMs: number;
 }
 

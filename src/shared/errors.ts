@@ -79,7 +79,7 @@ export const SERVICE_ERRORS = {
   },
 } as const satisfies Record<string, ErrorKind>;
 
-/** Failures between us and the service, or in how it answers. */
+/** Failures between us and the service, or in what it responds. */
 const TRANSPORT_ERRORS = {
   service_error_unknown: {
     recovery: 'fail_stream',

@@ -15,7 +15,7 @@ export interface LoggerOptions {
   readonly secrets: readonly string[];
 }
 
-/** Logs go to stderr: stdout belongs to the answers of the command. */
+/** Logs go to stderr: stdout belongs to the result of the command. */
 export function createLogger({ level, format, colorize, secrets }: LoggerOptions): Logger {
   const redact = createRedactor(secrets);
   const sink = { write: (line: string) => void process.stderr.write(redact(line)) };

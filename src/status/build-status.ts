@@ -52,7 +52,7 @@ export interface StatusFacts {
   readonly seen: AccountsRead | null;
   /** Why the database cannot be read now; null: it can, or was not asked yet. */
   readonly databaseProblem: string | null;
-  /** It answers, but not as soon as it is looked at. */
+  /** It responds, but not as soon as it is looked at. */
   readonly isDatabaseSlow: boolean;
   readonly databaseOutage: Outage | undefined;
   /** One, or all of them. */

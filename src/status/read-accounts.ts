@@ -22,7 +22,7 @@ export interface StreamFacts {
   readonly lastSuccessMs: number | null;
   readonly watermarkMs: number | null;
   readonly calculatedMs: number | null;
-  /** Up to when the service itself would answer the same: its cache of the training report. */
+  /** Up to when the service itself would respond the same: its cache of the training report. */
   readonly currentUntilMs: number | null;
   readonly lastRun: LastRun | null;
   /** null: no run is under way. */

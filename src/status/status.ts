@@ -103,7 +103,7 @@ export interface DatabaseReport {
   readonly isUp: boolean;
   /** As of when everything that comes from the database is told; null: nothing was read yet. */
   readonly readAtMs: number | null;
-  /** It answers, but not as soon as it is looked at. */
+  /** It responds, but not as soon as it is looked at. */
   readonly isSlow: boolean;
   /** What is known is older than the time between two looks. */
   readonly isOld: boolean;
@@ -124,7 +124,7 @@ export interface PressureReport {
 export interface QueueReport {
   readonly slots: number;
   readonly running: number;
-  /** Of those, the ones whose service does not answer; their slots are given to others. */
+  /** Of those, the ones whose service does not respond; their slots are given to others. */
   readonly unhealthy: number;
   readonly waiting: number;
   readonly longestWaitMs: number;

@@ -213,7 +213,7 @@ export const equipmentsStream: StreamDefinition = {
   contents: 'equipment',
   descriptions: EQUIPMENT,
   method: 'equipments.list',
-  answerKey: 'equipments',
+  responseKey: 'equipments',
   readMode: { kind: 'snapshot', scope: 'equipment_type' },
   partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
@@ -239,7 +239,7 @@ export const equipmentsStream: StreamDefinition = {
     const parent: RowOf<typeof equipment> = {
       id,
       serial_number: fields.serialNumber,
-      // The answer holds the equipment of one type only: where the record does not say its type, the question does.
+      // The response holds the equipment of one type only: where the record does not say its type, the question does.
       equipment_type_id: type,
       created_at: fields.created,
       parent_id: fields.parent_id,

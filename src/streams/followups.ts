@@ -159,7 +159,7 @@ export const followupsStream: StreamDefinition = {
   contents: 'follow-ups',
   descriptions: FOLLOWUPS,
   method: 'followups.list',
-  answerKey: 'followups',
+  responseKey: 'followups',
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   keyColumn: 'id',

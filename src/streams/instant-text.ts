@@ -5,7 +5,7 @@ import { DAY_MS, SECOND_MS } from '../shared/time.ts';
 const FIRST_PLAIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const END_OF_PLAIN_MS = Date.parse('+010000-01-01T00:00:00Z');
 
-/** Records of one answer lie close together: the text of a day is made once. */
+/** Records of one response lie close together: the text of a day is made once. */
 const dayTexts = new Map<number, string>();
 const MOST_DAY_TEXTS = 5000;
 

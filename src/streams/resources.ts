@@ -90,7 +90,7 @@ export const resourcesStream: StreamDefinition = {
   contents: 'documents',
   descriptions: RESOURCES,
   method: 'resources.list',
-  answerKey: 'resources',
+  responseKey: 'resources',
   readMode: { kind: 'snapshot', scope: 'account' },
   keyField: 'id',
   keyColumn: 'id',

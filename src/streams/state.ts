@@ -13,7 +13,7 @@ export interface StreamState {
   readonly watermark: ServiceTime | null;
   /** `last_updated` of the newest calculation that was stored, never beyond the service's clock of then. */
   readonly calculatedAt: ServiceTime | null;
-  /** Since when every answer was older than that calculation, by the worker's clock; null: it was not. */
+  /** Since when every response was older than that calculation, by the worker's clock; null: it was not. */
   readonly olderSinceMs: number | null;
   readonly check: CalculationCheck | null;
   readonly keyless: KeylessMemory | null;
@@ -80,7 +80,7 @@ export interface LedgerSlice {
 /** A user id to look up. */
 export interface DueLookup {
   readonly userId: string;
-  /** Lookups that failed since the last one that was answered. */
+  /** Lookups that failed since the last one that succeeded. */
   readonly failures: number;
 }
 

@@ -94,7 +94,7 @@ export interface StreamDefinition {
   /** The service's method. */
   readonly method: string;
   /** The property of the response that holds the records (for a lookup: the record). */
-  readonly answerKey: string;
+  readonly responseKey: string;
   readonly readMode: ReadMode;
   /** Absent: a stream is asked for as a whole. */
   readonly partition?: Partition;

@@ -95,7 +95,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   contents: 'training',
   descriptions: TRAINING,
   method: 'training-employee-status.list',
-  answerKey: 'employees',
+  responseKey: 'employees',
   readMode: { kind: 'cached_report', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
   keyField: 'm_user_id',
   keyColumn: 'user_id',

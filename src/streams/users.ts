@@ -33,7 +33,7 @@ export const usersStream: StreamDefinition = {
     },
   },
   method: 'users.info',
-  answerKey: 'user',
+  responseKey: 'user',
   readMode: { kind: 'lookup' },
   keyField: 'id',
   keyColumn: 'id',

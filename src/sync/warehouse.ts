@@ -3,13 +3,13 @@ import { readBackfill, writeLedger } from '../backfill/ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import {
-  readAnsweredLookups,
+  readSucceededLookups,
   readDatabaseTime,
   readDueLookups,
   readFailingLookups,
   writeLookupResults,
 } from '../database/user-lookups.ts';
-import { resolveAnswered } from '../loading/issue-sql.ts';
+import { resolveLookups } from '../loading/issue-sql.ts';
 import type { Load } from '../loading/load.ts';
 import type { Warehouse } from '../reading/read-request.ts';
 import type { Note } from '../reading/step.ts';
@@ -31,7 +31,7 @@ export function createWarehouse(
     readBackfill: () => readBackfill(db, scope),
     readTime: () => readDatabaseTime(db),
     readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
-    readAnsweredLookups: (limit) => readAnsweredLookups(db, accountId, limit),
+    readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),
     readFailingLookups: (limit) => readFailingLookups(db, accountId, limit),
   };
 }
@@ -47,8 +47,8 @@ export async function writeNotes(
       await writeLedger(db, scope, note);
       continue;
     }
-    const { begunAt, results, answered } = note;
+    const { begunAt, results, usable } = note;
     await writeLookupResults(db, { accountId: scope.accountId, begunAt }, results);
-    if (answered.length > 0) await db.execute(resolveAnswered(answered, scope));
+    if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
   }
 }

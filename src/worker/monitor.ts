@@ -126,7 +126,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     const { inTime } = await withTimeout(ping(), PATIENCE_MS);
     if (inTime) respondedAtMs = clock.monotonicMs();
     if (respondedAtMs < sinceMs) {
-      throw new SafetySyncError('database_unreachable', 'PostgreSQL does not answer');
+      throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
     }
     if (!latest.isSlow) options.onSlow(PATIENCE_MS);
     latest = { ...latest, problem: null, isSlow: true };

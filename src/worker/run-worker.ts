@@ -57,7 +57,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const server = await startHttpServer({
     ...config.http,
     routes: buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
-    onError: (path, error) => log.error({ path, err: error }, `${path} could not be answered`),
+    onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),
   });
   log.info(
     { version: VERSION, http: server.url, owner: app.owner },

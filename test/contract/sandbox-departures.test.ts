@@ -219,8 +219,8 @@ test('a record can be larger than 16 MiB', async () => {
 
 test('an answer can lack what every answer has, and its paging can be nonsense', async () => {
   const sandbox = await given();
-  const odd = (how: Extract<Fault, { kind: 'oddAnswer' }>['how']) =>
-    once(sandbox, { kind: 'oddAnswer', how });
+  const odd = (how: Extract<Fault, { kind: 'oddResponse' }>['how']) =>
+    once(sandbox, { kind: 'oddResponse', how });
   expect(await odd('ok-absent')).not.toHaveProperty('ok');
   expect(await odd('ok-text')).toMatchObject({ ok: 'true' });
   expect(await odd('list-absent')).not.toHaveProperty('followups');
@@ -235,7 +235,7 @@ test('an answer can lack what every answer has, and its paging can be nonsense',
   expect(await odd('paging-null')).toMatchObject({ paging: null });
   expect(await odd('paging-list')).toMatchObject({ paging: [{ total: 240, last_page: 24 }] });
   const training = (how: 'last-updated-text' | 'last-updated-absent') =>
-    once(sandbox, { kind: 'oddAnswer', how }, 'training-employee-status.list');
+    once(sandbox, { kind: 'oddResponse', how }, 'training-employee-status.list');
   expect(await training('last-updated-text')).toMatchObject({ last_updated: '2026-03-02T12:00:00.000Z' });
   expect(await training('last-updated-absent')).not.toHaveProperty('last_updated');
 });

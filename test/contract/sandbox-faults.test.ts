@@ -29,7 +29,11 @@ describe('what a fault does', () => {
   it('reset destroys the connection before any answer', async () => {
     sandbox.faults.script([{ kind: 'reset' }]);
     await expect(raw()).rejects.toThrow('fetch failed');
-    expect(sandbox.requests.at(-1)).toMatchObject({ fault: 'reset', outcome: 'no-answer', requestId: null });
+    expect(sandbox.requests.at(-1)).toMatchObject({
+      fault: 'reset',
+      outcome: 'no-response',
+      requestId: null,
+    });
   });
 
   it('hang takes the request and never answers; closing the sandbox ends it', async () => {
@@ -177,9 +181,9 @@ describe('the request limit of a token', () => {
 });
 
 describe('hooks', () => {
-  it('beforeAnswer can change the source between two pages', async () => {
+  it('beforeResponse can change the source between two pages', async () => {
     const [newest] = [...sandbox.store.followups.values()].toReversed();
-    sandbox.hooks.beforeAnswer = (entry, store) => {
+    sandbox.hooks.beforeResponse = (entry, store) => {
       if (entry.params['page'] === 2) store.followups.delete(newest?.id ?? '');
     };
     const first = await ask(sandbox, 'followups.list', { limit: 100 });
@@ -188,8 +192,8 @@ describe('hooks', () => {
     expect(second.body['paging']).toEqual({ total: 239, last_page: 3 });
   });
 
-  it('rewriteAnswer has the last word on answers and errors', async () => {
-    sandbox.hooks.rewriteAnswer = (_entry, answer) =>
+  it('rewriteResponse has the last word on answers and errors', async () => {
+    sandbox.hooks.rewriteResponse = (_entry, answer) =>
       answer['ok'] === true
         ? { ...answer, paging: { total: 999, last_page: 9 } }
         : { ...answer, error: 'new_error' };
@@ -209,7 +213,7 @@ describe('hooks', () => {
     await watched.close();
     expect(seen).toEqual([
       ['resources.list', 'ok'],
-      ['resources.list', 'no-answer'],
+      ['resources.list', 'no-response'],
       ['users.info', 'content_not_found'],
     ]);
   });

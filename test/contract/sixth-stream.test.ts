@@ -56,7 +56,7 @@ const workSitesStream: StreamDefinition = {
     },
   },
   method: 'work-sites.list',
-  answerKey: 'sites',
+  responseKey: 'sites',
   readMode: { kind: 'snapshot', scope: 'account' },
   keyField: 'id',
   keyColumn: 'id',
@@ -94,7 +94,7 @@ function createSites(): Sites {
 const serve = (sites: Sites): Record<string, Method> => ({
   'work-sites.list': {
     rules: () => ({}),
-    answer: () => ({ fields: {}, list: { name: 'sites', kind: 'site', records: [...sites.values()] } }),
+    respond: () => ({ fields: {}, list: { name: 'sites', kind: 'site', records: [...sites.values()] } }),
   },
 });
 
@@ -173,7 +173,7 @@ describe('a sixth stream', () => {
       expect(checks).toContainEqual({
         what: 'service: work-sites.list',
         result: 'ok',
-        finding: 'answers, 12 records',
+        finding: 'responds, 12 records',
         advice: null,
       });
     } finally {

@@ -49,7 +49,7 @@ const pagesAsked = () => worker.sandbox.requests.filter(isPage).length;
 /** Before the answer to the n-th page of the next run. */
 function atPage(nth: number, happen: () => void | Promise<void>): void {
   let pages = 0;
-  worker.sandbox.hooks.beforeAnswer = async (entry) => {
+  worker.sandbox.hooks.beforeResponse = async (entry) => {
     if (!isPage(entry)) return;
     pages += 1;
     if (pages === nth) await happen();
@@ -66,7 +66,7 @@ async function cutOffAtPage(
     expect(await terminateSession(worker, 'followups')).toBe(true);
   });
   await run();
-  worker.sandbox.hooks.beforeAnswer = undefined;
+  worker.sandbox.hooks.beforeResponse = undefined;
 }
 
 async function ledger(): Promise<{ status: string; expected: number | null; records: number }[]> {
@@ -167,7 +167,7 @@ describe('a first sync that is cut off', () => {
       });
     });
     const result = await worker.run('followups');
-    worker.sandbox.hooks.beforeAnswer = undefined;
+    worker.sandbox.hooks.beforeResponse = undefined;
     await other.close();
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'parameter_invalid' } });
     expect(await runsOf(worker, 'followups')).toMatchObject([
@@ -337,7 +337,7 @@ describe('a slice', () => {
   test('that never becomes complete fails the run by name; all others are stored, and the next sync asks only for it', async () => {
     await start();
     const at = createdAt(0.5);
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) => {
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) => {
       const paging = answer['paging'] as { total: number; last_page: number } | undefined;
       const isSlice =
         entry.params['created_before'] !== undefined || entry.params['created_after'] !== undefined;
@@ -351,7 +351,7 @@ describe('a slice', () => {
     expect(slices.filter(({ status }) => status === 'pending')).toEqual([]);
     expect(await watermark()).toBeNull();
     expect(await stored()).toBeGreaterThan(followups().size - 80);
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     worker.sandbox.requests.length = 0;
     await sync();
     expect(pagesAsked()).toBeLessThan(15);

@@ -68,8 +68,8 @@ test('a record that a full answer kept back is found by the totals that no longe
   const newestFirst = () => [...followups.values()].toSorted((a, b) => b.created_on - a.created_on);
   const fifth = newestFirst()[4];
   followups.put({ ...fifth, id: 'kept-back', updated_on: worker.serviceNow() });
-  worker.sandbox.hooks.rewriteAnswer = (_, answer) => {
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+  worker.sandbox.hooks.rewriteResponse = (_, answer) => {
+    worker.sandbox.hooks.rewriteResponse = undefined;
     const shown = (answer['followups'] as { id: string }[]).filter(({ id }) => id !== 'kept-back');
     const known = new Set(['kept-back', ...shown.map(({ id }) => id)]);
     return { ...answer, followups: [...shown, newestFirst().find(({ id }) => !known.has(id))] };

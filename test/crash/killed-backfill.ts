@@ -57,14 +57,14 @@ export async function backfillWithKills(options: KilledBackfillOptions): Promise
     if (kills < options.kills) {
       let left = 1 + random.below(options.longestLifeRequests);
       const delayMs = random.below(MOST_DELAY_MS);
-      sandbox.hooks.beforeAnswer = () => {
+      sandbox.hooks.beforeResponse = () => {
         left -= 1;
         if (left === 0) setTimeout(() => running.kill('SIGKILL'), delayMs);
       };
     }
     await gone(running.pid);
     const finished = await running.finished;
-    sandbox.hooks.beforeAnswer = undefined;
+    sandbox.hooks.beforeResponse = undefined;
     if (finished.signal === 'SIGKILL') {
       kills += 1;
       options.onKill?.(kills);

@@ -31,7 +31,7 @@ test('two replicas that fire every second and manual runs of every kind beside t
           inFlight.set(method, (inFlight.get(method) ?? 0) - 1);
       },
       hooks: {
-        beforeAnswer: ({ method }) => {
+        beforeResponse: ({ method }) => {
           if (!ONE_BY_ONE.includes(method)) return;
           inFlight.set(method, (inFlight.get(method) ?? 0) + 1);
           mostAtOnce = Math.max(mostAtOnce, inFlight.get(method) ?? 0);

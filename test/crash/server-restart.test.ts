@@ -52,12 +52,12 @@ async function crashServer(): Promise<void> {
 
 test('a run that loses its server is closed as failed, keeps what was stored, and the next one ends equal to the source', async () => {
   let pages = 0;
-  worker.sandbox.hooks.beforeAnswer = async () => {
+  worker.sandbox.hooks.beforeResponse = async () => {
     pages += 1;
     if (pages === 12) await crashServer();
   };
   const cutOff = await worker.run('followups');
-  worker.sandbox.hooks.beforeAnswer = undefined;
+  worker.sandbox.hooks.beforeResponse = undefined;
   expect(cutOff).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
   expect(await runsOf(worker, 'followups')).toMatchObject([{ status: 'failed', error_code: 'lock_lost' }]);
   expect((await stateOf(worker, 'followups')).watermark).toBeNull();

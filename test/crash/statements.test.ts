@@ -87,8 +87,8 @@ test('a database that throws everybody out in the middle fails the run as lock_l
   await sync('followups');
   worker.time.now += MINUTE_MS;
   worker.sandbox.live.step(60);
-  worker.sandbox.hooks.beforeAnswer = async () => {
-    worker.sandbox.hooks.beforeAnswer = undefined;
+  worker.sandbox.hooks.beforeResponse = async () => {
+    worker.sandbox.hooks.beforeResponse = undefined;
     expect(await terminateSession(worker, 'followups')).toBe(true);
     await worker.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`);
@@ -105,8 +105,8 @@ test('a run that loses its session, and then the connection that would close its
   const saboteur = await createSaboteur(worker);
   // The run is begun and noted with two writes; the third one is the one that closes it.
   await saboteur.arm(3, 'terminate');
-  worker.sandbox.hooks.beforeAnswer = async () => {
-    worker.sandbox.hooks.beforeAnswer = undefined;
+  worker.sandbox.hooks.beforeResponse = async () => {
+    worker.sandbox.hooks.beforeResponse = undefined;
     await terminateSession(worker, 'followups');
   };
   const result = await worker.run('followups');

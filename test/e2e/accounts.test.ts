@@ -74,7 +74,7 @@ describe('with several accounts', () => {
     const { checks } = await json('check');
     expect(namesOf(checks)).toEqual([undefined, 'north', 'south']);
     expect((await run('check')).stdout).toMatch(
-      /^ok {4}south: service: resources\.list: answers, 7 records$/m,
+      /^ok {4}south: service: resources\.list: responds, 7 records$/m,
     );
     expect((await run('migrate')).code).toBe(0);
     expect((await run('data-issues')).stdout).toBe('No open data issues.\n');

@@ -365,7 +365,7 @@ describe('check', () => {
     const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:else@127.0.0.1:1/nothing' };
     const { code, stdout } = await stage.run(['check'], env);
     expect(stdout).toMatch(/^FAIL {2}database: .*ECONNREFUSED/m);
-    expect(stdout).toMatch(/^ok {4}service: followups\.list: answers, 131 records$/m);
+    expect(stdout).toMatch(/^ok {4}service: followups\.list: responds, 131 records$/m);
     expect(stdout).toMatch(/^1 of \d+ checks failed\.$/m);
     expect(code).toBe(1);
   });

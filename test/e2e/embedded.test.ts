@@ -33,7 +33,7 @@ it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, 
 it('two verbs share the server; the last one stops it; what was stored is there the next time', async () => {
   const held = createGate();
   const released = createGate();
-  stage.sandbox.hooks.beforeAnswer = async () => {
+  stage.sandbox.hooks.beforeResponse = async () => {
     held.open();
     await released.opened;
   };

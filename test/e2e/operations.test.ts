@@ -208,7 +208,7 @@ describe('two workers', () => {
     const running = new Map<string, number>();
     let most = 0;
     const bothAsked = createGate();
-    stage.sandbox.hooks.beforeAnswer = async ({ method }) => {
+    stage.sandbox.hooks.beforeResponse = async ({ method }) => {
       running.set(method, (running.get(method) ?? 0) + 1);
       if (method === 'resources.list') {
         most = Math.max(most, running.get(method) ?? 0);

@@ -43,7 +43,7 @@ it('the token is in no output and in no table, also when the service and a gatew
   hear(await stage.run(['sync'], loud));
   hear(await stage.run(['check'], loud));
 
-  stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+  stage.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
     ...answer,
     ok: false,
     error: 'parameter_invalid',
@@ -55,12 +55,12 @@ it('the token is in no output and in no table, also when the service and a gatew
   hear(await stage.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
   hear(await stage.run(['check', '--json'], loud));
 
-  stage.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, ok: false, error: CANARY });
+  stage.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, ok: false, error: CANARY });
   const unknown = await stage.run(['sync', '--force'], loud);
   hear(unknown);
   expect(unknown.stdout).toContain('service_error_unknown');
 
-  stage.sandbox.hooks.rewriteAnswer = undefined;
+  stage.sandbox.hooks.rewriteResponse = undefined;
   stage.sandbox.faults.next(
     () => true,
     {

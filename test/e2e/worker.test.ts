@@ -25,11 +25,11 @@ async function readRuns(): Promise<Pick<RunRow, 'stream' | 'status' | 'trigger' 
 }
 
 /** Resolves when the service has taken a request that it does not answer before `release`. */
-function holdFirstAnswer(): { held: Promise<void>; release: () => void } {
+function holdFirstResponse(): { held: Promise<void>; release: () => void } {
   const held = createGate();
   const released = createGate();
-  stage.sandbox.hooks.beforeAnswer = async () => {
-    stage.sandbox.hooks.beforeAnswer = undefined;
+  stage.sandbox.hooks.beforeResponse = async () => {
+    stage.sandbox.hooks.beforeResponse = undefined;
     held.open();
     await released.opened;
   };
@@ -77,7 +77,7 @@ describe('start', () => {
   });
 
   it('skips a stream that somebody else is syncing', async () => {
-    const { held, release } = holdFirstAnswer();
+    const { held, release } = holdFirstResponse();
     const manual = stage.start(['sync', 'resources'], stage.env);
     await held;
     const worker = stage.start(['start'], {
@@ -122,7 +122,7 @@ describe('sync', () => {
   });
 
   it('a second one waits for the first, says for which run, and then finds nothing to do', async () => {
-    const { held, release } = holdFirstAnswer();
+    const { held, release } = holdFirstResponse();
     const first = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
     const second = stage.start(['sync', 'resources'], stage.env);
@@ -140,7 +140,7 @@ describe('sync', () => {
     const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
     const locked = createGate();
     const unlock = createGate();
-    const { held, release } = holdFirstAnswer();
+    const { held, release } = holdFirstResponse();
     const running = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
     // Nobody can write to the ledger of runs: so the first signal cannot be obeyed.

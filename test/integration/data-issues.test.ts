@@ -171,14 +171,14 @@ test.each([7, 'text', null, [[]], 'x\u0000'])(
   'a record that is %j instead of an object is held',
   async (odd) => {
     await start();
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
       entry.method === 'resources.list'
         ? { ...answer, resources: [odd, ...(answer['resources'] as unknown[])] }
         : answer;
     const { counts } = await sync('resources');
     expect(counts).toMatchObject({ read: 11, inserted: 10, rejected: 1 });
     expect(await issuesOf(worker, 'resources')).toMatchObject([{ kind: 'record_rejected', is_open: true }]);
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     await sync('resources');
     expect(await openIssues('resources')).toEqual([]);
   },

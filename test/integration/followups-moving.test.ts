@@ -36,7 +36,7 @@ const newestFirst = (): Followup[] => [...store().values()].toSorted((a, b) => b
 /** Between the answers to the follow-up requests number `after` and `after` + 1 of the next run. */
 function between(after: number, change: () => void): void {
   let answered = 0;
-  worker.sandbox.hooks.beforeAnswer = ({ method }) => {
+  worker.sandbox.hooks.beforeResponse = ({ method }) => {
     if (method === 'followups.list' && answered === after) change();
     answered += 1;
   };
@@ -90,7 +90,7 @@ describe.each(['the first sync', 'an incremental sync', 'a reconcile'] as const)
     const throughout = [...store().keys()].filter((id) => before.has(id));
     const stored = await storedIds();
     expect(throughout.filter((id) => !stored.has(id))).toEqual([]);
-    worker.sandbox.hooks.beforeAnswer = undefined;
+    worker.sandbox.hooks.beforeResponse = undefined;
     await sync();
     await isEqual(true);
     expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
@@ -99,7 +99,7 @@ describe.each(['the first sync', 'an incremental sync', 'a reconcile'] as const)
 });
 
 /** A source that never stands still is refused loudly; this one comes to rest. */
-const DISTURBED_ANSWERS = 12;
+const DISTURBED_RESPONSES = 12;
 
 /** Whatever happens between two answers. */
 function disturb(random: SeededRandom, touched: Set<string>): void {
@@ -127,12 +127,12 @@ test.each(Array.from({ length: casesOf({ few: 2, all: 8 }) }, (_, seed) => seed)
       const before = new Set(store().keys());
       const touched = new Set<string>();
       let answers = 0;
-      worker.sandbox.hooks.beforeAnswer = () => {
+      worker.sandbox.hooks.beforeResponse = () => {
         answers += 1;
-        if (answers <= DISTURBED_ANSWERS) disturb(random, touched);
+        if (answers <= DISTURBED_RESPONSES) disturb(random, touched);
       };
       expectSucceeded(await worker.run('followups', { kind }));
-      worker.sandbox.hooks.beforeAnswer = undefined;
+      worker.sandbox.hooks.beforeResponse = undefined;
       const stored = await storedIds();
       const missed = [...before].filter((id) => store().has(id) && !touched.has(id) && !stored.has(id));
       expect(missed).toEqual([]);

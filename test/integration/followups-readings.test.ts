@@ -119,7 +119,7 @@ describe('a service that announces more than it delivers', () => {
       worker.time.now += MINUTE_MS;
       store().update(KEPT_BACK, { updated_on: worker.serviceNow() });
       store().put({ ...SPECIMENS.followups.build('told'), updated_on: worker.serviceNow() });
-      worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+      worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
         entry.method === 'followups.list' ? lie(answer) : answer;
       const result = await worker.run('followups');
       expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
@@ -130,7 +130,7 @@ describe('a service that announces more than it delivers', () => {
       expect(await stateOf(worker, 'followups')).toEqual(state);
       const told = await worker.query(`select id from safety.followups where id = 'told'`);
       expect(told).toEqual([{ id: 'told' }]);
-      worker.sandbox.hooks.rewriteAnswer = undefined;
+      worker.sandbox.hooks.rewriteResponse = undefined;
       await sync();
       await isEqual();
     },
@@ -138,7 +138,7 @@ describe('a service that announces more than it delivers', () => {
 
   test('the first sync fails as read_incomplete too, deletes nothing, and the next one completes it', async () => {
     await start({ largestPage: 20 });
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
       ...answer,
       followups: (answer['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
     });
@@ -147,7 +147,7 @@ describe('a service that announces more than it delivers', () => {
       error: { code: 'read_incomplete' },
     });
     expect((await stateOf(worker, 'followups')).watermark).toBeNull();
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     await sync();
     await isEqual();
   });
@@ -156,7 +156,7 @@ describe('a service that announces more than it delivers', () => {
     await start();
     await sync();
     const before = await rowVersions(worker);
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
       ...answer,
       followups: (answer['followups'] as unknown[]).slice(0, 100),
     });

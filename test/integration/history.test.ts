@@ -159,13 +159,13 @@ describe('follow-ups', () => {
     expectSucceeded(await worker.run('followups'));
     const key = newest?.id ?? '';
     let asked = 0;
-    worker.sandbox.hooks.beforeAnswer = () => {
+    worker.sandbox.hooks.beforeResponse = () => {
       asked += 1;
       const at = worker.serviceNow() + asked;
       worker.sandbox.store.followups.update(key, { m_assignee_id: `after ${asked}`, updated_on: at });
     };
     expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
-    worker.sandbox.hooks.beforeAnswer = undefined;
+    worker.sandbox.hooks.beforeResponse = undefined;
     expectSucceeded(await worker.run('followups'));
     const history = await historyOf('followup_history', key);
     expect(history.length).toBeGreaterThanOrEqual(2);
@@ -181,7 +181,7 @@ describe('follow-ups', () => {
     later(10);
     put({ m_assignee_id: 'B' });
     let dies = true;
-    worker.sandbox.hooks.beforeAnswer = async ({ method }) => {
+    worker.sandbox.hooks.beforeResponse = async ({ method }) => {
       if (method !== 'followups.list' || !dies) return;
       dies = false;
       await worker.query(
@@ -315,8 +315,8 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
       store.recalculateTraining();
       if (random.below(3) === 0) {
         faults.next(() => true, { kind: 'serverError' });
-        worker.sandbox.hooks.beforeAnswer = async () => {
-          worker.sandbox.hooks.beforeAnswer = undefined;
+        worker.sandbox.hooks.beforeResponse = async () => {
+          worker.sandbox.hooks.beforeResponse = undefined;
           await worker.query(
             `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'safety-sync %' and datname = current_database()`,
           );
@@ -325,7 +325,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
           force: true,
           allowMassDelete: true,
         });
-        worker.sandbox.hooks.beforeAnswer = undefined;
+        worker.sandbox.hooks.beforeResponse = undefined;
       }
       await sync();
       replay.observe(worker.sandbox);

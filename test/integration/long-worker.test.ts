@@ -83,7 +83,7 @@ describe('the status', () => {
     const { url } = stage;
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    worker.sandbox.hooks.beforeAnswer = () => released;
+    worker.sandbox.hooks.beforeResponse = () => released;
     const running = worker.run('followups', { kind: 'reconcile' });
     await expect.poll(() => metric(url, /^safety_sync_running\{.*\} (\d)$/gm), PATIENCE).toBe(1);
     expect(await (await fetch(url)).text()).toMatch(/Reconcile running for/);

@@ -154,7 +154,7 @@ describe('several accounts in one worker', () => {
   it('share a bounded number of slots; one whose service hangs does not keep them', async () => {
     const hanging = await addSandbox(4);
     const release = createGate();
-    hanging.hooks.beforeAnswer = () => release.opened;
+    hanging.hooks.beforeResponse = () => release.opened;
     const { url } = await start([entryFor('hanging', hanging), entryFor('well', worker.sandbox)], {
       SYNC_CRON: NEVER,
       SYNC_CONCURRENCY: '1',
@@ -169,7 +169,7 @@ describe('several accounts in one worker', () => {
       .toMatchObject({ queue: { slots: 1, running: 1, unhealthy: 1, waiting: 3 } });
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_runs_waiting 3$/m);
     release.open();
-    hanging.hooks.beforeAnswer = undefined;
+    hanging.hooks.beforeResponse = undefined;
     await expect.poll(() => streamsOf('hanging'), PATIENCE).toEqual(ALL);
   });
 

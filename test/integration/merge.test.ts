@@ -109,7 +109,7 @@ describe('several versions of one follow-up in one run', () => {
     await start();
     const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
     const shown = order === 'older first' ? both : both.toReversed();
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
       ...answer,
       paging: { total: 32, last_page: 1 },
       followups: [...shown, ...(answer['followups'] as unknown[])],
@@ -128,7 +128,7 @@ describe('several versions of one follow-up in one run', () => {
     worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
     await sync();
     let answers = 0;
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
       answers += 1;
       const followups = answer['followups'] as unknown[];
       return answers === 3 ? { ...answer, followups: [...followups, version(NOON + 1, 'older')] } : answer;

@@ -175,7 +175,7 @@ describe('of a warehouse that lacks something', () => {
     });
     for (const result of await worker.runAll()) expectSucceeded(result);
     const page = textOf(await pageOf(worker));
-    expect(page).toContain('The service answered, and has none. There is nothing to show for follow-ups.');
+    expect(page).toContain('The service responded, and has none. There is nothing to show for follow-ups.');
     expect(page).toContain('The service tells only how it stands now.');
   });
 });

@@ -114,7 +114,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   test('paging that tells a total but no last page is followed until that many came', async () => {
     await start({}, paging('pages'));
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
       const { total } = (answer['paging'] ?? {}) as { total?: number };
       return total === undefined ? answer : { ...answer, paging: { total } };
     };
@@ -125,7 +125,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   const unreadable: Record<string, () => void> = {
     'of which further pages are refused': () => undefined,
     'of which further pages are refused, without a total': () => {
-      worker.sandbox.hooks.rewriteAnswer = (_entry, answer) =>
+      worker.sandbox.hooks.rewriteResponse = (_entry, answer) =>
         answer['ok'] === true ? { ...answer, paging: { last_page: 5 } } : answer;
     },
     'of which every page is the first one': () => {
@@ -133,7 +133,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     },
     'of which every page is the first one, without a total': () => {
       worker.sandbox.readings.unknownParameters = 'ignored';
-      worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, paging: { last_page: 5 } });
+      worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, paging: { last_page: 5 } });
     },
   };
   test.each(Object.entries(unreadable))(
@@ -151,7 +151,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
         error: { code: 'read_incomplete' },
         counts: { updated: 1, deleted: 0 },
       });
-      worker.sandbox.hooks.rewriteAnswer = undefined;
+      worker.sandbox.hooks.rewriteResponse = undefined;
       Object.assign(worker.sandbox.readings, { resourcesPaging: 'none', equipmentsPaging: 'none' });
       expect((await sync(stream)).counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
       await isEqual(stream);
@@ -165,7 +165,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     await start({}, paging('pages'));
     await sync(stream);
     let isDone = false;
-    worker.sandbox.hooks.beforeAnswer = ({ params }) => {
+    worker.sandbox.hooks.beforeResponse = ({ params }) => {
       if (params['page'] !== 2 || isDone) return;
       isDone = true;
       change([...records(stream).keys()]);
@@ -271,7 +271,7 @@ describe('equipment types', () => {
   test('equipment that does not say its type moves with the question that it answers', async () => {
     await start();
     const key = keyOfType('21');
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => withoutTypes(answer, () => undefined);
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => withoutTypes(answer, () => undefined);
     await sync('equipments');
     worker.sandbox.store.equipment.update(key, { equipmentType_id: '24' });
     expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
@@ -281,7 +281,7 @@ describe('equipment types', () => {
 
   test('equipment that names a finer type than was asked for is deleted when it is gone, and kept when its type is no longer asked for', async () => {
     await start();
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => withoutTypes(answer, (type) => `${type}-A`);
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => withoutTypes(answer, (type) => `${type}-A`);
     await sync('equipments');
     const [gone, kept] = [keyOfType('21'), keyOfType('22')];
     worker.sandbox.store.equipment.delete(gone);
@@ -295,7 +295,7 @@ describe('equipment types', () => {
 
   test('one id twice in one answer is one row that stands still, whatever lies between', async () => {
     await start({ settings: { equipmentTypes: ['21'] } });
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => {
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
       const [one] = answer['equipments'] as Record<string, unknown>[];
       const others = Array.from({ length: 2100 }, (_, at) => ({ ...one, id: `E${at}`, metavalues: {} }));
       const twice = { ...one, id: 'twice', metavalues: {} };
@@ -328,7 +328,7 @@ describe('equipment types', () => {
       outcome: 'failed',
       error: {
         code: 'delete_guard',
-        message: 'the answer for 22 lacks 16 of 30 live rows, more than MAX_DELETE_RATIO (0.5) allows',
+        message: 'the response for 22 lacks 16 of 30 live rows, more than MAX_DELETE_RATIO (0.5) allows',
       },
       counts: { updated: 1, deleted: 2 },
     });

@@ -130,7 +130,7 @@ describe('when the calculation is asked for', () => {
 
   test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is taken', async (last_updated) => {
     await start();
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, last_updated });
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, last_updated });
     await sync();
     expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON - 1);
     const before = await rowVersions(worker);
@@ -199,7 +199,7 @@ describe('a time that was wrong', () => {
   /** What the service has now, as calculated at that time. */
   const tell = (last_updated: number) => {
     worker.sandbox.store.recalculateTraining();
-    worker.sandbox.hooks.rewriteAnswer = (_entry, answer) => ({ ...answer, last_updated });
+    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, last_updated });
   };
   const first = () => [...employees().keys()][0] ?? '';
 
@@ -296,9 +296,9 @@ describe('pages', () => {
     await start({}, paged);
     await sync();
     worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.beforeAnswer = ({ params }, store) => {
+    worker.sandbox.hooks.beforeResponse = ({ params }, store) => {
       if (params['page'] !== 3) return;
-      worker.sandbox.hooks.beforeAnswer = undefined;
+      worker.sandbox.hooks.beforeResponse = undefined;
       const [first, last] = [[...store.employees.keys()][0] ?? '', [...store.employees.keys()][29] ?? ''];
       for (const key of [first, last]) store.employees.update(key, { status: 'changed' });
       store.employees.put(SPECIMENS[STREAM].build('hired'));
@@ -319,7 +319,7 @@ describe('pages', () => {
     const [before, state] = [await rowVersions(worker), await stateOf(worker, STREAM)];
     worker.time.now += 15 * MINUTE_MS;
     let calculation = worker.serviceNow();
-    worker.sandbox.hooks.beforeAnswer = (_entry, store) => {
+    worker.sandbox.hooks.beforeResponse = (_entry, store) => {
       store.employees.update([...store.employees.keys()][0] ?? '', { percent_complete: calculation % 100 });
       store.recalculateTraining((calculation += 1));
     };
@@ -372,7 +372,7 @@ describe('pages', () => {
       { readings: { trainingPaging: 'absent', trainingCache: 'per-request', pastLastPage: 'empty' } },
     );
     // Each request is calculated a little later than the one before.
-    worker.sandbox.hooks.beforeAnswer = () => void (worker.time.now += 40);
+    worker.sandbox.hooks.beforeResponse = () => void (worker.time.now += 40);
     expect(await sync()).toMatchObject({ requests: 3, counts: { inserted: 30 } });
     const [gone] = employees().keys();
     employees().delete(gone ?? '');
@@ -390,7 +390,7 @@ describe('pages', () => {
       },
     );
     let hired = 0;
-    worker.sandbox.hooks.beforeAnswer = ({ params }, store) => {
+    worker.sandbox.hooks.beforeResponse = ({ params }, store) => {
       worker.time.now += 40;
       if (params['page'] !== 2) return;
       const [gone] = store.employees.keys();
@@ -406,7 +406,7 @@ describe('pages', () => {
 
   test('without paging, a service that gives everyone on every page is asked twice', async () => {
     await start({}, { readings: { trainingPaging: 'absent' } });
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
       Number(entry.params['page'] ?? 1) > 1
         ? { ok: true, last_updated: NOON, employees: [...employees().values()] }
         : answer;
@@ -427,11 +427,11 @@ describe('pages', () => {
     await sync();
     const before = await rowVersions(worker);
     worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) => lie(Number(entry.params['page'] ?? 1), answer);
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) => lie(Number(entry.params['page'] ?? 1), answer);
     const result = await worker.run(STREAM);
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
     expect(await rowVersions(worker)).toEqual(before);
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     await sync(true);
     await isEqual();
   });

@@ -143,7 +143,7 @@ describe('ids for which the service always fails', () => {
     await start();
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.slice(0, count));
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
       failing.has(String(entry.params['user'])) ? { ok: false, error } : answer;
     return { ids, failing };
   }
@@ -183,7 +183,7 @@ describe('ids for which the service always fails', () => {
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
     expect(failing.size).toBe(50);
-    worker.sandbox.hooks.rewriteAnswer = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
       failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : answer;
     // Until somebody was answered nobody can tell such ids from a service that is out of order.
     for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
@@ -208,7 +208,7 @@ describe('ids for which the service always fails', () => {
     expect(await sync()).toMatchObject({ outcome: 'succeeded', requests: 0 });
     const [run] = await runsOf(worker, 'users');
     expect(run?.note).toContain('2 user ids cannot be looked up');
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     await makeDue(failing);
     expect(await sync()).toMatchObject({ note: null });
     expect(await failures()).toEqual([]);
@@ -221,7 +221,7 @@ describe('ids for which the service always fails', () => {
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
     expect(new Set(asked()).size).toBeLessThanOrEqual(8);
     expect(await failures()).toEqual([]);
-    worker.sandbox.hooks.rewriteAnswer = undefined;
+    worker.sandbox.hooks.rewriteResponse = undefined;
     worker.sandbox.requests.length = 0;
     await sync();
     expect(asked()).toHaveLength(ids.length);
@@ -243,7 +243,7 @@ describe('ids for which the service always fails', () => {
     await sync();
     await makeDue(failing);
     expect(await worker.run('users')).toMatchObject({ outcome: 'succeeded', requests: 7 });
-    worker.sandbox.hooks.rewriteAnswer = () => ({ ok: false, error: 'server_error' });
+    worker.sandbox.hooks.rewriteResponse = () => ({ ok: false, error: 'server_error' });
     await makeDue(failing);
     expect(await worker.run('users')).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
   });

@@ -51,12 +51,12 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
     );
   }
 
-  function oddAnswer({ how, skip, times }: Extract<Departure, { kind: 'odd-answer' }>): void {
+  function oddResponse({ how, skip, times }: Extract<Departure, { kind: 'odd-response' }>): void {
     const isDue = behind(skip);
     // No paging is specified for the other lists: an answer without it is the whole list.
     const isMeant = ({ method }: RequestLogEntry): boolean =>
       how !== 'paging-null' || method === 'followups.list' || method === 'training-employee-status.list';
-    next((entry) => isMeant(entry) && isDue(), { kind: 'oddAnswer', how }, times);
+    next((entry) => isMeant(entry) && isDue(), { kind: 'oddResponse', how }, times);
   }
 
   function failUser(user: string, error: string): void {
@@ -102,8 +102,8 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
         case 'odd-record':
           oddRecord(step);
           return;
-        case 'odd-answer':
-          oddAnswer(step);
+        case 'odd-response':
+          oddResponse(step);
           return;
         case 'odd-http':
           next(

@@ -1,6 +1,6 @@
 /** How the service departs from the usual, as plain data. */
 import fc from 'fast-check';
-import type { AnswerOddity, Readings, RecordOddity, TokenState } from '../../src/sandbox/index.ts';
+import type { ResponseOddity, Readings, RecordOddity, TokenState } from '../../src/sandbox/index.ts';
 
 const LISTS = [
   'followups.list',
@@ -24,7 +24,7 @@ const RECORD_ODDITIES = [
   'left-out',
 ] as const satisfies readonly RecordOddity[];
 
-const ANSWER_ODDITIES = [
+const RESPONSE_ODDITIES = [
   'ok-absent',
   'ok-text',
   'list-absent',
@@ -40,7 +40,7 @@ const ANSWER_ODDITIES = [
   'paging-list',
   'last-updated-text',
   'last-updated-absent',
-] as const satisfies readonly AnswerOddity[];
+] as const satisfies readonly ResponseOddity[];
 
 /** Also one that the specification does not name. */
 const ERRORS = [
@@ -116,8 +116,8 @@ export type Departure =
       readonly times: number;
     }
   | {
-      readonly kind: 'odd-answer';
-      readonly how: AnswerOddity;
+      readonly kind: 'odd-response';
+      readonly how: ResponseOddity;
       readonly skip: number;
       readonly times: number;
     }
@@ -179,8 +179,8 @@ export const departure: fc.Arbitrary<Departure> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      kind: fc.constant('odd-answer' as const),
-      how: fc.constantFrom(...ANSWER_ODDITIES),
+      kind: fc.constant('odd-response' as const),
+      how: fc.constantFrom(...RESPONSE_ODDITIES),
       skip,
       times,
     }),

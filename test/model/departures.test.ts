@@ -92,7 +92,7 @@ describe('a list that comes in pages without being asked is read to its end', ()
   test.each(['total-too-small', 'total-negative', 'last-page-too-small', 'paging-list'] as const)(
     'or is wrong: %s',
     async (how) => {
-      const odd: Step = { kind: 'odd-answer', how, skip: 0, times: 1 };
+      const odd: Step = { kind: 'odd-response', how, skip: 0, times: 1 };
       await holds([run('resources'), odd, run('resources'), odd, run('equipments')], PAGES);
     },
   );

@@ -115,7 +115,7 @@ export async function play(
   const clocks = createClockSteps(sandbox, () => checks.recordPassedBy('followups'));
   const departures = createDepartures(sandbox, () => isComparing);
 
-  sandbox.hooks.beforeAnswer = async () => {
+  sandbox.hooks.beforeResponse = async () => {
     for (const one of waiting) {
       one.left -= 1;
       if (one.left === 0) await one.happen();
@@ -277,7 +277,7 @@ export async function play(
       case 'user-fails':
       case 'access':
       case 'odd-record':
-      case 'odd-answer':
+      case 'odd-response':
       case 'odd-http':
         departures.take(step);
         return;

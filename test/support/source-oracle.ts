@@ -275,15 +275,15 @@ export function toCell(value: string | null, kind: ColumnKind): Cell {
 
 /** A test's hooks are about what the worker is told; the comparison wants the truth. */
 async function withoutHooks<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
-  const { beforeAnswer, rewriteAnswer } = sandbox.hooks;
-  sandbox.hooks.beforeAnswer = undefined;
-  sandbox.hooks.rewriteAnswer = undefined;
+  const { beforeResponse, rewriteResponse } = sandbox.hooks;
+  sandbox.hooks.beforeResponse = undefined;
+  sandbox.hooks.rewriteResponse = undefined;
   const asked = sandbox.requests.length;
   try {
     return await work();
   } finally {
-    sandbox.hooks.beforeAnswer = beforeAnswer;
-    sandbox.hooks.rewriteAnswer = rewriteAnswer;
+    sandbox.hooks.beforeResponse = beforeResponse;
+    sandbox.hooks.rewriteResponse = rewriteResponse;
     // What the comparison asked is not part of what a test looks at.
     sandbox.requests.splice(asked);
   }

@@ -426,7 +426,7 @@ export function describeStream({
       const gate = createGate();
       const worker = await createWorker({ events: { onWait: () => waiting.open() } });
       await specimen.beforeRun(worker);
-      worker.sandbox.hooks.beforeAnswer = async () => {
+      worker.sandbox.hooks.beforeResponse = async () => {
         asked.open();
         await gate.opened;
       };

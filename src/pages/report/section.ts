@@ -22,7 +22,7 @@ export interface SectionOptions {
 function missing({ streams }: Report, { stream, title }: SectionOptions): Html {
   const state = streams.find((one) => one.stream === stream);
   if (state?.lastSuccessMs != null) {
-    return empty(`The service answered, and has none. There is nothing to show for ${title.toLowerCase()}.`);
+    return empty(`The service responded, and has none. There is nothing to show for ${title.toLowerCase()}.`);
   }
   const why =
     state?.failedWith == null

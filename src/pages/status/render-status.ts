@@ -22,7 +22,7 @@ const TIMEZONE = 'UTC';
 /** Without a script the page loads itself again. */
 const RELOAD_SECONDS = 15;
 
-/** Looks again every few seconds and exchanges what is shown; says so when the worker does not answer. */
+/** Looks again every few seconds and exchanges what is shown; says so when the worker does not respond. */
 const SCRIPT = `
 (() => {
   const lost = document.getElementById('lost');

@@ -25,7 +25,7 @@ export class FaultPlan implements FaultController {
     nonJson: 0,
     slow: 0,
     oddRecord: 0,
-    oddAnswer: 0,
+    oddResponse: 0,
     oddHttp: 0,
   };
   #options: FaultOptions = {};

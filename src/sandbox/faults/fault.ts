@@ -1,4 +1,4 @@
-import type { AnswerOddity, RecordOddity } from './oddity.ts';
+import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
 /** What can go wrong with one request. */
 export type Fault =
@@ -6,27 +6,27 @@ export type Fault =
   | { kind: 'serverError' }
   /** Any error identifier, also one that the specification does not name, with the description given, whatever it is. */
   | { kind: 'error'; error: string; description?: unknown }
-  /** The connection is destroyed before a byte of the answer. */
+  /** The connection is destroyed before a byte of the response. */
   | { kind: 'reset' }
-  /** The request is taken and never answered. */
+  /** The request is taken, and no response ever comes. */
   | { kind: 'hang' }
-  /** The answer ends after `share` (0..1, default 0.5) of its bytes. */
+  /** The response ends after `share` (0..1, default 0.5) of its bytes. */
   | { kind: 'cut'; framing?: 'content-length' | 'chunked'; share?: number }
-  /** Something between us and the service answers in its place. Default: a 502 page. */
+  /** Something between us and the service responds in its place. Default: a 502 page. */
   | { kind: 'nonJson'; httpStatus?: number; body?: string; headers?: Record<string, string> }
-  /** The right answer in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
+  /** The right response in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
   | { kind: 'slow'; durationMs?: number; pieces?: number }
-  /** One record of the answer (`at`, modulo how many there are; default 0) is not as the others. */
+  /** One record of the response (`at`, modulo how many there are; default 0) is not as the others. */
   | { kind: 'oddRecord'; how: RecordOddity; at?: number }
-  /** The answer around the records is not as specified. */
-  | { kind: 'oddAnswer'; how: AnswerOddity }
-  /** The right answer under another HTTP status (default 500), or compressed although nobody may have asked for that. */
+  /** The response around the records is not as specified. */
+  | { kind: 'oddResponse'; how: ResponseOddity }
+  /** The right response under another HTTP status (default 500), or compressed although nobody may have asked for that. */
   | { kind: 'oddHttp'; httpStatus?: number; encoding?: 'gzip' };
 
 export type FaultKind = Fault['kind'];
 
 /** Faults that only `script` and `next` bring about. */
-type ScriptedKind = 'error' | 'oddRecord' | 'oddAnswer' | 'oddHttp';
+type ScriptedKind = 'error' | 'oddRecord' | 'oddResponse' | 'oddHttp';
 
 /** Shares (0..1) of all requests; together at most 1. */
 export type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
@@ -34,6 +34,6 @@ export type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number
 export interface FaultOptions extends FaultRates {
   /** A real limiter: more than this many requests of one token in a window are refused. */
   limiter?: { requests: number; windowMs: number };
-  /** Length of a `slow` answer drawn by rate, real ms. Default 1000. */
+  /** Length of a `slow` response drawn by rate, real ms. Default 1000. */
   slowMs?: number;
 }

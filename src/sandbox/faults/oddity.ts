@@ -11,13 +11,13 @@ export type RecordOddity =
   | 'list'
   /** The record is left out: the list is shorter than its `paging.total`. */
   | 'left-out'
-  /** The record stands at the end of the answer once more. */
+  /** The record stands at the end of the response once more. */
   | 'repeated'
   /** A text field that nobody knows makes the record larger than `LARGE_BYTES`. */
   | 'too-large';
 
-/** What happens to the answer around its records. */
-export type AnswerOddity =
+/** What happens to the response around its records. */
+export type ResponseOddity =
   | 'ok-absent'
   | 'ok-text'
   | 'list-absent'

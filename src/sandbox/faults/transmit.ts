@@ -13,7 +13,7 @@ const BAD_GATEWAY = `<html>\r
 
 export type Body = string | Iterable<string>;
 
-/** Sends an answer, whole or as the fault spoils it. */
+/** Sends a response, whole or as the fault spoils it. */
 export async function transmit(response: ServerResponse, body: Body, fault: Fault | null): Promise<void> {
   if (fault?.kind === 'cut') return cut(response, body, fault);
   if (fault?.kind === 'slow') return drip(response, body, fault);
@@ -35,8 +35,8 @@ export async function transmit(response: ServerResponse, body: Body, fault: Faul
   response.end();
 }
 
-/** What something on the way answers in the service's place: none of the service's headers. */
-export function answerAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
+/** What something on the way sends in the service's place: none of the service's headers. */
+export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.sendDate = false;
   response.writeHead(fault.httpStatus ?? 502, { 'content-type': 'text/html', ...fault.headers });

@@ -4,8 +4,8 @@ import type { SandboxStore } from '../store/sandbox-store.ts';
 /** Where a test can step in. Set them in the options or on `sandbox.hooks` while it runs. */
 export interface Hooks {
   /** After the request was understood and before anything is read: the place to change the store between two pages. */
-  beforeAnswer?: ((entry: RequestLogEntry, store: SandboxStore) => void | Promise<void>) | undefined;
+  beforeResponse?: ((entry: RequestLogEntry, store: SandboxStore) => void | Promise<void>) | undefined;
   /** Has the last word on the whole response object, errors too: the place to lie. */
-  rewriteAnswer?:
-    ((entry: RequestLogEntry, answer: Record<string, unknown>) => Record<string, unknown>) | undefined;
+  rewriteResponse?:
+    ((entry: RequestLogEntry, response: Record<string, unknown>) => Record<string, unknown>) | undefined;
 }

@@ -1,4 +1,4 @@
-import type { Method } from './answer.ts';
+import type { Method } from './method.ts';
 import { equipmentsList } from './methods/equipments-list.ts';
 import { followupsList } from './methods/followups-list.ts';
 import { resourcesList } from './methods/resources-list.ts';

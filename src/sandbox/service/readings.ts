@@ -2,7 +2,7 @@ import type { ErrorId } from './service-error.ts';
 
 /**
  * What the specification leaves open, each way a service could have meant it. The defaults are the plainest reading;
- * every field can be changed while the sandbox runs. Records are shaped when answered: the store keeps its own form.
+ * every field can be changed while the sandbox runs. Records are shaped when they are sent: the store keeps its own form.
  */
 export interface Readings {
   /** "Any paging of resources.list: not shown." See `UnaskedPaging`. */
@@ -68,16 +68,16 @@ export interface Readings {
   /** `sub-type`: about every third equipment names a type of its own (`22.1`), and is listed when 22 is asked for. */
   equipmentOwnType: 'asked' | 'sub-type';
   /**
-   * `far-apart`: in lists that are one answer, the first record comes twice, with other content, and more than 2000
+   * `far-apart`: in lists that are one response, the first record comes twice, with other content, and more than 2000
    * records (repetitions of the others) lie between.
    */
   doubles: 'none' | 'far-apart';
 }
 
 /**
- * `none`: no paging object, everything in one answer. `one-page`: a paging object that says so. `pages`: only the first
+ * `none`: no paging object, everything in one response. `one-page`: a paging object that says so. `pages`: only the first
  * page, the others by the parameter `page`. `unreadable`: only the first page, and `page` is refused. `silent-pages`: as
- * `pages`, but no paging object says so: nothing in the answer tells that there is more.
+ * `pages`, but no paging object says so: nothing in the response tells that there is more.
  */
 export type UnaskedPaging = 'none' | 'one-page' | 'pages' | 'unreadable' | 'silent-pages';
 

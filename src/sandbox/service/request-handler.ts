@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { FaultPlan } from '../faults/fault-plan.ts';
 import type { Fault } from '../faults/fault.ts';
-import { spoilAnswer } from '../faults/odd-answer.ts';
-import { answerAsGateway, transmit } from '../faults/transmit.ts';
+import { spoilResponse } from '../faults/odd-response.ts';
+import { respondAsGateway, transmit } from '../faults/transmit.ts';
 import type { Body } from '../faults/transmit.ts';
 import type { Random } from '../random.ts';
 import type { RequestLog, RequestLogEntry } from '../request-log.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import type { Access } from './access.ts';
-import type { Answer, Method } from './answer.ts';
+import type { MethodResponse, Method } from './method.ts';
 import type { Hooks } from './hooks.ts';
 import { findMethod } from './methods.ts';
 import { toDateHeader } from './date-header.ts';
@@ -19,7 +19,7 @@ import { readRequestObject } from './read-request.ts';
 import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { ServiceError } from './service-error.ts';
-import { toAnswerObject, toAnswerText } from './write-answer.ts';
+import { toResponseObject, toResponseText } from './write-response.ts';
 
 export interface ServiceContext {
   store: SandboxStore;
@@ -38,7 +38,7 @@ export interface ServiceContext {
 
 const PATH = /^\/v1\/([^/?]+)$/;
 
-/** Follows one request from its first byte to the last of its answer. */
+/** Follows one request from its first byte to the last of its response. */
 export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -59,7 +59,7 @@ export async function handleRequest(
   } finally {
     load.inFlight -= 1;
     entry.durationMs = performance.now() - startedAt;
-    if (entry.outcome === 'pending') entry.outcome = 'no-answer';
+    if (entry.outcome === 'pending') entry.outcome = 'no-response';
     context.onRequest?.(entry);
   }
 }
@@ -99,7 +99,7 @@ async function serve(serving: Serving): Promise<void> {
     return;
   }
   if (fault?.kind === 'nonJson') {
-    answerAsGateway(response, fault);
+    respondAsGateway(response, fault);
     return;
   }
   const body = await toBody(serving, parameters, fault);
@@ -121,35 +121,35 @@ async function toBody(
 ): Promise<Body> {
   const { context, entry } = serving;
   const isPretty = !(parameters instanceof ServiceError) && parameters['pretty'] === true;
-  let answer: Record<string, unknown>;
-  let list: Answer['list'];
+  let object: Record<string, unknown>;
+  let list: MethodResponse['list'];
   try {
-    const found = await answerOf(serving, parameters, fault);
+    const found = await responseOf(serving, parameters, fault);
     entry.outcome = 'ok';
     entry.records = found.list?.records.length ?? 0;
-    const isOdd = fault?.kind === 'oddRecord' || fault?.kind === 'oddAnswer';
-    if (!isPretty && !isOdd && context.hooks.rewriteAnswer === undefined) {
-      return toAnswerText(found, context.readings);
+    const isOdd = fault?.kind === 'oddRecord' || fault?.kind === 'oddResponse';
+    if (!isPretty && !isOdd && context.hooks.rewriteResponse === undefined) {
+      return toResponseText(found, context.readings);
     }
     ({ list } = found);
-    answer = toAnswerObject(found, context.readings);
+    object = toResponseObject(found, context.readings);
   } catch (error) {
     const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', String(error));
     entry.outcome = refusal.id;
-    answer = { ok: false, error: refusal.id, description: refusal.description };
+    object = { ok: false, error: refusal.id, description: refusal.description };
   }
   const keyField = list?.kind === 'employee' ? 'm_user_id' : 'id';
-  const spoiled = spoilAnswer(answer, { fault, list: list?.name, keyField });
-  const rewritten = context.hooks.rewriteAnswer?.(entry, spoiled) ?? spoiled;
+  const spoiled = spoilResponse(object, { fault, list: list?.name, keyField });
+  const rewritten = context.hooks.rewriteResponse?.(entry, spoiled) ?? spoiled;
   return writeJson(rewritten, isPretty ? 2 : undefined);
 }
 
 /** The order of refusals: address, HTTP method, request object, token, request limit, parameters. */
-async function answerOf(
+async function responseOf(
   serving: Serving,
   parameters: Record<string, unknown> | ServiceError,
   fault: Fault | null,
-): Promise<Answer> {
+): Promise<MethodResponse> {
   const { context, entry, path } = serving;
   const { readings, store } = context;
   const name = PATH.exec(path)?.[1];
@@ -164,6 +164,6 @@ async function answerOf(
   checkParameters(asked, method.rules(readings), readings);
   if (fault?.kind === 'serverError') throw new ServiceError('server_error');
   if (fault?.kind === 'error') throw new ServiceError(fault.error, fault.description);
-  await context.hooks.beforeAnswer?.(entry, store);
-  return method.answer(asked, { store, readings });
+  await context.hooks.beforeResponse?.(entry, store);
+  return method.respond(asked, { store, readings });
 }

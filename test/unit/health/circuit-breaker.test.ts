@@ -73,8 +73,8 @@ describe('refused credentials', () => {
     permitOf(breaker, 'resources').authFailed(refused);
     pass(15 * MINUTE_MS);
     const permit = permitOf(breaker, 'resources');
-    expect(early.unanswered().trial).toBeNull();
-    expect(permit.unanswered()).toEqual({
+    expect(early.noResponse().trial).toBeNull();
+    expect(permit.noResponse()).toEqual({
       closed: null,
       trial: { scope: 'account', inMs: MINUTE_MS },
     });
@@ -168,7 +168,7 @@ describe('whatever was answered before', () => {
 
   it('a service that accepts everything gets every stream asked within the longest delay', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, answersLate) => {
+      fc.property(fc.array(step, { maxLength: 60 }), fc.boolean(), (steps, respondsLate) => {
         const { breaker, pass } = createStage();
         const underway: Permit[] = [];
         for (const one of steps) {
@@ -182,11 +182,11 @@ describe('whatever was answered before', () => {
             if (one.outcome === 'refused') permit?.authFailed(refused);
             if (one.outcome === 'forbidden') permit?.authFailed(forbidden);
             if (one.outcome === 'accepted') permit?.accepted();
-            if (one.outcome === 'unanswered') permit?.unanswered();
+            if (one.outcome === 'unanswered') permit?.noResponse();
           }
         }
         // From here on everything is accepted; what was under way is answered now or hangs for ever.
-        if (answersLate) for (const permit of underway) permit.accepted();
+        if (respondsLate) for (const permit of underway) permit.accepted();
         const asked = new Set<StreamName>();
         for (let ms = 0; ms <= TRIAL_DELAYS.mostMs; ms += MINUTE_MS) {
           for (const stream of STREAM_NAMES) {

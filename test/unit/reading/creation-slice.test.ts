@@ -52,20 +52,20 @@ test('two halves are exactly the whole, and every division comes to an end', () 
 
 describe('the watermark', () => {
   test('is the latest time that the service sent and the clock allows', () => {
-    expect(watermarkOf(updated(5, 9, 7), { answerMs: 100, ourMs: 5000 })).toBe(9);
-    expect(watermarkOf(updated(5, 900, 7), { answerMs: 100, ourMs: 5000 })).toBe(7);
-    expect(watermarkOf(updated(5, 100), { answerMs: 100, ourMs: 5000 })).toBe(100);
-    expect(watermarkOf(updated('6', null, {}, 'x'), { answerMs: 100, ourMs: 5000 })).toBe(6);
+    expect(watermarkOf(updated(5, 9, 7), { serviceMs: 100, ourMs: 5000 })).toBe(9);
+    expect(watermarkOf(updated(5, 900, 7), { serviceMs: 100, ourMs: 5000 })).toBe(7);
+    expect(watermarkOf(updated(5, 100), { serviceMs: 100, ourMs: 5000 })).toBe(100);
+    expect(watermarkOf(updated('6', null, {}, 'x'), { serviceMs: 100, ourMs: 5000 })).toBe(6);
   });
 
   test('is unknown where no record tells', () => {
-    expect(watermarkOf([], { answerMs: 100, ourMs: 5000 })).toBeUndefined();
+    expect(watermarkOf([], { serviceMs: 100, ourMs: 5000 })).toBeUndefined();
   });
 
   test('is the clock of the answer where all records lie beyond it, never a clock of ours', () => {
-    expect(watermarkOf(updated(900, 901), { answerMs: 100, ourMs: 5000 })).toBe(100);
-    expect(watermarkOf(updated(900, 901), { answerMs: undefined, ourMs: 100 })).toBeUndefined();
-    expect(watermarkOf(updated(90, 901), { answerMs: undefined, ourMs: 100 })).toBe(90);
+    expect(watermarkOf(updated(900, 901), { serviceMs: 100, ourMs: 5000 })).toBe(100);
+    expect(watermarkOf(updated(900, 901), { serviceMs: undefined, ourMs: 100 })).toBeUndefined();
+    expect(watermarkOf(updated(90, 901), { serviceMs: undefined, ourMs: 100 })).toBe(90);
   });
 
   test('is asked behind by the overlap and one millisecond', () => {

@@ -7,10 +7,10 @@ import type { SliceReader } from '../../../src/reading/slice-reader.ts';
 const created = (...times: number[]) => times.map((created_on) => ({ id: created_on, created_on }));
 
 function page(records: readonly unknown[], total: number): Page {
-  const answer = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
+  const response = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
   return {
     records,
-    answer: { ...answer, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined },
+    response: { ...response, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined },
   };
 }
 

@@ -7,7 +7,7 @@ function complaintAbout(...pages: [ids: unknown[], total?: number, lastPage?: nu
   const tally = createPageTally();
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
-    const answer = {
+    const response = {
       count: ids.length,
       envelope: {},
       paging: total === undefined && lastPage === undefined ? undefined : paging,
@@ -15,7 +15,7 @@ function complaintAbout(...pages: [ids: unknown[], total?: number, lastPage?: nu
       serviceTimeMs: undefined,
       responseTimeMs: undefined,
     };
-    tally.note({ records: ids.map((id) => ({ id })), answer }, 'id');
+    tally.note({ records: ids.map((id) => ({ id })), response }, 'id');
   }
   return tally.complaint();
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { laterWatermark, nextWatermark, readFrom, wentBackBy } from '../../../src/reading/service-clock.ts';
 
 /** The service's clock shows so much when ours shows 1,000,000. */
-const at = (answerMs: number | undefined) => ({ answerMs, ourMs: 1_000_000 });
+const at = (serviceMs: number | undefined) => ({ serviceMs, ourMs: 1_000_000 });
 const stored = (ms: number, clockOffsetMs: number | null = 0) => ({ ms, clockOffsetMs });
 
 describe('how far the service’s clock went back', () => {
@@ -13,8 +13,8 @@ describe('how far the service’s clock went back', () => {
     ['it went ahead', -60_000, 1_000_000, 0],
     ['it told no time then', null, 1_000_000, 0],
     ['it tells no time now', 60_000, undefined, 0],
-  ])('%s', (_name, noted, answerMs, expected) => {
-    expect(wentBackBy(noted, at(answerMs))).toBe(expected);
+  ])('%s', (_name, noted, serviceMs, expected) => {
+    expect(wentBackBy(noted, at(serviceMs))).toBe(expected);
   });
 });
 
@@ -30,10 +30,10 @@ describe('where reading begins', () => {
       1e6,
     ],
     ['at the watermark, where only a few seconds tell otherwise', stored(1_004_000), 1_000_000, 1_004_000],
-  ])('%s', (_name, watermark, answerMs, expected) => {
+  ])('%s', (_name, watermark, serviceMs, expected) => {
     // The offset is that of 900,000 as well: nothing but the watermark tells.
-    const clock = at(answerMs);
-    const offset = answerMs === 900_000 ? -100_000 : watermark.clockOffsetMs;
+    const clock = at(serviceMs);
+    const offset = serviceMs === 900_000 ? -100_000 : watermark.clockOffsetMs;
     expect(readFrom({ ...watermark, clockOffsetMs: offset }, clock)).toBe(expected);
   });
 });
@@ -49,8 +49,8 @@ describe('the next watermark', () => {
     ['keeps what is known of the clock', stored(900_000, 3), 950_000, undefined, stored(950_000, 3)],
     ['of a first read is what was seen', null, 950_000, 1_000_000, stored(950_000)],
     ['of a first read that tells nothing is none', null, undefined, 1_000_000, null],
-  ])('%s', (_name, watermark, seenMs, answerMs, expected) => {
-    expect(nextWatermark(watermark, seenMs, at(answerMs))).toEqual(expected);
+  ])('%s', (_name, watermark, seenMs, serviceMs, expected) => {
+    expect(nextWatermark(watermark, seenMs, at(serviceMs))).toEqual(expected);
   });
 });
 

@@ -69,7 +69,7 @@ describe('a look at the database', () => {
     await pass(9_900);
     expect(made.latest.problem).toBeNull();
     await pass(100);
-    expect(made.latest.problem).toBe('PostgreSQL does not answer');
+    expect(made.latest.problem).toBe('PostgreSQL does not respond');
     expect(outage.current?.code).toBe('database_unreachable');
   });
 

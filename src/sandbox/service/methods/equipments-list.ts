@@ -1,5 +1,5 @@
 import type { Equipment } from '../../records.ts';
-import type { Method } from '../answer.ts';
+import type { Method } from '../method.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
 import { aBoolean, aText, eachOf, oneOf, required } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
@@ -38,7 +38,7 @@ export const equipmentsList: Method = {
     include_null_metavalues: aBoolean,
     ...unaskedPagingRules(readings.equipmentsPaging),
   }),
-  answer(parameters, { store, readings }) {
+  respond(parameters, { store, readings }) {
     const asked = parameters as unknown as EquipmentParameters;
     const metafields = store.metafields.get(asked.equipmentType_id);
     if (metafields === undefined && readings.unknownEquipmentType !== 'empty') {

@@ -1,5 +1,5 @@
 import type { FollowupQuery } from '../../store/followup-index.ts';
-import type { Method } from '../answer.ts';
+import type { Method } from '../method.ts';
 import { rangeOf, toPage } from '../paging.ts';
 import { aNumber, aPage, aText, oneOf, wholeNumber } from '../parameters.ts';
 
@@ -22,7 +22,7 @@ const rules = {
 
 export const followupsList: Method = {
   rules: () => rules,
-  answer(parameters, { store, readings }) {
+  respond(parameters, { store, readings }) {
     const { limit = DEFAULT_LIMIT, page = 1, ...rest } = parameters as FollowupParameters;
     const pageSize = Math.min(limit, readings.largestPage ?? limit);
     const query = pickQuery(rest);

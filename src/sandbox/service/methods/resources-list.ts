@@ -1,9 +1,9 @@
-import type { Method } from '../answer.ts';
+import type { Method } from '../method.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
 
 export const resourcesList: Method = {
   rules: (readings) => unaskedPagingRules(readings.resourcesPaging),
-  answer(parameters, { store, readings }) {
+  respond(parameters, { store, readings }) {
     const { records, fields } = withUnaskedPaging(
       [...store.resources.values()],
       parameters,

@@ -1,6 +1,6 @@
 import type { Completion, Employee } from '../../records.ts';
 import { employeeAt, isListOfObjects } from '../../store/status-rules.ts';
-import type { Method } from '../answer.ts';
+import type { Method } from '../method.ts';
 import { rangeOf, toPage } from '../paging.ts';
 import { aBoolean, aPage, numbers, texts, wholeNumber } from '../parameters.ts';
 
@@ -22,7 +22,7 @@ export const trainingEmployeeStatusList: Method = {
     page: aPage,
     include_all_completions: aBoolean,
   }),
-  answer(parameters, { store, readings }) {
+  respond(parameters, { store, readings }) {
     const asked = parameters as TrainingParameters;
     const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
     const { lastUpdated, employees } = store.trainingCalculation(cached);

@@ -1,4 +1,4 @@
-import type { Method } from '../answer.ts';
+import type { Method } from '../method.ts';
 import { required } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
 import { shapeRecord } from '../shape-record.ts';
@@ -12,7 +12,7 @@ export const usersInfo: Method = {
       accepts: (value) => typeof value === 'number' || (typeof value === 'string' && value !== ''),
     }),
   }),
-  answer(parameters, { store, readings }) {
+  respond(parameters, { store, readings }) {
     const id = String(parameters['user']);
     const user = store.users.get(id);
     if (user === undefined) throw new ServiceError(readings.unknownUser, `no user has the id ${id}`);

@@ -1,6 +1,6 @@
-/** Answers that are not as they should be, for once: what a service can do to us without breaking its own protocol much. */
+/** Responses that are not as they should be, for once: what a service can do to us without breaking its own protocol much. */
 import type { Fault } from './fault.ts';
-import type { AnswerOddity, RecordOddity } from './oddity.ts';
+import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -9,17 +9,17 @@ export const LARGE_BYTES = 17 * 1024 * 1024;
 const MANY = 7;
 
 /** The response object as the fault changes it. `list` and `keyField` say where the records are, where there are any. */
-export function spoilAnswer(
-  answer: Fields,
+export function spoilResponse(
+  object: Fields,
   { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
 ): Fields {
-  if (fault?.kind === 'oddAnswer') return oddAnswer(answer, fault.how, list);
-  const records = list === undefined ? undefined : answer[list];
-  if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return answer;
-  if (records.length === 0) return answer;
+  if (fault?.kind === 'oddResponse') return oddResponse(object, fault.how, list);
+  const records = list === undefined ? undefined : object[list];
+  if (fault?.kind !== 'oddRecord' || list === undefined || !Array.isArray(records)) return object;
+  if (records.length === 0) return object;
   const at = (fault.at ?? 0) % records.length;
   const record = records[at] as Fields;
-  return { ...answer, [list]: withRecord(records, { at, odd: oddRecord(record, fault.how, keyField) }) };
+  return { ...object, [list]: withRecord(records, { at, odd: oddRecord(record, fault.how, keyField) }) };
 }
 
 function withRecord(
@@ -65,21 +65,21 @@ function nested(levels: number): unknown {
   return value;
 }
 
-function oddAnswer(answer: Fields, how: AnswerOddity, list: string | undefined): Fields {
-  const { paging } = answer as { paging?: { total: unknown; last_page: unknown } };
+function oddResponse(object: Fields, how: ResponseOddity, list: string | undefined): Fields {
+  const { paging } = object as { paging?: { total: unknown; last_page: unknown } };
   const withPaging = (fields: object): Fields =>
-    paging === undefined ? answer : { ...answer, paging: { ...paging, ...fields } };
+    paging === undefined ? object : { ...object, paging: { ...paging, ...fields } };
   const without = (field: string): Fields =>
-    Object.fromEntries(Object.entries(answer).filter(([name]) => name !== field));
-  const withList = (value: unknown): Fields => (list === undefined ? answer : { ...answer, [list]: value });
+    Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
+  const withList = (value: unknown): Fields => (list === undefined ? object : { ...object, [list]: value });
   const [total, lastPage] = [Number(paging?.total), Number(paging?.last_page)];
   switch (how) {
     case 'ok-absent':
       return without('ok');
     case 'ok-text':
-      return { ...answer, ok: String(answer['ok']) };
+      return { ...object, ok: String(object['ok']) };
     case 'list-absent':
-      return list === undefined ? answer : without(list);
+      return list === undefined ? object : without(list);
     case 'list-null':
       return withList(null);
     case 'list-object':
@@ -97,13 +97,13 @@ function oddAnswer(answer: Fields, how: AnswerOddity, list: string | undefined):
     case 'last-page-too-large':
       return withPaging({ last_page: lastPage + MANY });
     case 'paging-null':
-      return paging === undefined ? answer : { ...answer, paging: null };
+      return paging === undefined ? object : { ...object, paging: null };
     case 'paging-list':
-      return paging === undefined ? answer : { ...answer, paging: [paging] };
+      return paging === undefined ? object : { ...object, paging: [paging] };
     case 'last-updated-text':
-      return 'last_updated' in answer
-        ? { ...answer, last_updated: new Date(Number(answer['last_updated'])).toISOString() }
-        : answer;
+      return 'last_updated' in object
+        ? { ...object, last_updated: new Date(Number(object['last_updated'])).toISOString() }
+        : object;
     case 'last-updated-absent':
       return without('last_updated');
   }

@@ -2,13 +2,13 @@ import type { Parameters, Rules } from './parameters.ts';
 import type { Readings } from './readings.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 
-/** A successful answer before it is text. The list stays a list of the store's records until it is written. */
-export interface Answer {
+/** A successful response before it is text. The list stays a list of the store's records until it is written. */
+export interface MethodResponse {
   fields: Record<string, unknown>;
   list?: { name: string; kind: string; records: readonly object[]; shape?: (record: object) => object };
 }
 
 export interface Method {
   rules(readings: Readings): Rules;
-  answer(parameters: Parameters, context: { store: SandboxStore; readings: Readings }): Answer;
+  respond(parameters: Parameters, context: { store: SandboxStore; readings: Readings }): MethodResponse;
 }

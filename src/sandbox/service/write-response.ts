@@ -1,26 +1,26 @@
-import type { Answer } from './answer.ts';
+import type { MethodResponse } from './method.ts';
 import { type Page, shapePaging } from './paging.ts';
 import { writeJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
 
-/** Above this many records an answer is written piece by piece. */
+/** Above this many records a response is written piece by piece. */
 const STREAM_ABOVE_RECORDS = 2000;
 const CHUNK_CHARACTERS = 64 * 1024;
 
-export function toAnswerObject(answer: Answer, readings: Readings): Record<string, unknown> {
-  const object: Record<string, unknown> = { ok: true, ...envelopeFields(answer, readings) };
-  if (answer.list !== undefined) object[answer.list.name] = [...shaped(answer.list, readings)];
+export function toResponseObject(response: MethodResponse, readings: Readings): Record<string, unknown> {
+  const object: Record<string, unknown> = { ok: true, ...envelopeFields(response, readings) };
+  if (response.list !== undefined) object[response.list.name] = [...shaped(response.list, readings)];
   return object;
 }
 
 /** One text, or pieces of it: two hundred thousand records as one string would stop the world. */
-export function toAnswerText(answer: Answer, readings: Readings): string | Iterable<string> {
-  const { list } = answer;
+export function toResponseText(response: MethodResponse, readings: Readings): string | Iterable<string> {
+  const { list } = response;
   if (list === undefined || list.records.length <= STREAM_ABOVE_RECORDS) {
-    return writeJson(toAnswerObject(answer, readings));
+    return writeJson(toResponseObject(response, readings));
   }
-  const head = JSON.stringify({ ok: true, ...envelopeFields(answer, readings) }).slice(0, -1);
+  const head = JSON.stringify({ ok: true, ...envelopeFields(response, readings) }).slice(0, -1);
   return pieces(`${head},${JSON.stringify(list.name)}:[`, shaped(list, readings));
 }
 
@@ -38,14 +38,14 @@ function* pieces(head: string, records: Iterable<object>): Generator<string> {
   yield `${text}]}`;
 }
 
-function* shaped(list: NonNullable<Answer['list']>, readings: Readings): Generator<object> {
+function* shaped(list: NonNullable<MethodResponse['list']>, readings: Readings): Generator<object> {
   for (const record of list.records) {
     yield shapeRecord(list.kind, list.shape === undefined ? record : list.shape(record), readings);
   }
 }
 
-function envelopeFields(answer: Answer, readings: Readings): Record<string, unknown> {
-  const fields = { ...answer.fields };
+function envelopeFields(response: MethodResponse, readings: Readings): Record<string, unknown> {
+  const fields = { ...response.fields };
   const paging = fields['paging'] as Page['paging'] | undefined;
   if (paging !== undefined) fields['paging'] = shapePaging(paging, readings);
   if (readings.extraFields !== false) fields[extraFieldName(readings)] = 'unknown';
