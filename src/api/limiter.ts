@@ -84,7 +84,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (idleMs > IDLE_MS) rate.recordIdle(idleMs);
       lastEventMs = nowMs;
       // Behind a cool-down one request goes ahead: others would only be throttled with it.
-      const aloneMs = rate.isProbing ? retryMinDelayMs : 0;
+      const aloneMs = rate.isThrottled ? retryMinDelayMs : 0;
       nextStartMs = nowMs + Math.max(spacingMs, rate.spacingMs, aloneMs);
       started += 1;
       return started;
@@ -93,7 +93,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const nowMs = clock.monotonicMs();
       lastEventMs = nowMs;
       if (ordinal <= lastBeforeCoolDown) return;
-      if (rate.isProbing) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
+      if (rate.isThrottled) nextStartMs = Math.min(nextStartMs, nowMs + spacingMs);
       if (rate.recordSuccess(nowMs)) throttledAt = Number.POSITIVE_INFINITY;
       coolDownsInARow = 0;
       successes += 1;

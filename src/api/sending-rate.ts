@@ -39,7 +39,7 @@ export interface SendingRate {
   /** ms between two requests; 0: nothing is known of a limit. */
   readonly spacingMs: number;
   /** Throttled, and nothing was let through since. */
-  readonly isProbing: boolean;
+  readonly isThrottled: boolean;
   /** So long nothing was asked, and nothing kept anybody from asking: it says nothing of a limit. */
   recordIdle(ms: number): void;
   /** True when it was throttled for longer than any window explains: what was known is forgotten. */
@@ -108,7 +108,7 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
     get spacingMs() {
       return rate === undefined ? 0 : 1 / rate;
     },
-    get isProbing() {
+    get isThrottled() {
       return throttledSinceMs !== undefined;
     },
     recordIdle(ms) {

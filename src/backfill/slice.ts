@@ -106,9 +106,9 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
     }
     yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
   }
-  const complaint = next.value ?? (await findShortfall(backfill, state, bounds));
-  if (complaint !== null) {
-    yield giveUpOrHalve(backfill, { ...work, slice: state }, complaint);
+  const failure = next.value ?? (await findShortfall(backfill, state, bounds));
+  if (failure !== null) {
+    yield giveUpOrHalve(backfill, { ...work, slice: state }, failure);
     return;
   }
   const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
@@ -173,16 +173,12 @@ function cutRemainder(
   );
 }
 
-function giveUpOrHalve(
-  backfill: Backfill,
-  { slice, halvings }: Work,
-  complaint: SafetySyncError,
-): RecordsStep {
+function giveUpOrHalve(backfill: Backfill, { slice, halvings }: Work, failure: SafetySyncError): RecordsStep {
   const parts = cutEvenly(slice, 2);
   if (halvings < MOST_HALVINGS && parts.length === 2) {
     backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: halvings + 1 })));
     return toStep(backfill, [], [{ kind: 'cut', slice, parts }]);
   }
-  backfill.failures.push(complaint);
+  backfill.failures.push(failure);
   return toStep(backfill, [], [{ kind: 'slice', slice: { ...slice, status: 'failed' } }]);
 }

@@ -110,7 +110,7 @@ export async function checkService({
     const { readMode } = stream;
     if (readMode.kind === 'lookup') continue;
     if ('pageSize' in readMode) await ask(stream, { limit: 1 });
-    else if (readMode.scope === 'account') await ask(stream, {});
+    else if (readMode.per === 'account') await ask(stream, {});
     else await askByType(stream);
   }
   // The lists have named a user by now.

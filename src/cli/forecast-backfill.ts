@@ -36,7 +36,7 @@ export async function forecastBackfill(
   const { name: stream, readMode, method, responseKey } = streamNamed(name);
   const whole = { stream, records: null, slices: 0, slicesDone: null, requests: null };
   if (readMode.kind === 'snapshot') {
-    return { ...whole, requests: readMode.scope === 'account' ? 1 : context.settings.equipmentTypes.length };
+    return { ...whole, requests: readMode.per === 'account' ? 1 : context.settings.equipmentTypes.length };
   }
   if (readMode.kind !== 'incremental') return whole;
   const response = await context.api().page({

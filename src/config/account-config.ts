@@ -38,7 +38,7 @@ export function offReasonsOf({
   equipmentTypes,
 }: Pick<AccountConfig, 'schedule' | 'equipmentTypes'>): OffReasons {
   const reasonOf = ({ name, readMode }: StreamDefinition): OffReason | undefined => {
-    const isByType = readMode.kind === 'snapshot' && readMode.scope === 'equipment_type';
+    const isByType = readMode.kind === 'snapshot' && readMode.per === 'equipment_type';
     if (isByType && equipmentTypes.length === 0) return 'no equipment types';
     return (schedule.streams[name] ?? null) === null ? 'not scheduled' : undefined;
   };

@@ -16,7 +16,7 @@ const toText = (ms: number | null): string | null => (ms === null ? null : new D
 const toServiceTime = (instant: string | null, clockOffsetMs: number | null): ServiceTime | null =>
   instant === null ? null : { ms: Date.parse(instant), clockOffsetMs };
 /** One column serves both: a row is of one stream. */
-const noteOf = (time: ServiceTime | null) => ({
+const toColumns = (time: ServiceTime | null) => ({
   at: toText(time?.ms ?? null),
   clock_offset_ms: time?.clockOffsetMs ?? null,
 });
@@ -57,18 +57,18 @@ export async function readStreamState(
 }
 
 function toWatermarkColumns(watermark: ServiceTime | null) {
-  const { at, clock_offset_ms } = noteOf(watermark);
+  const { at, clock_offset_ms } = toColumns(watermark);
   return { watermark: at, clock_offset_ms };
 }
 
 /** A backfill that is done would look as if it had not been closed if the watermark that it left were not reached. */
 function backfillWatermarkUpTo(watermark: ServiceTime | null) {
   const { backfill_watermark } = streamState;
-  return sql`case when ${backfill_watermark} <= ${noteOf(watermark).at}::timestamptz then ${backfill_watermark} end`;
+  return sql`case when ${backfill_watermark} <= ${toColumns(watermark).at}::timestamptz then ${backfill_watermark} end`;
 }
 
 function toCalculatedColumns(calculatedAt: ServiceTime | null) {
-  const { at, clock_offset_ms } = noteOf(calculatedAt);
+  const { at, clock_offset_ms } = toColumns(calculatedAt);
   return { calculated_at: at, clock_offset_ms };
 }
 

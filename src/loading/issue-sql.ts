@@ -65,7 +65,7 @@ export function resolveWritten(parent: TableShape, runId: number, scope: IssueSc
 }
 
 /** Records that could not be rows and now came as they are stored. */
-export function resolveTaken(keys: readonly string[], scope: IssueScope): SQL {
+export function resolveByKey(keys: readonly string[], scope: IssueScope): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = now()
     where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
       and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged}`;
@@ -82,7 +82,7 @@ export function resolveDeleted(keys: readonly string[], scope: IssueScope): SQL 
 }
 
 /** Records without a key that came back with one, recognized by what stays the same. */
-export function resolveRepaired(identities: readonly string[], scope: IssueScope): SQL {
+export function resolveByIdentity(identities: readonly string[], scope: IssueScope): SQL {
   const values = sql.join(
     identities.map((identity) => sql`${identity}`),
     sql`, `,
@@ -91,13 +91,13 @@ export function resolveRepaired(identities: readonly string[], scope: IssueScope
     where ${openIssues(scope)} and d.record_id is null and d.identity in (${values}) and ${notStaged}`;
 }
 
-/** Records that could not be rows and that a complete read no longer shows. `part`: the equipment types that were covered. */
-export function resolveVanishedRejections(part: readonly string[] | null, scope: IssueScope): SQL {
+/** Records that could not be rows and that a complete read no longer shows. `parts`: the equipment types that were covered; null: all. */
+export function resolveVanishedRejections(parts: readonly string[] | null, scope: IssueScope): SQL {
   const covered =
-    part === null
+    parts === null
       ? sql``
       : sql` and d.context->>'equipmentTypeId' in (${sql.join(
-          part.map((value) => sql`${value}`),
+          parts.map((value) => sql`${value}`),
           sql`, `,
         )})`;
   return sql`update safety_sync.data_issues d set resolved_at = now()

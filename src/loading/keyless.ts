@@ -12,7 +12,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { readVanishedFields } from './merge-sql.ts';
-import type { SnapshotScope, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from './stream-shape.ts';
 
 /** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
 const MOST_REMEMBERED = 10_000;
@@ -40,22 +40,27 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
   return common;
 }
 
-/** Among them is one that may have had a key at the last complete read. */
-export function hasNewKeyless({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
-  const returned = before.kept.filter((key) => !missing.has(key)).length;
-  // As many as were there before and did not come with a key since.
-  const remaining = Math.max(0, before.fingerprints.length - returned);
-  const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), remaining);
-  return fingerprints.length > Math.max(unchanged, remaining - appeared);
+/**
+ * Whether one of the records without a key may have had one at the last complete read: more of them came than those of
+ * that read explain.
+ */
+export function hasLostKeys({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
+  // Rows that were kept because of a record without a key: so many of these records have their key again.
+  const withKeyAgain = before.kept.filter((key) => !missing.has(key)).length;
+  const stillWithout = Math.max(0, before.fingerprints.length - withKeyAgain);
+  const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), stillWithout);
+  // Each of the others may have changed since, or be one of the records that appeared with a key.
+  const explained = Math.max(unchanged, stillWithout - appeared);
+  return fingerprints.length > explained;
 }
 
 export interface KeylessRequest {
   readonly accountId: string;
-  readonly covered: SnapshotScope;
+  readonly covered: TableCoverage;
   readonly keyless: KeylessMemory | null;
   readonly rejected: number;
   readonly appeared: number;
-  readonly identityOf: (parts: readonly unknown[]) => string | null;
+  readonly identityOf: (values: readonly unknown[]) => string | null;
 }
 
 const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
@@ -71,9 +76,9 @@ export async function keepWhatMayBeKeyless(
   const rows =
     came.length === 0
       ? []
-      : await tx.execute<{ key: string; parts: string }>(
+      : await tx.execute<{ key: string; values: string }>(
           readVanishedFields(shape.parent, shape.stream.identityFields, {
-            scope: request.covered,
+            covered: request.covered,
             accountId: request.accountId,
           }),
         );
@@ -81,11 +86,11 @@ export async function keepWhatMayBeKeyless(
   const fingerprints = came.flatMap((one) => (one.identity === null ? [one.fingerprint] : []));
   const missing = new Set(rows.map(({ key }) => key));
   const before = request.keyless ?? NOTHING;
-  const isNew = hasNewKeyless({ before, fingerprints, missing, appeared: request.appeared });
+  const isLost = hasLostKeys({ before, fingerprints, missing, appeared: request.appeared });
   const remembered = before.kept.filter((key) => missing.has(key));
-  const mayBeUnidentified = new Set(isNew ? missing : fingerprints.length > 0 ? remembered : []);
-  const kept = rows.filter(({ key, parts }) => {
-    const identity = identities.size === 0 ? null : request.identityOf(parseExactJson(parts) as unknown[]);
+  const mayBeUnidentified = new Set(isLost ? missing : fingerprints.length > 0 ? remembered : []);
+  const kept = rows.filter(({ key, values }) => {
+    const identity = identities.size === 0 ? null : request.identityOf(parseExactJson(values) as unknown[]);
     return mayBeUnidentified.has(key) || (identity !== null && identities.has(identity));
   });
   const isTooMuch = Math.max(fingerprints.length, mayBeUnidentified.size) > MOST_REMEMBERED;
@@ -94,7 +99,7 @@ export async function keepWhatMayBeKeyless(
     await tx.execute(remember(after, { accountId: request.accountId, stream: shape.stream.name }));
   }
   if (kept.length === 0) return null;
-  await tx.execute(noteSeen(kept.map(({ key }) => key)));
+  await tx.execute(insertSeen(kept.map(({ key }) => key)));
   const [gone, without] = [formatNumber(kept.length, 'row'), formatNumber(came.length, 'record')];
   return `${gone} that the source did not show: not marked deleted, because ${without} without a usable key may be what they were (safety-sync data-issues)`;
 }
@@ -104,7 +109,7 @@ function readKeyless(): SQL {
     where record_id is null and kind = 'record_rejected' order by fingerprint`;
 }
 
-function noteSeen(keys: readonly string[]): SQL {
+function insertSeen(keys: readonly string[]): SQL {
   return sql`insert into pg_temp.stage_seen (ord, key) select 0, unnest(${toArrayLiteral(keys)}::text[])`;
 }
 

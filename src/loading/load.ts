@@ -20,7 +20,7 @@ import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
 import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
 import type { ReadRecord } from './prepared-record.ts';
 import { createStaging } from './staging.ts';
-import { type StreamShape, toSnapshotScope } from './stream-shape.ts';
+import { type StreamShape, toTableCoverage } from './stream-shape.ts';
 import { createBatchWriter } from './write-batch.ts';
 
 /** Records that are compared together: enough to make a round trip cheap, few enough that the next ones need not wait long. */
@@ -51,7 +51,7 @@ export interface CommitOptions {
   /** More will be committed in this run: a crash of PostgreSQL itself may lose it, as a whole. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit. */
-  readonly finish: (counts: Readonly<RecordCounts>, merged: Merged) => Promise<void>;
+  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged) => Promise<void>;
 }
 
 export interface Load {
@@ -178,19 +178,19 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     }
   }
 
-  async function commit({ covered, isLast, finish }: CommitOptions, closing: Pending): Promise<void> {
+  async function commit({ covered, isLast, beforeCommit }: CommitOptions, closing: Pending): Promise<void> {
     await begin();
     const { db } = session.connection;
     hadIssues ||= closing.issues > 0;
     const merged = await merge(db, shape, {
       ...scope,
-      covered: covered === null ? null : toSnapshotScope(stream, covered),
+      covered: covered === null ? null : toTableCoverage(stream, covered),
       guard: options.guard,
       fullCompare: options.fullCompare,
       hasCommitted,
       hasIssues: hadIssues,
-      repairedIdentities: [...closing.repairedIdentities],
-      repairedKeys: [...closing.repairedKeys],
+      resolvedIdentities: [...closing.resolvedIdentities],
+      resolvedKeys: [...closing.resolvedKeys],
       rejected: committed.rejected + closing.counts.rejected,
       added: closing.counts.inserted,
       staged: closing.staged,
@@ -200,7 +200,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const counts = { ...committed };
     addCounts(counts, closing.counts);
     addCounts(counts, merged.counts);
-    await finish(counts, merged);
+    await beforeCommit(counts, merged);
     if (!isLast && (closing.staged > 0 || closing.issues > 0 || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
     await recordUsers(db, [...closing.userIds], accountId);
@@ -258,7 +258,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     },
     async findVanished(covered) {
       await drain();
-      return await staging.findVanished(toSnapshotScope(stream, covered));
+      return await staging.findVanished(toTableCoverage(stream, covered));
     },
     get isIdle() {
       return queued === 0;

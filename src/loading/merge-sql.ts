@@ -6,7 +6,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
 import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
-import type { SnapshotScope } from './stream-shape.ts';
+import type { TableCoverage } from './stream-shape.ts';
 
 export function createStage(shape: TableShape): SQL {
   const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
@@ -92,8 +92,8 @@ export function upsertChildren(child: TableShape, { accountId }: MergeScope): SQ
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }
 
-/** The live rows `t` of what was covered, and `part`: which of the covered values each belongs to. */
-function covered(parent: TableShape, { column, asked, values }: SnapshotScope, accountId: string) {
+/** The live rows `t` of what was covered, and `part`: which of the covered parts each belongs to. */
+function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
   if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
   const told = sql`t.${name(column)}`;
@@ -101,7 +101,7 @@ function covered(parent: TableShape, { column, asked, values }: SnapshotScope, a
   const part =
     asked === undefined ? told : sql`coalesce(a.${name(asked.columns.at(-1)?.name ?? '')}, ${told})`;
   const list = sql.join(
-    values.map((value) => sql`${value}`),
+    parts.map((one) => sql`${one}`),
     sql`, `,
   );
   return {
@@ -120,8 +120,8 @@ function notSeen(parent: TableShape): SQL {
 }
 
 /** Per covered part: how many rows were live before this transaction, and how many of them the snapshot did not show. */
-export function countVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
-  const { part, from, where } = covered(parent, scope, accountId);
+export function countVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
+  const { part, from, where } = coveredRows(parent, covered, accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
@@ -130,8 +130,8 @@ export function countVanished(parent: TableShape, scope: SnapshotScope, accountI
 }
 
 /** The keys of the covered live rows that the snapshot did not show. */
-export function readVanished(parent: TableShape, scope: SnapshotScope, accountId: string): SQL {
-  const { from, where } = covered(parent, scope, accountId);
+export function readVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
+  const { from, where } = coveredRows(parent, covered, accountId);
   return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
@@ -139,23 +139,23 @@ export function readVanished(parent: TableShape, scope: SnapshotScope, accountId
 export function readVanishedFields(
   parent: TableShape,
   fields: readonly string[],
-  { scope, accountId }: { readonly scope: SnapshotScope; readonly accountId: string },
+  { covered, accountId }: { readonly covered: TableCoverage; readonly accountId: string },
 ): SQL {
-  const { from, where } = covered(parent, scope, accountId);
+  const { from, where } = coveredRows(parent, covered, accountId);
   const values = fields.map((field) => sql`t._raw->${field}::text`);
-  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as parts
+  return sql`select t.${name(parent.key[0] ?? '')} as key, jsonb_build_array(${sql.join(values, sql`, `)})::text as values
     from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
 /** Marks what a complete snapshot did not show. Returns the keys. */
 export function markVanished(
   parent: TableShape,
-  scope: SnapshotScope,
+  covered: TableCoverage,
   { accountId, runId }: MergeScope,
 ): SQL {
   const key = name(parent.key[0] ?? '');
   return sql`update ${target(parent)} g set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
-    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, scope, accountId)}) returning g.${key} as key`;
+    where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
 }
 
 /** Of what this transaction wrote: records that the source had changed up to this time, ms. */

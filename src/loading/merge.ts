@@ -9,7 +9,7 @@ import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { SnapshotScope, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from './stream-shape.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */
@@ -24,16 +24,16 @@ export interface MergeRequest {
   readonly accountId: string;
   readonly runId: number;
   /** What a complete snapshot covered; null when nothing may be deleted. */
-  readonly covered: SnapshotScope | null;
+  readonly covered: TableCoverage | null;
   readonly guard: DeleteGuard;
   /** Stored rows may have been changed behind our back: everything is staged, and compared column by column. */
   readonly fullCompare: boolean;
   /** The run has committed before: what it stored then may be newer. */
   readonly hasCommitted: boolean;
   /** Identities of records that came with a key and had none before. */
-  readonly repairedIdentities: readonly string[];
+  readonly resolvedIdentities: readonly string[];
   /** Keys of records that could not be stored before and came as they are stored. */
-  readonly repairedKeys: readonly string[];
+  readonly resolvedKeys: readonly string[];
   /** Records of the run that could not be rows. */
   readonly rejected: number;
   /** New records that this transaction has stored. */
@@ -44,7 +44,7 @@ export interface MergeRequest {
   readonly hasIssues: boolean;
   readonly keyless: KeylessMemory | null;
   /** Of the values of a record's identity fields. */
-  readonly identityOf: (parts: readonly unknown[]) => string | null;
+  readonly identityOf: (values: readonly unknown[]) => string | null;
 }
 
 export interface Merged {
@@ -61,7 +61,7 @@ async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
 
 interface Deletions {
   /** null: there is nothing to delete. */
-  readonly scope: SnapshotScope | null;
+  readonly deletable: TableCoverage | null;
   readonly failure: SafetySyncError | null;
 }
 
@@ -76,14 +76,14 @@ async function guardDeletions(
   shape: StreamShape,
   { covered, guard, accountId }: MergeRequest,
 ): Promise<Deletions> {
-  if (covered === null) return { scope: null, failure: null };
-  const parts: readonly Part[] = await tx.execute<Part>(
+  if (covered === null) return { deletable: null, failure: null };
+  const found: readonly Part[] = await tx.execute<Part>(
     statements.countVanished(shape.parent, covered, accountId),
   );
   const isTooMuch = ({ live, vanished }: Part) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
-  const refused = parts.filter(isTooMuch);
-  const others = parts.filter((part) => !isTooMuch(part));
+  const refused = found.filter(isTooMuch);
+  const others = found.filter((part) => !isTooMuch(part));
   const all = others.reduce(
     (sum, { live, vanished }): Part => ({
       part: '',
@@ -95,9 +95,9 @@ async function guardDeletions(
   const failure = refused.length === 0 ? null : toGuardError(refused, guard);
   if (failure !== null && (covered.column === null || others.length === 0)) throw failure;
   if (isTooMuch(all)) throw toGuardError([all], guard);
-  if (all.vanished === 0) return { scope: null, failure };
-  const values = covered.values.filter((value) => !refused.some(({ part }) => part === value));
-  return { scope: { ...covered, values }, failure };
+  if (all.vanished === 0) return { deletable: null, failure };
+  const parts = covered.parts.filter((one) => !refused.some(({ part }) => part === one));
+  return { deletable: { ...covered, parts }, failure };
 }
 
 function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): SafetySyncError {
@@ -168,15 +168,15 @@ async function mergeIssues(
   for (let at = 0; at < request.deletedKeys.length; at += 1000) {
     await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
   }
-  const { repairedIdentities, repairedKeys } = request;
-  if (repairedKeys.length > 0) await tx.execute(issues.resolveTaken(repairedKeys, scope));
+  const { resolvedIdentities, resolvedKeys } = request;
+  if (resolvedKeys.length > 0) await tx.execute(issues.resolveByKey(resolvedKeys, scope));
   let resolved = 0;
-  if (repairedIdentities.length > 0) {
-    resolved += await rowCount(tx, issues.resolveRepaired(repairedIdentities, scope));
+  if (resolvedIdentities.length > 0) {
+    resolved += await rowCount(tx, issues.resolveByIdentity(resolvedIdentities, scope));
   }
   if (request.covered !== null) {
-    const part = request.covered.column === null ? null : request.covered.values;
-    resolved += await rowCount(tx, issues.resolveVanishedRejections(part, scope));
+    const parts = request.covered.column === null ? null : request.covered.parts;
+    resolved += await rowCount(tx, issues.resolveVanishedRejections(parts, scope));
   }
   if (resolved > 0) await tx.execute(issues.forgetResolvedKeyless(scope));
   if (request.changed || request.deletedKeys.length > 0) {
@@ -196,15 +196,15 @@ async function mergeIssues(
 export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
   const { covered, added } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
-  const { scope, failure } = await guardDeletions(tx, shape, request);
+  const { deletable, failure } = await guardDeletions(tx, shape, request);
   const counts = request.staged > 0 ? await mergeRows(tx, shape, request) : noCounts();
   const note =
     covered === null
       ? null
       : await keepWhatMayBeKeyless(tx, shape, { ...request, covered, appeared: counts.inserted + added });
   const deletedKeys: string[] = [];
-  if (scope !== null) {
-    const rows = await tx.execute<{ key: string }>(statements.markVanished(shape.parent, scope, request));
+  if (deletable !== null) {
+    const rows = await tx.execute<{ key: string }>(statements.markVanished(shape.parent, deletable, request));
     for (const { key } of rows) deletedKeys.push(key);
   }
   counts.deleted = deletedKeys.length;

@@ -23,8 +23,8 @@ export interface Pending {
   staged: number;
   issues: number;
   readonly userIds: Set<string>;
-  readonly repairedIdentities: Set<string>;
-  readonly repairedKeys: Set<string>;
+  readonly resolvedIdentities: Set<string>;
+  readonly resolvedKeys: Set<string>;
 }
 
 export const nothingPending = (): Pending => ({
@@ -35,8 +35,8 @@ export const nothingPending = (): Pending => ({
   staged: 0,
   issues: 0,
   userIds: new Set(),
-  repairedIdentities: new Set(),
-  repairedKeys: new Set(),
+  resolvedIdentities: new Set(),
+  resolvedKeys: new Set(),
 });
 
 export const copyOf = (pending: Pending): Pending => ({
@@ -44,6 +44,6 @@ export const copyOf = (pending: Pending): Pending => ({
   ahead: [...pending.ahead],
   counts: { ...pending.counts },
   userIds: new Set(pending.userIds),
-  repairedIdentities: new Set(pending.repairedIdentities),
-  repairedKeys: new Set(pending.repairedKeys),
+  resolvedIdentities: new Set(pending.resolvedIdentities),
+  resolvedKeys: new Set(pending.resolvedKeys),
 });

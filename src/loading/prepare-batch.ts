@@ -34,10 +34,10 @@ export interface PreparedBatch {
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
   /** What closes open issues about records that could not be rows. */
-  readonly repaired: Repaired;
+  readonly resolved: Resolved;
 }
 
-export interface Repaired {
+export interface Resolved {
   /** Identities that came with a key. */
   readonly identities: readonly string[];
   /** Keys whose records came as they are stored. */
@@ -151,7 +151,7 @@ function toBatch(
     changed: [] as PreparedRecord[],
     repeated: [] as PreparedRecord[],
   };
-  const repaired = { identities: [] as string[], keys: [] as string[] };
+  const resolved = { identities: [] as string[], keys: [] as string[] };
   const userIds = new Set<string>();
   const userIdColumns = [parent, ...children].map(({ table }) =>
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
@@ -161,7 +161,7 @@ function toBatch(
     const status = statuses[index] ?? 'changed';
     if (status === 'unchanged' && !fullCompare) {
       counts.unchanged += 1;
-      if (openIssues.keys.has(identified.key)) repaired.keys.push(identified.key);
+      if (openIssues.keys.has(identified.key)) resolved.keys.push(identified.key);
       forgetParsed(read);
       continue;
     }
@@ -176,7 +176,7 @@ function toBatch(
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
     const identity = identityOf(stream, identified.record);
-    if (identity !== null && openIssues.identities.has(identity)) repaired.identities.push(identity);
+    if (identity !== null && openIssues.identities.has(identity)) resolved.identities.push(identity);
   }
   return {
     seen: records.map(({ identified }) => identified.key),
@@ -187,7 +187,7 @@ function toBatch(
     issues,
     userIds,
     counts,
-    repaired,
+    resolved,
   };
 }
 
@@ -204,9 +204,9 @@ export function joinBatches(batches: readonly PreparedBatch[]): PreparedBatch {
     issues: batches.flatMap(({ issues }) => issues),
     userIds: new Set(batches.flatMap(({ userIds }) => [...userIds])),
     counts,
-    repaired: {
-      identities: batches.flatMap(({ repaired }) => repaired.identities),
-      keys: batches.flatMap(({ repaired }) => repaired.keys),
+    resolved: {
+      identities: batches.flatMap(({ resolved }) => resolved.identities),
+      keys: batches.flatMap(({ resolved }) => resolved.keys),
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Row } from '../streams/stream.ts';
 import { createIssueStage, dropIssuesOf, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
 import type { StagedIssue } from './normalize.ts';
 import { createStage, readVanished } from './merge-sql.ts';
-import type { SnapshotScope, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from './stream-shape.ts';
 
 export interface Staging {
   /** Creates the tables; call once per session. */
@@ -17,8 +17,8 @@ export interface Staging {
   writeIssues(issues: readonly StagedIssue[]): Promise<void>;
   /** Issues of records whose rows are taken back. */
   dropIssues(keys: readonly string[]): Promise<void>;
-  /** Keys of the live rows of the scope that were not marked as seen. */
-  findVanished(scope: SnapshotScope): Promise<Set<string>>;
+  /** Keys of the live rows of what was covered that were not marked as seen. */
+  findVanished(covered: TableCoverage): Promise<Set<string>>;
   /** Empties the tables. Part of the transaction that merged them. */
   clear(db: Queryable): Promise<void>;
 }
@@ -54,9 +54,9 @@ export function createStaging(
     async dropIssues(keys) {
       await connection.db.execute(dropIssuesOf(keys));
     },
-    async findVanished(scope) {
+    async findVanished(covered) {
       await connection.db.execute(sql`analyze pg_temp.stage_seen`);
-      const rows = await connection.db.execute<{ key: string }>(readVanished(parent, scope, accountId));
+      const rows = await connection.db.execute<{ key: string }>(readVanished(parent, covered, accountId));
       return new Set(rows.map((row) => row.key));
     },
     async clear(db) {

@@ -17,17 +17,17 @@ export function streamShape(stream: StreamDefinition): StreamShape {
   };
 }
 
-/** Of which part of a table everything was read. */
-export interface SnapshotScope {
-  /** null: the whole account; else the column and its values that were covered. */
+/** `Coverage` in terms of tables: which rows were covered. */
+export interface TableCoverage {
+  /** The column that names the part; null: the whole account was covered. */
   readonly column: string | null;
   /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
   readonly asked?: TableShape;
-  readonly values: readonly string[];
+  readonly parts: readonly string[];
 }
 
-export function toSnapshotScope({ partition, name }: StreamDefinition, { parts }: Coverage): SnapshotScope {
-  if (parts === null) return { column: null, values: [] };
+export function toTableCoverage({ partition, name }: StreamDefinition, { parts }: Coverage): TableCoverage {
+  if (parts === null) return { column: null, parts: [] };
   if (partition === undefined) throw new TypeError(`${name} is not asked for in parts`);
-  return { column: partition.column, asked: tableShape(partition.asked), values: parts };
+  return { column: partition.column, asked: tableShape(partition.asked), parts };
 }

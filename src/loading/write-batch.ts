@@ -66,7 +66,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     pending.counts.rejected += refused.length;
     pending.staged += batch.changed.records.length;
     for (const id of batch.userIds) pending.userIds.add(id);
-    for (const identity of batch.repaired.identities) pending.repairedIdentities.add(identity);
-    for (const key of batch.repaired.keys) pending.repairedKeys.add(key);
+    for (const identity of batch.resolved.identities) pending.resolvedIdentities.add(identity);
+    for (const key of batch.resolved.keys) pending.resolvedKeys.add(key);
   };
 }

@@ -69,8 +69,8 @@ async function isStillWhole(
   const calculatedAtMs = readLastUpdated(again);
   if (sinceMs === undefined || calculatedAtMs === undefined || calculatedAtMs < sinceMs) return false;
   const tally = createPageTally();
-  tally.note(first, read.stream.keyField);
-  tally.note(again, read.stream.keyField);
+  tally.add(first, read.stream.keyField);
+  tally.add(again, read.stream.keyField);
   return again.records.length === first.records.length && !tally.lastPageWasNews;
 }
 
@@ -99,12 +99,12 @@ async function* readPages(
         return new SafetySyncError('calculation_unsettled', message);
       }
     }
-    tally.note(page, stream.keyField);
+    tally.add(page, stream.keyField);
     yield records(page.records, about);
     if (!tally.hasFurther(number)) break;
   }
-  const complaint = tally.complaint();
-  return complaint === null ? null : new SafetySyncError('read_incomplete', `${stream.method}: ${complaint}`);
+  const shortfall = tally.shortfall();
+  return shortfall === null ? null : new SafetySyncError('read_incomplete', `${stream.method}: ${shortfall}`);
 }
 
 function requestParams(pageSize: number) {

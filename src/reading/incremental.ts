@@ -139,7 +139,7 @@ async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadO
     state: failure === null ? { watermark } : {},
     note: changes?.note ?? null,
     failure,
-    ...(stored === null ? {} : { missedUpToMs: stored.ms }),
+    ...(stored === null ? {} : { repairUpToMs: stored.ms }),
   };
 }
 

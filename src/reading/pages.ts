@@ -39,7 +39,7 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
 
 /** What several pages say together: did they show every record that was there from the first page to the last? */
 export interface PageTally {
-  note(page: Page, keyField: string): void;
+  add(page: Page, keyField: string): void;
   /** Different records so far. */
   readonly distinct: number;
   /** The page brought a record that no page before had. */
@@ -47,13 +47,13 @@ export interface PageTally {
   /** The largest page number that the service has announced. */
   readonly lastPage: number | undefined;
   /**
-   * Whether there may be a page after this one, the last that was noted. What the service announces ends the list; where
+   * Whether there may be a page after this one, the last that was added. What the service announces ends the list; where
    * it announces nothing, only a page that is empty, refused or repeats what was seen does. A page that is shorter than
    * what was asked for says nothing: the service may give fewer.
    */
   hasFurther(number: number): boolean;
   /** null: complete. Else what does not add up. */
-  complaint(): string | null;
+  shortfall(): string | null;
 }
 
 /**
@@ -68,7 +68,7 @@ export function createPageTally(): PageTally {
   let lastPageWasNews = false;
   let lastPage: number | undefined;
   return {
-    note({ records, response }, keyField) {
+    add({ records, response }, keyField) {
       const before = seen.size;
       const onThisPage = new Map<string, number>();
       for (const record of records) {
@@ -100,7 +100,7 @@ export function createPageTally(): PageTally {
       const total = totals.at(-1);
       return total === undefined || seen.size < total;
     },
-    complaint() {
+    shortfall() {
       const [first] = totals;
       if (first === undefined) {
         // No total to hold the records against: then every page that was announced must have brought some.

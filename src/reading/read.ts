@@ -11,7 +11,7 @@ import type { ReadOutcome, Step, Steps } from './step.ts';
 function readerOf({ readMode }: StreamDefinition): (request: ReadRequest) => Steps<ReadOutcome> {
   switch (readMode.kind) {
     case 'snapshot':
-      return readMode.scope === 'account' ? readAccountSnapshot : readEquipmentTypes;
+      return readMode.per === 'account' ? readAccountSnapshot : readEquipmentTypes;
     case 'cached_report':
       return readCachedReport;
     case 'incremental':

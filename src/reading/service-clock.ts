@@ -23,9 +23,9 @@ export function offsetOf({ serviceMs, ourMs }: ResponseClock): number | null {
 }
 
 /** How far the service's clock went back since then; 0 where nothing tells. */
-export function wentBackBy(notedOffsetMs: number | null, clock: ResponseClock): number {
+export function wentBackBy(storedOffsetMs: number | null, clock: ResponseClock): number {
   const offsetMs = offsetOf(clock);
-  const backMs = notedOffsetMs === null || offsetMs === null ? 0 : notedOffsetMs - offsetMs;
+  const backMs = storedOffsetMs === null || offsetMs === null ? 0 : storedOffsetMs - offsetMs;
   return backMs > NOISE_MS ? backMs : 0;
 }
 

@@ -79,13 +79,13 @@ export function createSliceReader(
             if (number === 1 || !isRefusedPage(error)) throw error;
             break;
           }
-          tally.note(page, stream.keyField);
+          tally.add(page, stream.keyField);
           yield page.records;
           if (!tally.lastPageWasNews || number >= (tally.lastPage ?? Infinity)) break;
         }
-        const complaint = tally.complaint();
-        if (complaint === null) return;
-        if (reread === REREADS) throw incomplete(slice, complaint);
+        const shortfall = tally.shortfall();
+        if (shortfall === null) return;
+        if (reread === REREADS) throw incomplete(slice, shortfall);
       }
     },
   };

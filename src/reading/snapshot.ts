@@ -1,4 +1,4 @@
-/** Lists that are one response per scope (specification: resources.list, equipments.list; no paging is specified). */
+/** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { ListResponse, ListRequest } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext } from '../streams/stream.ts';
@@ -10,34 +10,37 @@ import { records, type ReadOutcome, type Steps } from './step.ts';
 /** Reads of a list with unasked pages before it counts as not consistent. */
 const PAGED_ATTEMPTS = 3;
 
-interface Scope {
+/** One request of a snapshot. */
+interface Part {
   readonly label: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly about: ReadContext;
 }
 
-/** `only`: the keys of the records to take; the others were taken before. */
-interface ScopeRead {
+interface PartRead {
   readonly read: ReadRequest;
-  readonly scope: Scope;
-  readonly only?: ReadonlySet<string> | undefined;
+  readonly part: Part;
+  /** The keys of the records to take, since the others were taken before; absent: all. */
+  readonly missingKeys?: ReadonlySet<string> | undefined;
 }
 
-function toRecordsStep({ read: { stream }, scope, only }: ScopeRead, list: readonly unknown[]) {
+function toRecordsStep({ read: { stream }, part, missingKeys }: PartRead, list: readonly unknown[]) {
   const wanted =
-    only === undefined ? list : list.filter((one) => only.has(keyOf(one, stream.keyField) ?? ''));
-  return records(wanted, scope.about);
+    missingKeys === undefined
+      ? list
+      : list.filter((one) => missingKeys.has(keyOf(one, stream.keyField) ?? ''));
+  return records(wanted, part.about);
 }
 
 /** A list as it arrives. When the response breaks in the middle it is asked for again, from its beginning. */
-async function* readStreamed(scopeRead: ScopeRead, request: ListRequest): Steps<ListResponse> {
-  const parts = scopeRead.read.service.api.list(request);
+async function* readStreamed(partRead: PartRead, request: ListRequest): Steps<ListResponse> {
+  const parts = partRead.read.service.api.list(request);
   try {
     for (;;) {
       const next = await parts.next();
       if (next.done === true) return next.value;
       if (next.value.kind === 'restart') yield { kind: 'rollback' };
-      else yield toRecordsStep(scopeRead, next.value.records);
+      else yield toRecordsStep(partRead, next.value.records);
     }
   } finally {
     // Whoever stops in the middle ends the request.
@@ -46,18 +49,18 @@ async function* readStreamed(scopeRead: ScopeRead, request: ListRequest): Steps<
 }
 
 /** The pages that a list announced without being asked. Returns null when everything was had, else what is missing. */
-async function* readAnnouncedPages(scopeRead: ScopeRead): Steps<string | null> {
-  const { read, scope } = scopeRead;
-  let complaint: string | null = null;
+async function* readAnnouncedPages(partRead: PartRead): Steps<string | null> {
+  const { read, part } = partRead;
+  let shortfall: string | null = null;
   for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {
     yield { kind: 'rollback' };
     const tally = createPageTally();
     let refused: SafetySyncError | undefined;
     for (let number = 1; number <= MOST_PAGES; number += 1) {
       try {
-        const page = await fetchPage(read, number === 1 ? scope.params : { ...scope.params, page: number });
-        tally.note(page, read.stream.keyField);
-        yield toRecordsStep(scopeRead, page.records);
+        const page = await fetchPage(read, number === 1 ? part.params : { ...part.params, page: number });
+        tally.add(page, read.stream.keyField);
+        yield toRecordsStep(partRead, page.records);
         if (!tally.hasFurther(number)) break;
       } catch (error) {
         if (number === 1 || !isRefusedPage(error)) throw error;
@@ -65,14 +68,14 @@ async function* readAnnouncedPages(scopeRead: ScopeRead): Steps<string | null> {
         break;
       }
     }
-    complaint = tally.complaint();
-    if (complaint === null) return null;
+    shortfall = tally.shortfall();
+    if (shortfall === null) return null;
     // The parameter itself is refused: another attempt would be told the same.
     if (refused?.code === 'parameter_unexpected') {
-      return `${complaint}; page ${tally.lastPage ?? 0} is announced, but a further page is refused (${refused.code})`;
+      return `${shortfall}; page ${tally.lastPage ?? 0} is announced, but a further page is refused (${refused.code})`;
     }
   }
-  return complaint;
+  return shortfall;
 }
 
 /** Without a paging object a response is the whole list; with one, if it tells a total or a last page and neither says that there is more. */
@@ -83,36 +86,36 @@ function isWhole({ paging, count }: ListResponse): boolean {
   return (lastPage ?? 1) <= 1 && count >= (total ?? 0);
 }
 
-/** Reads one scope. Returns null when it is complete, else what is missing. */
-async function* readScope(scopeRead: ScopeRead): Steps<string | null> {
-  const { stream, service } = scopeRead.read;
+/** Reads one part. Returns null when it is complete, else what is missing. */
+async function* readPart(partRead: PartRead): Steps<string | null> {
+  const { stream, service } = partRead.read;
   yield { kind: 'savepoint' };
-  const response = yield* readStreamed(scopeRead, {
+  const response = yield* readStreamed(partRead, {
     method: stream.method,
     listKey: stream.responseKey,
-    params: scopeRead.scope.params,
+    params: partRead.part.params,
     meter: service.meter,
     signal: service.signal,
   });
-  return isWhole(response) ? null : yield* readAnnouncedPages(scopeRead);
+  return isWhole(response) ? null : yield* readAnnouncedPages(partRead);
 }
 
-/** Reads all scopes. The failure of one is that scope's own: what came of it is void, the others are read. */
-async function* readScopes(
+/** Reads all parts. The failure of one is that part's own: what came of it is void, the others are read. */
+async function* readParts(
   read: ReadRequest,
-  scopes: readonly Scope[],
-  only?: ReadonlySet<string>,
+  parts: readonly Part[],
+  missingKeys?: ReadonlySet<string>,
 ): Steps<SafetySyncError[]> {
   const failures: SafetySyncError[] = [];
-  for (const scope of scopes) {
+  for (const part of parts) {
     try {
-      const missing = yield* readScope({ read, scope, only });
+      const missing = yield* readPart({ read, part, missingKeys });
       if (missing !== null)
-        failures.push(new SafetySyncError('read_incomplete', `${scope.label}: ${missing}`));
+        failures.push(new SafetySyncError('read_incomplete', `${part.label}: ${missing}`));
     } catch (error) {
-      const isScopeOnly =
+      const isOfThisPart =
         error instanceof SafetySyncError && error.recovery !== 'fail_run' && isServiceFailure(error);
-      if (!isScopeOnly) throw error;
+      if (!isOfThisPart) throw error;
       yield { kind: 'rollback' };
       failures.push(error);
     }
@@ -139,7 +142,7 @@ function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | n
 
 export async function* readAccountSnapshot(read: ReadRequest): Steps<ReadOutcome> {
   const { method } = read.stream;
-  const missing = yield* readScope({ read, scope: { label: method, params: {}, about: {} } });
+  const missing = yield* readPart({ read, part: { label: method, params: {}, about: {} } });
   return {
     kind: 'read',
     covered: missing === null ? { parts: null } : null,
@@ -154,18 +157,18 @@ export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome>
   if (types.length === 0) {
     return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
-  const scopes = types.map((type) => ({
+  const parts = types.map((type) => ({
     label: `equipment type ${type}`,
     params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
     about: { equipmentTypeId: type },
   }));
-  const failures = yield* readScopes(read, scopes);
+  const failures = yield* readParts(read, parts);
   const covered = { parts: types };
   if (failures.length === 0 && types.length > 1) {
     // Equipment that changed its type between two requests may be in neither response. All types are read once more for
     // what is missing; what is missing then too was deleted.
     const vanished = await read.warehouse.findVanished(covered);
-    if (vanished.size > 0) failures.push(...(yield* readScopes(read, scopes, vanished)));
+    if (vanished.size > 0) failures.push(...(yield* readParts(read, parts, vanished)));
   }
   return {
     kind: 'read',

@@ -80,8 +80,8 @@ export type ReadOutcome =
       readonly state: StateChange;
       /** For the run record: what the reader should know. */
       readonly note: string | null;
-      /** reconcile: changes that the source had made up to here, ms, should have been stored before. */
-      readonly missedUpToMs?: number;
+      /** reconcile: what is stored of changes that the source made up to here, ms, repairs what earlier runs missed. */
+      readonly repairUpToMs?: number;
       /** What was yielded is right and is stored, but it is not everything: the run fails. */
       readonly failure: SafetySyncError | null;
     };

@@ -214,7 +214,7 @@ export const equipmentsStream: StreamDefinition = {
   descriptions: EQUIPMENT,
   method: 'equipments.list',
   responseKey: 'equipments',
-  readMode: { kind: 'snapshot', scope: 'equipment_type' },
+  readMode: { kind: 'snapshot', per: 'equipment_type' },
   partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
   keyColumn: 'id',

@@ -91,7 +91,7 @@ export const resourcesStream: StreamDefinition = {
   descriptions: RESOURCES,
   method: 'resources.list',
   responseKey: 'resources',
-  readMode: { kind: 'snapshot', scope: 'account' },
+  readMode: { kind: 'snapshot', per: 'account' },
   keyField: 'id',
   keyColumn: 'id',
   parent: resources,

@@ -48,8 +48,8 @@ export interface NormalizedRecord {
 
 /** How a stream is read; `src/reading` has a reader for each. */
 export type ReadMode =
-  /** One response is everything there is in its scope. */
-  | { readonly kind: 'snapshot'; readonly scope: 'account' | 'equipment_type' }
+  /** One response is everything there is of the account, or of one equipment type. */
+  | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
   /** All pages of one cached report. */
   | { readonly kind: 'cached_report'; readonly cacheMs: number; readonly pageSize: number }
   /** A newest-first list with creation and update filters. */

@@ -88,7 +88,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
     return {
       covered: null,
       isLast: false,
-      finish: async (counts) => {
+      beforeCommit: async (counts) => {
         await writeNotes(db, { accountId: key.accountId, stream: stream.name }, taken);
         await updateRunCounts(db, key, counts, requestsOf(meter));
       },
@@ -137,11 +137,11 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const counts = await load.commit({
     covered: outcome.kind === 'read' ? outcome.covered : null,
     isLast: true,
-    finish: async (total, merged) => {
+    beforeCommit: async (total, merged) => {
       await writeNotes(db, { accountId: key.accountId, stream: stream.name }, notes);
       ending = withRemarks(ending, merged);
-      if (outcome.kind === 'read' && outcome.missedUpToMs !== undefined) {
-        repaired = await countRepaired(db, stream, { ...key, upToMs: outcome.missedUpToMs });
+      if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
+        repaired = await countRepaired(db, stream, { ...key, upToMs: outcome.repairUpToMs });
       }
       await writeStreamState(db, key.accountId, stream.name, {
         change,

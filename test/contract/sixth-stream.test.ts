@@ -57,7 +57,7 @@ const workSitesStream: StreamDefinition = {
   },
   method: 'work-sites.list',
   responseKey: 'sites',
-  readMode: { kind: 'snapshot', scope: 'account' },
+  readMode: { kind: 'snapshot', per: 'account' },
   keyField: 'id',
   keyColumn: 'id',
   parent: workSites,

@@ -62,7 +62,7 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   m_assignee_id: '3',
   messages,
 });
-const commit = () => load.commit({ covered: null, isLast: false, finish: () => Promise.resolve() });
+const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
 /** As many as are stored together: with them a batch is full. */
 const fill = (name: string, count = 2_000) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
@@ -131,7 +131,7 @@ test('a version that is compared while the one before it is being committed is a
   await load.beginCommit({
     covered: null,
     isLast: false,
-    async finish() {
+    async beforeCommit() {
       reached.open();
       await gate.opened;
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasNewKeyless } from '../../../src/loading/keyless.ts';
+import { hasLostKeys } from '../../../src/loading/keyless.ts';
 
 describe('among the records without a key is one that had one at the last complete read', () => {
   test.each([
@@ -17,7 +17,7 @@ describe('among the records without a key is one that had one at the last comple
     ['more rows came back than records were without a key', ['a'], ['1', '2', '3'], [], [], 0, false],
   ] as const)('%s', (_name, before, kept, now, missing, appeared, isNew) => {
     expect(
-      hasNewKeyless({
+      hasLostKeys({
         before: { fingerprints: before, kept },
         fingerprints: now,
         missing: new Set<string>(missing),

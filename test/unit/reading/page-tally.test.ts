@@ -3,7 +3,7 @@ import type { Paging } from '../../../src/api/envelope.ts';
 import { createPageTally } from '../../../src/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */
-function complaintAbout(...pages: [ids: unknown[], total?: number, lastPage?: number][]): string | null {
+function shortfallOf(...pages: [ids: unknown[], total?: number, lastPage?: number][]): string | null {
   const tally = createPageTally();
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
@@ -15,9 +15,9 @@ function complaintAbout(...pages: [ids: unknown[], total?: number, lastPage?: nu
       serviceTimeMs: undefined,
       responseTimeMs: undefined,
     };
-    tally.note({ records: ids.map((id) => ({ id })), response }, 'id');
+    tally.add({ records: ids.map((id) => ({ id })), response }, 'id');
   }
-  return tally.complaint();
+  return tally.shortfall();
 }
 
 describe('pages are complete', () => {
@@ -47,8 +47,8 @@ describe('pages are complete', () => {
     ],
     ['when an empty list has one page', [[[], undefined, 1]]],
     ['when records without a usable key are counted by what they are', [[[null, 'a', 7], 3, 1]]],
-  ] as [string, Parameters<typeof complaintAbout>][])('%s', (_name, pages) => {
-    expect(complaintAbout(...pages)).toBeNull();
+  ] as [string, Parameters<typeof shortfallOf>][])('%s', (_name, pages) => {
+    expect(shortfallOf(...pages)).toBeNull();
   });
 });
 
@@ -83,7 +83,7 @@ describe('pages are not complete', () => {
         [[1, 2], undefined, 2],
       ],
     ],
-  ] as [string, Parameters<typeof complaintAbout>][])('%s', (_name, pages) => {
-    expect(complaintAbout(...pages)).not.toBeNull();
+  ] as [string, Parameters<typeof shortfallOf>][])('%s', (_name, pages) => {
+    expect(shortfallOf(...pages)).not.toBeNull();
   });
 });
