@@ -2,12 +2,10 @@ import { defineConfig } from 'vitest/config';
 
 const SERVER = 'test/support/global-setup.ts';
 const PROGRAM = 'test/support/built-cli.ts';
-const SPAWNING = ['test/crash/killed-backfill.test.ts'];
 /** Files that hold more cases as a proof: see `casesOf`. */
 const GROWING = [
   'test/integration/{followups-moving,followups-readings,history,many-accounts,merge}.test.ts',
   'test/contract/sandbox-scale.test.ts',
-  ...SPAWNING,
   'test/model/*.test.ts',
 ];
 
@@ -39,7 +37,7 @@ export default defineConfig({
         test: {
           name: 'database',
           include: ['test/{contract,crash,integration,model}/*.test.ts'],
-          exclude: ['test/contract/sandbox-*.test.ts', ...SPAWNING],
+          exclude: ['test/contract/sandbox-*.test.ts'],
           globalSetup: [SERVER],
         },
       },
@@ -47,7 +45,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
-          include: ['test/e2e/*.test.ts', ...SPAWNING],
+          include: ['test/e2e/*.test.ts'],
           globalSetup: [SERVER, PROGRAM],
         },
       },

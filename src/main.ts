@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Process entry: signals first, then arguments and exit code; nothing else. */
-import { setFlagsFromString } from 'node:v8';
+import './cli/lean-memory.ts';
 
 // Before the program is loaded, which takes seconds on a busy machine: as process 1 of a container, a signal that
 // nobody handles yet would be dropped by the kernel.
@@ -13,9 +13,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     stop.abort(new Error(signal));
   });
 }
-
-// On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
-setFlagsFromString('--heap-growing-percent=50');
 
 // npx keeps signals for itself: when it is ended we would go on alone, unseen. Then its end is our signal.
 if (process.env['npm_command'] === 'exec') {

@@ -24,7 +24,7 @@ const BACK = 'test/crash/going-back.test.ts';
 const BACKFILL = 'test/crash/backfill.test.ts';
 const KEYLESS = 'test/integration/keyless.test.ts';
 const CONNECTION = 'test/crash/connection.test.ts';
-const STATEMENTS = 'test/crash/statements.test.ts';
+const STATEMENTS = 'test/crash/statements.proof.ts';
 const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
@@ -39,7 +39,7 @@ const PHONE = 'test/integration/phone-page.test.ts';
 const LOADER = 'test/integration/loader.test.ts';
 const MERGE = 'test/integration/merge.test.ts';
 const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
-const KILLED = 'test/crash/killed-backfill.test.ts';
+const KILLED = 'test/crash/killed-backfill.proof.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -102,7 +102,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/sync/close-failed-run.ts',
     search: 'retries: 4',
     replace: 'retries: 0',
-    tests: ['test/crash/statements.test.ts'],
+    tests: ['test/crash/statements.proof.ts'],
   },
   {
     breaks: 'a crowded millisecond is cut into the slice that it already is',
@@ -1022,8 +1022,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a signal is listened for only when the program is loaded',
     invariant: 1,
     file: 'src/main.ts',
-    search: "import { setFlagsFromString } from 'node:v8';",
-    replace: "import { setFlagsFromString } from 'node:v8';\nimport './cli/program.ts';",
+    search: "import './cli/lean-memory.ts';",
+    replace: "import './cli/lean-memory.ts';\nimport './cli/program.ts';",
     tests: ['test/e2e/early-signal.test.ts'],
   },
   {
