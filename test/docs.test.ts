@@ -96,9 +96,10 @@ describe('the documents have', () => {
   it.each(program.commands.map((command) => [command.name(), command] as const))(
     '%s with its arguments and options, and no others',
     (verb, command) => {
-      const usage = [verb, ...command.registeredArguments.map((argument) => `[${argument.name()}...]`)].join(
-        ' ',
+      const places = command.registeredArguments.map((argument) =>
+        argument.required ? `<${argument.name()}>` : `[${argument.name()}...]`,
       );
+      const usage = [verb, ...places].join(' ');
       expect(rowsOf(cli, `\`${usage}\``).length).toBeGreaterThan(0);
       const options = command.options.map(({ flags }) => flags);
       expect([...documentedOptions(verb).keys()].sort()).toEqual(options.sort());

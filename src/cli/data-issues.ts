@@ -15,7 +15,8 @@ interface IssuesOptions extends AccountOption {
   readonly retry?: true;
 }
 
-const MEANING: Readonly<Record<IssueKind, string>> = {
+/** What became of it. */
+export const MEANING: Readonly<Record<IssueKind, string>> = {
   record_rejected: 'not stored; the issue holds it',
   field_nulled: 'stored as null',
   unknown_field: 'kept in _raw only',

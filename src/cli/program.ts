@@ -15,6 +15,7 @@ import { sandbox } from './sandbox.ts';
 import { start } from './start.ts';
 import { status } from './status.ts';
 import { sync } from './sync.ts';
+import { verify } from './verify.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
 /** In the order of the help text. */
@@ -30,6 +31,7 @@ const VERBS: readonly Verb[] = [
   runs,
   report,
   dataIssues,
+  verify,
   sandbox,
 ];
 
@@ -37,7 +39,7 @@ const OVERVIEW = `
 Settings are environment variables, each also as NAME_FILE=path; see .env.example.
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
-Exit codes: 0 success or nothing to do, 1 a stream failed, 2 bad usage or configuration,
+Exit codes: 0 success or nothing to do, 1 a stream failed (verify: a record differs), 2 bad usage or configuration,
 3 the service refused the credentials.
 
 To see it work without any configuration: safety-sync demo`;

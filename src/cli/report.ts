@@ -2,10 +2,8 @@ import { resolve } from 'node:path';
 import { readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
-import type { App } from '../app.ts';
-import { SafetySyncError } from '../shared/errors.ts';
 import { EXIT } from './run-results.ts';
-import { type AccountOption, type CommandContext, type Verb, withApp } from './verb.ts';
+import { type AccountOption, type CommandContext, onlyAccountOf, type Verb, withApp } from './verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
@@ -15,30 +13,15 @@ interface ReportOptions extends AccountOption {
   readonly json?: true;
 }
 
-const NAMED_ACCOUNTS = 10;
-
-/** A page is about one account: of several, one has to be chosen. */
-function accountOf({ accounts }: App): string {
-  const [account] = accounts;
-  if (account !== undefined && accounts.length === 1) return account.id;
-  const names = accounts.slice(0, NAMED_ACCOUNTS).map(({ id }) => id);
-  const others = accounts.length > names.length ? ', …' : '';
-  throw new SafetySyncError(
-    'usage_invalid',
-    `a report is of one account, there are ${accounts.length}: choose one with --account (${names.join(', ')}${others})`,
-    {
-      advice: `For example: safety-sync report --account ${names[0] ?? 'NAME'} --out ${names[0] ?? 'NAME'}.html`,
-    },
-  );
-}
-
 async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {
   const { terminal } = context;
   const { out, json } = options;
+  const example = (name: string) => `report --account ${name} --out ${name}.html`;
   const answered = await withApp(
     context,
     options,
-    async (app) => await readReport(app.warehouse.connection, accountOf(app)),
+    async (app) =>
+      await readReport(app.warehouse.connection, onlyAccountOf(app, { what: 'a report', example }).id),
   );
   if (json) {
     const { accountId: account_id, timezone, asOfMs, answers } = answered;

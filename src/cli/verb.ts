@@ -1,8 +1,9 @@
 /** What a verb is, what it is given, and the frame around one that uses the warehouse. */
 import { Command } from 'commander';
-import { type App, buildLogger, createApp } from '../app.ts';
+import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
 import type { Environment } from '../config/read-variables.ts';
+import { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
@@ -21,6 +22,8 @@ export interface Verb<Options = never> {
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
+  /** What else it takes, all of it needed. */
+  readonly takes?: readonly (readonly [name: string, about: string])[];
   /** Takes --account. */
   readonly hasAccounts?: true;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
@@ -48,6 +51,7 @@ export function toCommand(verb: Verb, context: CommandContext, exit: (code: numb
     );
   }
   if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
+  for (const [name, about] of verb.takes ?? []) command.argument(`<${name}>`, about);
   for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
   return command.action(async () =>
     exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
@@ -99,6 +103,24 @@ export async function withApp<T>(
     await app.close();
     await stopTracing();
   }
+}
+
+const NAMED_ACCOUNTS = 10;
+
+/** For what is about one account: of several, one has to be chosen. `example`: the command line for an account. */
+export function onlyAccountOf(
+  { accounts }: App,
+  { what, example }: { readonly what: string; readonly example: (account: string) => string },
+): Account {
+  const [account] = accounts;
+  if (account !== undefined && accounts.length === 1) return account;
+  const names = accounts.slice(0, NAMED_ACCOUNTS).map(({ id }) => id);
+  const others = accounts.length > names.length ? ', …' : '';
+  throw new SafetySyncError(
+    'usage_invalid',
+    `${what} is of one account, there are ${accounts.length}: choose one with --account (${names.join(', ')}${others})`,
+    { advice: `For example: safety-sync ${example(names[0] ?? 'NAME')}` },
+  );
 }
 
 /** The log is read by the person who waits for the result. */

@@ -52,7 +52,10 @@ function toText(value: unknown): string | undefined {
     : undefined;
 }
 
-export async function askForUser({ stream, service }: ReadRequest, userId: string): Promise<UserLookup> {
+export async function askForUser(
+  { stream, service }: Pick<ReadRequest, 'stream' | 'service'>,
+  userId: string,
+): Promise<UserLookup> {
   const { api, meter, signal } = service;
   const ask = async (user: UserParameter) =>
     await api.fetchObject({

@@ -29,7 +29,7 @@ export function remainingFreshness(check: CalculationCheck | null, nowMs: number
   return check.freshForMs - Math.max(...passed);
 }
 
-function readLastUpdated({ response }: Page): number | undefined {
+export function readLastUpdated({ response }: Page): number | undefined {
   const value = response.envelope['last_updated'];
   const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
   // Whole ms, as it is stored: a fraction would make the stored time look older than the same one read again.
@@ -107,7 +107,7 @@ async function* readPages(
   return shortfall === null ? null : new SafetySyncError('read_incomplete', `${stream.method}: ${shortfall}`);
 }
 
-function requestParams(pageSize: number) {
+export function requestParams(pageSize: number) {
   return { include_all_completions: true, limit: pageSize };
 }
 

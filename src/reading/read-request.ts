@@ -10,7 +10,7 @@ import type {
   RunKind,
   StreamState,
 } from '../streams/state.ts';
-import type { Coverage, StreamDefinition } from '../streams/stream.ts';
+import type { Coverage, StreamDefinition, WireRecord } from '../streams/stream.ts';
 
 export interface SyncSettings {
   readonly accountId: string;
@@ -58,6 +58,15 @@ export interface Warehouse {
   readFailingLookups(limit: number): Promise<FailingLookups>;
 }
 
+/** One record, and what the warehouse knows of it that helps to ask for it. */
+export interface KnownRecord {
+  readonly key: string;
+  /** As it was received last; null: it is not stored. */
+  readonly stored: WireRecord | null;
+  /** equipments: the type in whose response it was found last. */
+  readonly askedType: string | null;
+}
+
 export interface ReadRequest {
   readonly stream: StreamDefinition;
   readonly kind: RunKind;
@@ -66,6 +75,8 @@ export interface ReadRequest {
   readonly range: BackfillRange;
   /** Forget the ledger of an earlier backfill. */
   readonly restart: boolean;
+  /** Only this record is asked for. */
+  readonly only?: KnownRecord | undefined;
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;

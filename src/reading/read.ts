@@ -4,6 +4,7 @@ import type { StreamDefinition } from '../streams/stream.ts';
 import { readCachedReport } from './cached-report.ts';
 import { readIncremental } from './incremental.ts';
 import { readLookups } from './lookup.ts';
+import { readOneRecord } from './one-record.ts';
 import type { ReadRequest } from './read-request.ts';
 import { readAccountSnapshot, readEquipmentTypes } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
@@ -23,7 +24,8 @@ function readerOf({ readMode }: StreamDefinition): (request: ReadRequest) => Ste
 
 /** Reads a stream from the service. The last step is the end. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  const outcome = yield* readerOf(request.stream)(request);
+  const { only, stream } = request;
+  const outcome = yield* only === undefined ? readerOf(stream)(request) : readOneRecord(request, only);
   yield { kind: 'end', outcome };
 }
 

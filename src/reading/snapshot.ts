@@ -1,7 +1,7 @@
 /** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { ListResponse, ListRequest } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import type { ReadContext } from '../streams/stream.ts';
+import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { keyOf } from '../streams/record-key.ts';
 import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
@@ -11,16 +11,16 @@ import { records, type ReadOutcome, type Steps } from './step.ts';
 const PAGED_ATTEMPTS = 3;
 
 /** One request of a snapshot. */
-interface Part {
+export interface Part {
   readonly label: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly about: ReadContext;
 }
 
 interface PartRead {
-  readonly read: ReadRequest;
+  readonly read: Pick<ReadRequest, 'stream' | 'service'>;
   readonly part: Part;
-  /** The keys of the records to take, since the others were taken before; absent: all. */
+  /** The keys of the records to take: the others were taken before, or are not asked for; absent: all. */
   readonly missingKeys?: ReadonlySet<string> | undefined;
 }
 
@@ -87,7 +87,7 @@ function isWhole({ paging, count }: ListResponse): boolean {
 }
 
 /** Reads one part. Returns null when it is complete, else what is missing. */
-async function* readPart(partRead: PartRead): Steps<string | null> {
+export async function* readPart(partRead: PartRead): Steps<string | null> {
   const { stream, service } = partRead.read;
   yield { kind: 'savepoint' };
   const response = yield* readStreamed(partRead, {
@@ -140,9 +140,18 @@ function joinFailures(failures: readonly SafetySyncError[]): SafetySyncError | n
   return new SafetySyncError(first.code, message, { cause: first, requestId: first.requestId });
 }
 
+/** The one part of a snapshot of the account. */
+export const toWhole = ({ method }: StreamDefinition): Part => ({ label: method, params: {}, about: {} });
+
+export const toTypePart = (type: string): Part => ({
+  label: `equipment type ${type}`,
+  params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
+  about: { equipmentTypeId: type },
+});
+
 export async function* readAccountSnapshot(read: ReadRequest): Steps<ReadOutcome> {
   const { method } = read.stream;
-  const missing = yield* readPart({ read, part: { label: method, params: {}, about: {} } });
+  const missing = yield* readPart({ read, part: toWhole(read.stream) });
   return {
     kind: 'read',
     covered: missing === null ? { parts: null } : null,
@@ -157,11 +166,7 @@ export async function* readEquipmentTypes(read: ReadRequest): Steps<ReadOutcome>
   if (types.length === 0) {
     return { kind: 'skipped', reason: 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for' };
   }
-  const parts = types.map((type) => ({
-    label: `equipment type ${type}`,
-    params: { equipmentType_id: type, service_type: 'all', include_null_metavalues: true },
-    about: { equipmentTypeId: type },
-  }));
+  const parts = types.map(toTypePart);
   const failures = yield* readParts(read, parts);
   const covered = { parts: types };
   if (failures.length === 0 && types.length > 1) {

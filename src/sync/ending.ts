@@ -3,7 +3,7 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import type { Success } from '../database/stream-state.ts';
-import type { RunRequest, RunResult } from './run.ts';
+import { isOfSingleRecords, type RunRequest, type RunResult } from './run.ts';
 
 export type Ending = Pick<RunResult, 'outcome'> &
   (
@@ -36,7 +36,6 @@ export function successOf(
   { outcome }: Ending,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
-  // What was put through again says nothing of what the source has now.
-  if (outcome !== 'succeeded' || request.retryIssues === true) return 'none';
+  if (outcome !== 'succeeded' || isOfSingleRecords(request)) return 'none';
   return requests > 0 ? 'asked' : 'unasked';
 }

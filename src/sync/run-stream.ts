@@ -22,6 +22,7 @@ import { markFailed, withSpan } from '../shared/with-span.ts';
 import { streamNamed } from '../streams/index.ts';
 import { closeFailedRun } from './close-failed-run.ts';
 import {
+  isOfSingleRecords,
   isScheduled,
   NO_RECORD,
   type RunContext,
@@ -173,8 +174,8 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       shape: streamShape(stream),
       ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
-      fullCompare: request.kind === 'reconcile',
-      tracksSeen: request.retryIssues !== true && tracksSeen(stream, request.kind),
+      fullCompare: request.kind === 'reconcile' || request.only !== undefined,
+      tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,
     });

@@ -8,7 +8,7 @@ import type { RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { RunRow } from '../database/runs.ts';
-import type { BackfillRange, SyncSettings } from '../reading/read-request.ts';
+import type { BackfillRange, KnownRecord, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
@@ -55,6 +55,8 @@ export interface RunRequest {
   readonly range?: BackfillRange;
   /** backfill: begin anew instead of going on where one was cut off. */
   readonly restart?: boolean;
+  /** Ask for this record only, and store it whatever is stored of it. */
+  readonly only?: KnownRecord;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
 }
@@ -96,6 +98,10 @@ export type RunResult = RunFigures &
       }
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );
+
+/** A run over single records says nothing of what the source has beside them. */
+export const isOfSingleRecords = ({ retryIssues, only }: RunRequest): boolean =>
+  retryIssues === true || only !== undefined;
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 

@@ -40,6 +40,7 @@ const LOADER = 'test/integration/loader.test.ts';
 const MERGE = 'test/integration/merge.test.ts';
 const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
+const VERIFY = 'test/integration/verify.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -297,8 +298,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
     file: 'src/sync/ending.ts',
-    search: "if (outcome !== 'succeeded' || request.retryIssues === true) return 'none';",
-    replace: "if (outcome !== 'succeeded') return 'none';",
+    search: ' || isOfSingleRecords(request)',
+    replace: '',
     tests: ['test/integration/data-issues.test.ts'],
     names: 'look fresh',
   },
@@ -1572,5 +1573,23 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'await updateRunCounts(db, key, counts, requestsOf(meter));',
     replace: '',
     tests: [BACKFILL, KILLED],
+  },
+  {
+    breaks: 'a repair trusts the checksum of a row that was changed behind our back',
+    invariant: 1,
+    file: 'src/sync/run-stream.ts',
+    search: ' || request.only !== undefined',
+    replace: '',
+    tests: [VERIFY],
+    names: 'behind our back',
+  },
+  {
+    breaks: 'a repair stores what an older training report says',
+    invariant: 3,
+    file: 'src/reading/one-record.ts',
+    search: 'calculatedAtMs !== undefined && isOlder(',
+    replace: 'calculatedAtMs === -1 && isOlder(',
+    tests: [VERIFY],
+    names: 'older than the stored one',
   },
 ];

@@ -1,0 +1,154 @@
+/** Compares what is stored of one record with what the service says of it now. Stores nothing. */
+import { createRequestMeter } from '../api/requests.ts';
+import type { Queryable } from '../database/connection.ts';
+import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
+import type { TableShape } from '../database/table-shape.ts';
+import { identify } from '../loading/identify.ts';
+import { normalize, type StagedIssue } from '../loading/normalize.ts';
+import { type StreamShape, streamShape } from '../loading/stream-shape.ts';
+import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
+import type { KnownRecord } from '../reading/read-request.ts';
+import { parseExactJson } from '../shared/exact-json.ts';
+import { streamNamed } from '../streams/index.ts';
+import type { Row, StreamName } from '../streams/stream.ts';
+import type { RunContext } from './run.ts';
+
+export interface FieldComparison {
+  /** A column, or `followup_messages[9001].note`; without a column where a whole row is on one side only. */
+  readonly field: string;
+  readonly isEqual: boolean;
+  /** null also where there is no row. */
+  readonly stored: unknown;
+  /** As it would be stored. */
+  readonly source: unknown;
+}
+
+export interface Verification {
+  readonly stream: StreamName;
+  readonly key: string;
+  readonly isEqual: boolean;
+  readonly stored: 'live' | 'deleted' | 'absent';
+  /** `rejected`: the service has it, and it cannot be a row. */
+  readonly source: 'present' | 'absent' | 'rejected';
+  /** Differences first. */
+  readonly fields: readonly FieldComparison[];
+  /** Where the service says something else than what is stored, and why that is right here. */
+  readonly remarks: readonly Pick<StagedIssue, 'kind' | 'field' | 'problem' | 'value'>[];
+  /** When the row last changed here. */
+  readonly storedAt: string | null;
+  /** training: the calculation that the service responded with. */
+  readonly calculatedAtMs: number | null;
+  readonly requests: number;
+  /** What the next question begins with. */
+  readonly known: KnownRecord;
+}
+
+export async function verifyRecord(
+  context: RunContext,
+  { stream: streamName, key }: { readonly stream: StreamName; readonly key: string },
+): Promise<Verification> {
+  const { settings, clock, signal, db } = context;
+  const stream = streamNamed(streamName, context.streams);
+  const scope = { accountId: settings.accountId, key };
+  const before = await readStoredRecord(db, stream, scope);
+  const known: KnownRecord = { key, stored: before?.raw ?? null, askedType: before?.askedType ?? null };
+  const meter = createRequestMeter();
+  const service = { api: context.api(), meter, clock, signal };
+  const found = await askForRecord({ stream, service, settings }, known);
+  // Once more: what a run has stored while the service was asked is no difference.
+  const stored = await readStoredRecord(db, stream, scope);
+  const common = {
+    stream: streamName,
+    key,
+    stored: toPresence(stored),
+    storedAt: stored === undefined ? null : new Date(stored.syncedAt).toISOString(),
+    calculatedAtMs: found?.about.calculatedAtMs ?? null,
+    requests: meter.requests,
+    known,
+  } as const;
+  if (found === null) {
+    return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
+  }
+  const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), { ...scope, found });
+  const isEqual = !isRejected && common.stored === 'live' && fields.every((field) => field.isEqual);
+  return { ...common, source: isRejected ? 'rejected' : 'present', isEqual, fields, remarks };
+}
+
+function toPresence(stored: StoredRecord | undefined): Verification['stored'] {
+  if (stored === undefined) return 'absent';
+  return stored.deletedAt === null ? 'live' : 'deleted';
+}
+
+async function compareFields(
+  db: Queryable,
+  { stream, parent, children }: StreamShape,
+  { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
+): Promise<Pick<Verification, 'fields' | 'remarks'> & { readonly isRejected: boolean }> {
+  const { record, about } = found;
+  const identified = identify(stream, record, about);
+  if (identified.problem !== null) {
+    const { problem } = identified;
+    const remark = {
+      kind: 'record_rejected',
+      field: null,
+      problem,
+      value: parseExactJson(identified.text),
+    } as const;
+    return { fields: [], remarks: [remark], isRejected: true };
+  }
+  const { issues, ...rows } = normalize({ stream, identified, about, ord: 0 });
+  const fields: FieldComparison[] = [];
+  for (const [position, table] of [parent, ...children].entries()) {
+    const ofTable: readonly Row[] =
+      position === 0
+        ? [{ ...rows.parent, _raw: parseExactJson(identified.text) }]
+        : (rows.children[position - 1] ?? []);
+    // What tells of the response may differ in a record that is the same; a hash only says what is compared anyway.
+    const columns = table.columns.filter(
+      ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),
+    );
+    const compared = await compareRows(db, { table, columns, rows: ofTable, accountId, key });
+    for (const row of compared) {
+      fields.push(...(position === 0 ? toFields(columns, row, '') : toChildFields(table, columns, row)));
+    }
+  }
+  return {
+    fields: [...fields.filter((one) => !one.isEqual), ...fields.filter((one) => one.isEqual)],
+    remarks: issues.map(({ kind, field, problem, value }) => ({ kind, field, problem, value })),
+    isRejected: false,
+  };
+}
+
+type Compared = Awaited<ReturnType<typeof compareRows>>[number];
+
+function toFields(
+  columns: TableShape['columns'],
+  { source, stored, differing }: Compared,
+  prefix: string,
+): FieldComparison[] {
+  return columns.map(({ name, type }) => ({
+    field: `${prefix}${name}`,
+    isEqual: !differing.includes(name),
+    stored: toShown(stored?.[name], type),
+    source: toShown(source?.[name], type),
+  }));
+}
+
+/** Of a child the key stands in the name. A row that only one side has is one difference. */
+function toChildFields(table: TableShape, columns: TableShape['columns'], row: Compared): FieldComparison[] {
+  const [, ...ownKey] = table.key;
+  const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');
+  const label = place === '' ? table.name : `${table.name}[${place}]`;
+  const own = columns.filter(({ name }) => !table.key.includes(name));
+  if (row.stored !== null && row.source !== null) return toFields(own, row, `${label}.`);
+  const toRow = (side: Row | null) =>
+    side === null ? null : Object.fromEntries(own.map(({ name, type }) => [name, toShown(side[name], type)]));
+  return [{ field: label, isEqual: false, stored: toRow(row.stored), source: toRow(row.source) }];
+}
+
+/** PostgreSQL writes times in the session's time zone. */
+function toShown(value: unknown, type: string): unknown {
+  if (type !== 'timestamp with time zone' || typeof value !== 'string') return value ?? null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? value : new Date(ms).toISOString();
+}

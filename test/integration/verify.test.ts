@@ -1,0 +1,214 @@
+/** One record, asked for again: what is stored of it, and what the source says. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { rowVersions } from '../support/warehouse-marks.ts';
+
+let worker: TimedWorker;
+beforeEach(async () => {
+  worker = await createTimedWorker();
+});
+afterEach(() => worker.close());
+
+const run = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  runInProcess(args, {
+    SAFETY_BASE_URL: worker.sandbox.url,
+    SAFETY_TOKEN: worker.sandbox.token,
+    SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
+    DATABASE_URL: worker.databaseUrl,
+    RETRY_ATTEMPTS: '0',
+    ...more,
+  });
+
+interface Verified {
+  readonly code: number;
+  readonly verification: {
+    readonly equal: boolean;
+    readonly stored: string;
+    readonly source: string;
+    readonly requests: number;
+    readonly fields: readonly {
+      readonly field: string;
+      readonly equal: boolean;
+      stored: unknown;
+      source: unknown;
+    }[];
+    readonly remarks: readonly { readonly kind: string; readonly field: string; readonly value: unknown }[];
+  };
+  readonly repair?: { readonly outcome: string; readonly updated: number; readonly reason?: string };
+}
+
+async function verify(...args: string[]): Promise<Verified> {
+  const { code, stdout } = await run(['verify', ...args, '--json']);
+  return { code, ...(JSON.parse(stdout) as Omit<Verified, 'code'>) };
+}
+const sync = async (stream: string) => expectSucceeded(await worker.run(stream));
+const differing = ({ verification }: Verified) =>
+  verification.fields.filter(({ equal }) => !equal).map(({ field }) => field);
+async function anyKey(table: string, column = 'id', where = 'true'): Promise<string> {
+  const [row] = await worker.query<{ key: string }>(
+    `select ${column} as key from safety.${table} where ${where} order by 1 limit 1`,
+  );
+  return row?.key ?? '';
+}
+/** A follow-up that has messages. */
+const aFollowup = () => anyKey('followup_messages', 'followup_id');
+
+test.each([
+  ['resources', 'resources', 'id'],
+  ['followups', 'followups', 'id'],
+  ['equipments', 'equipment', 'id'],
+  ['training-employee-status', 'training_employee_status', 'user_id'],
+] as const)(
+  'a record of %s that is as the source has it is verified with one request',
+  async (stream, table, column) => {
+    await sync(stream);
+    const before = await rowVersions(worker);
+    worker.sandbox.requests.length = 0;
+    const answer = await verify(stream, await anyKey(table, column), '--repair');
+    expect([differing(answer), answer.code, answer.verification.requests]).toEqual([[], 0, 1]);
+    expect(answer.verification).toMatchObject({
+      equal: true,
+      stored: 'live',
+      source: 'present',
+      remarks: [],
+    });
+    expect(worker.sandbox.requests).toHaveLength(1);
+    expect(await rowVersions(worker)).toEqual(before);
+  },
+);
+
+test('a user is verified with one request', async () => {
+  await sync('followups');
+  await sync('users');
+  const answer = await verify('users', await anyKey('users'));
+  expect(answer).toMatchObject({ code: 0, verification: { equal: true, requests: 1 } });
+});
+
+test('what was changed behind our back is told field by field, differences first, and repaired with one more request', async () => {
+  await sync('followups');
+  const id = await aFollowup();
+  await worker.query(`update safety.followups set assignee_id = 'forged', due_on = null where id = '${id}'`);
+  await worker.query(`delete from safety.followup_messages where followup_id = '${id}'`);
+  await worker.query(`insert into safety.followup_messages (account_id, followup_id, id, position, note)
+    values ('default', '${id}', 'forged', 1, 'never said')`);
+  const found = await verify('followups', id);
+  expect(found).toMatchObject({ code: 1, verification: { equal: false, requests: 1 } });
+  const fields = found.verification.fields;
+  expect(fields.findIndex(({ equal }) => equal)).toBe(differing(found).length);
+  expect(fields.find(({ field }) => field === 'assignee_id')).toMatchObject({
+    equal: false,
+    stored: 'forged',
+  });
+  expect(fields.find(({ field }) => field === 'followup_messages[forged]')).toMatchObject({
+    equal: false,
+    stored: { note: 'never said' },
+    source: null,
+  });
+  worker.sandbox.requests.length = 0;
+  const repaired = await verify('followups', id, '--repair');
+  expect(repaired).toMatchObject({ code: 0, repair: { outcome: 'succeeded', updated: 1 } });
+  expect(worker.sandbox.requests).toHaveLength(2);
+  await expectWarehouseEqualsSource(worker, {
+    tables: ['followups', 'followup_messages', 'followup_attachments'],
+  });
+});
+
+test('a repair moves no watermark and makes no stream fresh', async () => {
+  await sync('followups');
+  const state = () => worker.query('select watermark, last_success_at::text from safety_sync.stream_state');
+  const before = await state();
+  const id = await aFollowup();
+  worker.time.now += MINUTE_MS;
+  worker.sandbox.store.followups.update(id, { open: false, updated_on: worker.serviceNow() });
+  expect(await verify('followups', id, '--repair')).toMatchObject({ code: 0, repair: { updated: 1 } });
+  expect(await state()).toEqual(before);
+});
+
+test('a record that is marked as deleted and is there again is told and brought back', async () => {
+  await sync('equipments');
+  const id = await anyKey('equipment');
+  await worker.query(`update safety.equipment set _deleted_at = now() where id = '${id}'`);
+  expect(await verify('equipments', id)).toMatchObject({
+    code: 1,
+    verification: { equal: false, stored: 'deleted', source: 'present' },
+  });
+  expect(await verify('equipments', id, '--repair')).toMatchObject({ code: 0 });
+  expect(await verify('equipments', id)).toMatchObject({ code: 0, verification: { stored: 'live' } });
+});
+
+test('a follow-up of which nothing is stored is looked for in the whole list, and stored by a repair', async () => {
+  const [id = ''] = [...worker.sandbox.store.followups.keys()].toSorted();
+  expect(await verify('followups', id)).toMatchObject({
+    code: 1,
+    verification: { stored: 'absent', source: 'present' },
+  });
+  expect(await verify('followups', id, '--repair')).toMatchObject({ code: 0 });
+  expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { requests: 1 } });
+});
+
+test('a record that is gone at the source is told with the command that marks it as deleted', async () => {
+  await sync('followups');
+  const id = await aFollowup();
+  worker.sandbox.store.followups.delete(id);
+  const { code, stdout } = await run(['verify', 'followups', id, '--repair']);
+  expect(code).toBe(1);
+  expect(stdout).toContain('the service does not have it any more');
+  expect(stdout).toContain('safety-sync reconcile followups');
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  expect(await verify('followups', id)).toMatchObject({ code: 0, verification: { stored: 'deleted' } });
+});
+
+test('a value that cannot be stored is no difference: it says what the service sends and why null is stored', async () => {
+  worker.sandbox.store.followups.put({ ...SPECIMENS.followups.build('odd'), due: 20_260_230 });
+  await sync('followups');
+  const { code, stdout } = await run(['verify', 'followups', 'odd']);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/field_nulled due: .*20260230.* \(stored as null\)/);
+  const { verification } = await verify('followups', 'odd');
+  expect(verification.remarks).toMatchObject([{ kind: 'field_nulled', field: 'due', value: 20_260_230 }]);
+});
+
+test('a repair takes nothing from a training calculation that is older than the stored one', async () => {
+  Object.assign(worker.sandbox.readings, { trainingCache: 'per-request' });
+  await run(['sync', 'training-employee-status', '--force']);
+  const id = await anyKey('training_employee_status', 'user_id');
+  worker.time.now += 16 * MINUTE_MS;
+  await verify('training-employee-status', id);
+  worker.time.now += MINUTE_MS;
+  await run(['sync', 'training-employee-status', '--force']);
+  await worker.query(`update safety.training_employee_status set status = 'forged' where user_id = '${id}'`);
+  const early = await verify('training-employee-status', id, '--repair');
+  expect(early).toMatchObject({ code: 1, repair: { outcome: 'skipped' } });
+  expect(early.repair?.reason).toContain('older than the stored one');
+  worker.time.now += 15 * MINUTE_MS;
+  expect(await verify('training-employee-status', id, '--repair')).toMatchObject({ code: 0 });
+  expect(await verify('training-employee-status', id)).toMatchObject({ code: 0 });
+});
+
+test('of several accounts one has to be chosen, and a stream has to be one', async () => {
+  const file = await writeAccountsFile(['west', 'east'].map((name) => entryFor(name, worker.sandbox)));
+  const accounts = {
+    SAFETY_ACCOUNTS_FILE: file.path,
+    SAFETY_BASE_URL: '',
+    SAFETY_TOKEN: '',
+    SAFETY_EQUIPMENT_TYPES: '',
+  };
+  const several = await run(['verify', 'users', '1'], accounts);
+  await file.remove();
+  expect(several).toMatchObject({ code: 2 });
+  expect(several.stderr).toContain('verify users 1 --account west');
+  const mistyped = await run(['verify', 'followup', '1']);
+  expect(mistyped).toMatchObject({ code: 2 });
+  expect(mistyped.stderr).toContain('did you mean followups?');
+  expect(await run(['verify', 'users'])).toMatchObject({ code: 2 });
+  expect(worker.sandbox.requests).toEqual([]);
+});
+
+test('refused credentials end it with 3', async () => {
+  expect(await run(['verify', 'resources', '1'], { SAFETY_TOKEN: 'wrong' })).toMatchObject({ code: 3 });
+});
