@@ -6,12 +6,24 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillRange, ReadRequest } from '../reading/read-request.ts';
 import { createSliceReader } from '../reading/slice-reader.ts';
 import { records, type Steps } from '../reading/step.ts';
-import type { BackfillPlan } from '../streams/state.ts';
+import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
 import { sliceRecordsFor } from './cut-slices.ts';
 import { makePlan } from './make-plan.ts';
-import { isOpen, isResumable } from './resume.ts';
 import { readSideBySide } from './side-by-side.ts';
 import { type Backfill, readSlice } from './slice.ts';
+
+interface BackfillAsked {
+  readonly range: BackfillRange;
+  readonly restart: boolean;
+  /** The watermark that the stream has. */
+  readonly watermarkMs: number | null;
+}
+
+interface StoredBackfill {
+  readonly plan: BackfillPlan;
+  /** Newest first. */
+  readonly slices: readonly LedgerSlice[];
+}
 
 export interface BackfillOutcome {
   readonly plan: BackfillPlan;
@@ -19,6 +31,23 @@ export interface BackfillOutcome {
   readonly isResumed: boolean;
   /** Slices that could not be read completely; everything else is stored. */
   readonly failure: SafetySyncError | null;
+}
+
+export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
+
+const isSameRange = (plan: BackfillPlan, range: BackfillRange): boolean =>
+  plan.fromMs === range.fromMs && plan.toMs === range.toMs;
+
+/** Every slice is stored, but the run ended before it could say so: a plan of everything leaves its watermark behind. */
+const isUnclosed = ({ fromMs, toMs, watermark }: BackfillPlan, stateMs: number | null): boolean =>
+  fromMs === null && toMs === null && watermark !== null && (stateMs === null || stateMs < watermark.ms);
+
+/** Whether a backfill goes on where an earlier one was cut off: the run and its forecast ask this alike. */
+export function isResumable(
+  { plan, slices }: StoredBackfill,
+  { range, restart, watermarkMs }: BackfillAsked,
+): boolean {
+  return !restart && isSameRange(plan, range) && (isUnclosed(plan, watermarkMs) || slices.some(isOpen));
 }
 
 /** Continues what was cut off, if it has the same range; else begins anew. */
@@ -33,7 +62,7 @@ export async function* readBackfill(
   const stop = new AbortController();
   const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };
   const reader = createSliceReader({ stream, service }, { pageSize, filters: {} });
-  const stored = await warehouse.readBackfill();
+  const stored = await warehouse.readLedger();
   const isResumed =
     stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
   const { plan, slices, total } = isResumed

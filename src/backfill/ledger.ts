@@ -25,7 +25,7 @@ const isSlice = (scope: LedgerScope, slice: { readonly fromMs: number; readonly 
   );
 
 /** The backfill under way or last done; undefined when there never was one. */
-export async function readBackfill(
+export async function readLedger(
   db: Queryable,
   scope: LedgerScope,
 ): Promise<{ plan: BackfillPlan; slices: LedgerSlice[] } | undefined> {

@@ -6,8 +6,8 @@ import { readStreamState } from '../database/stream-state.ts';
 import { sliceRecordsFor } from '../backfill/cut-slices.ts';
 import { toCreationFilters } from '../reading/creation-slice.ts';
 import type { BackfillRange } from '../reading/read-request.ts';
-import { readBackfill } from '../backfill/ledger.ts';
-import { isOpen, isResumable } from '../backfill/resume.ts';
+import { readLedger } from '../backfill/ledger.ts';
+import { isOpen, isResumable } from '../backfill/backfill.ts';
 import type { RunContext } from '../sync/run.ts';
 
 export interface BackfillForecast {
@@ -48,7 +48,7 @@ export async function forecastBackfill(
   });
   const total = response.paging?.total ?? null;
   const { accountId, readers } = context.settings;
-  const stored = isMigrated ? await readBackfill(context.db, { accountId, stream }) : undefined;
+  const stored = isMigrated ? await readLedger(context.db, { accountId, stream }) : undefined;
   const watermarkMs = isMigrated
     ? ((await readStreamState(context.db, accountId, stream)).watermark?.ms ?? null)
     : null;

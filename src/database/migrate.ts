@@ -4,10 +4,9 @@ import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
 import { extendCalendar } from './calendar.ts';
 import { writeComments } from './comments.ts';
-import { type Connection, openConnection } from './connection.ts';
+import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
-import { NO_TIMEOUTS } from './no-timeouts.ts';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;

@@ -4,8 +4,7 @@
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { type Connection, openConnection } from './connection.ts';
-import { NO_TIMEOUTS } from './no-timeouts.ts';
+import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
 
 export interface StreamSession {
   readonly connection: Connection;

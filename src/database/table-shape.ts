@@ -1,5 +1,5 @@
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
-import type { StateHistory } from '../streams/stream.ts';
+import type { Coverage, StateHistory, StreamDefinition } from '../streams/stream.ts';
 
 export interface ColumnShape {
   readonly name: string;
@@ -66,4 +66,35 @@ export function tableShape(table: PgTable, histories: readonly StateHistory[] = 
     stage: `stage_${config.name}`,
     history: history === undefined ? null : historyShape(history, primaryKey),
   };
+}
+
+/** The tables of a stream, read off their declarations. */
+export interface StreamShape {
+  readonly stream: StreamDefinition;
+  readonly parent: TableShape;
+  readonly children: readonly TableShape[];
+}
+
+export function streamShape(stream: StreamDefinition): StreamShape {
+  const { histories } = stream;
+  return {
+    stream,
+    parent: tableShape(stream.parent, histories),
+    children: stream.children.map((child) => tableShape(child, histories)),
+  };
+}
+
+/** `Coverage` in terms of tables: which rows were covered. */
+export interface TableCoverage {
+  /** The column that names the part; null: the whole account was covered. */
+  readonly column: string | null;
+  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
+  readonly asked?: TableShape;
+  readonly parts: readonly string[];
+}
+
+export function toTableCoverage({ partition, name }: StreamDefinition, { parts }: Coverage): TableCoverage {
+  if (parts === null) return { column: null, parts: [] };
+  if (partition === undefined) throw new TypeError(`${name} is not asked for in parts`);
+  return { column: partition.column, asked: tableShape(partition.asked), parts };
 }

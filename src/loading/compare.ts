@@ -2,7 +2,7 @@
 import { toArrayLiteral } from '../database/copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { MergeScope } from '../database/sql-names.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 
 /**
  * `added`: the warehouse has no row with this key. `changed`: it has another version, or the row is marked as deleted.

@@ -13,7 +13,7 @@ import { createCopySettings } from './copy-settings.ts';
 import { forgetParsed, normalize } from './normalize.ts';
 import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
 import { createReferenceCheck } from './references.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 
 export interface RefusedRecord {
   readonly record: ReadRecord;

@@ -11,7 +11,7 @@
  */
 import { meetLater } from '../shared/meet-later.ts';
 import type { Connection } from '../database/connection.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 import type { TableShape } from '../database/table-shape.ts';
 
 type Settings = Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { readVanishedFields } from './merge-sql.ts';
-import type { TableCoverage, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 
 /** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
 const MOST_REMEMBERED = 10_000;

@@ -20,7 +20,7 @@ import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
 import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
 import type { ReadRecord } from './prepared-record.ts';
 import { createStaging } from './staging.ts';
-import { type StreamShape, toTableCoverage } from './stream-shape.ts';
+import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
 import { createBatchWriter } from './write-batch.ts';
 
 /** Records that are compared together: enough to make a round trip cheap, few enough that the next ones need not wait long. */

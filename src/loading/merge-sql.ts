@@ -6,7 +6,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
 import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
-import type { TableCoverage } from './stream-shape.ts';
+import type { TableCoverage } from '../database/table-shape.ts';
 
 export function createStage(shape: TableShape): SQL {
   const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);

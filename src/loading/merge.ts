@@ -9,7 +9,7 @@ import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { TableCoverage, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */

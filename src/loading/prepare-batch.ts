@@ -9,7 +9,7 @@ import { buildRejection, forgetParsed, normalize, type StagedIssue } from './nor
 import type { KeyedRecord, PreparedRecord, ReadRecord } from './prepared-record.ts';
 import type { ChangeStatus, Comparison } from './compare.ts';
 import { type CopyText, joinTexts, type RecordCopies } from './copy-records.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 
 /** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
 const RECORDS_OF_A_TURN = 100;

@@ -2,7 +2,7 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
 import type { RowsOfRecord } from './prepared-record.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 
 interface Reference {
   /** Position of the table that the key is in, and of the one that it points to; the parent's is 0. */

@@ -7,7 +7,7 @@ import type { Row } from '../streams/stream.ts';
 import { createIssueStage, dropIssuesOf, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
 import type { StagedIssue } from './normalize.ts';
 import { createStage, readVanished } from './merge-sql.ts';
-import type { TableCoverage, StreamShape } from './stream-shape.ts';
+import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 
 export interface Staging {
   /** Creates the tables; call once per session. */

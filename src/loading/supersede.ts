@@ -6,7 +6,7 @@ import { toArrayLiteral } from '../database/copy-text.ts';
 import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { PreparedRecord } from './prepared-record.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 
 export interface TakeOut {
   readonly shape: StreamShape;

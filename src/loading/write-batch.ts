@@ -8,7 +8,7 @@ import { buildRejection, type StagedIssue } from './normalize.ts';
 import type { Pending } from './pending.ts';
 import type { PreparedBatch } from './prepare-batch.ts';
 import type { Staging } from './staging.ts';
-import type { StreamShape } from './stream-shape.ts';
+import type { StreamShape } from '../database/table-shape.ts';
 import { takeOutOlder } from './supersede.ts';
 
 export interface BatchWriterOptions {

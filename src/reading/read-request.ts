@@ -44,7 +44,7 @@ export interface Warehouse {
   /** Keys of the live rows of what was covered that were not among the records. */
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
   /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
-  readBackfill(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
+  readLedger(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
   /** To the microsecond, as text. */
   readTime(): Promise<string>;
   /** Whoever was not asked for the longest time first. `all`: also those who were asked for lately. */

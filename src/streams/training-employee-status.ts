@@ -11,7 +11,7 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
-import { toInstant } from './instant-text.ts';
+import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';

@@ -5,8 +5,7 @@
  */
 import { z } from 'zod';
 import { ExactNumber } from '../shared/exact-number.ts';
-import { toDate, toKnownDay } from './day-text.ts';
-import { toInstant } from './instant-text.ts';
+import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, ReportIssue, WireRecord } from './stream.ts';
 
 /** Told about a value that cannot be taken; `suffix` is the place inside the field, e.g. `[2]`. */

@@ -4,22 +4,24 @@ import type { Queryable } from '../database/connection.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';
 import type { StreamSession } from '../database/stream-session.ts';
-import { writeStreamState } from '../database/stream-state.ts';
+import { type Success, writeStreamState } from '../database/stream-state.ts';
 import type { CommitOptions, Load } from '../loading/load.ts';
+import type { Merged } from '../loading/merge.ts';
 import { countWritten } from '../loading/merge-sql.ts';
-import { streamShape } from '../loading/stream-shape.ts';
+import { streamShape } from '../database/table-shape.ts';
 import { read } from '../reading/read.ts';
 import type { Note, ReadOutcome } from '../reading/step.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
-import { requestsOf } from './close-failed-run.ts';
-import { type Ending, successOf, toEnding, withRemarks } from './ending.ts';
 import {
+  isOfSingleRecords,
   isScheduled,
   NO_RECORD,
   type RunContext,
   type RunRecord,
   type RunRequest,
+  type RunResult,
   toInstant,
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
@@ -27,6 +29,14 @@ import { createWarehouse, writeNotes } from './warehouse.ts';
 
 /** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
 const RECORDS_OF_A_COMMIT = 4000;
+
+/** How a run ended, from the reader's outcome and from what the merge found. */
+type Ending = Pick<RunResult, 'outcome'> &
+  (
+    | { readonly outcome: 'succeeded'; readonly note: string | null }
+    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
+    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
+  );
 
 export interface StepsEnd {
   readonly record: RunRecord;
@@ -91,7 +101,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
       isLast: false,
       beforeCommit: async (counts) => {
         await writeNotes(db, { accountId: key.accountId, stream: stream.name }, taken);
-        await updateRunCounts(db, key, counts, requestsOf(meter));
+        await updateRunCounts(db, key, counts, meter);
       },
     };
   };
@@ -155,7 +165,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
       await finishRun(db, {
         ...key,
         counts: total,
-        requests: requestsOf(meter),
+        requests: meter,
         watermark: watermarkAfter,
         status: ending.outcome,
         repaired,
@@ -180,4 +190,32 @@ async function countRepaired(
     countWritten(streamShape(stream).parent, stream.versionColumn, scope),
   );
   return row?.count ?? 0;
+}
+
+/** What only the storing told. */
+function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'note' | 'failure'>): Ending {
+  if (ending.outcome !== 'succeeded') return ending;
+  if (failure !== null) return { outcome: 'failed', error: failure };
+  const notes = [ending.note, note].filter((one) => one !== null);
+  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
+}
+
+function toEnding(outcome: ReadOutcome): Ending {
+  switch (outcome.kind) {
+    case 'skipped':
+      return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
+    case 'read':
+      return outcome.failure === null
+        ? { outcome: 'succeeded', note: outcome.note }
+        : { outcome: 'failed', error: outcome.failure };
+  }
+}
+
+/** What the ending says of how fresh the stream is. */
+function successOf(
+  { outcome }: Ending,
+  { request, requests }: { readonly request: RunRequest; readonly requests: number },
+): Success {
+  if (outcome !== 'succeeded' || isOfSingleRecords(request)) return 'none';
+  return requests > 0 ? 'asked' : 'unasked';
 }

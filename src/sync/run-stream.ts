@@ -1,26 +1,29 @@
 /** One run of one stream, from lock to closed run record. */
+import pRetry from 'p-retry';
 import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
-import type { Database } from '../database/connection.ts';
+import type { Database, Queryable } from '../database/connection.ts';
 import { isCancelled, toDatabaseError } from '../database/database-error.ts';
 import { readOpenIssues } from '../database/issues.ts';
 import { countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import {
   closeDeadRuns,
+  failRun,
   hasRecentRun,
   type NewRun,
   readRunningRun,
   recordSkippedRun,
+  type RunKey,
   startRun,
 } from '../database/runs.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
 import { readStreamState } from '../database/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
-import { streamShape } from '../loading/stream-shape.ts';
+import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import { SECOND_MS } from '../shared/time.ts';
 import { markFailed, withSpan } from '../shared/with-span.ts';
 import { streamNamed } from '../streams/index.ts';
-import { closeFailedRun } from './close-failed-run.ts';
 import {
   isOfSingleRecords,
   isScheduled,
@@ -33,6 +36,9 @@ import {
   toInstant,
 } from './run.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
+
+/** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
+const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };
 
 /** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
@@ -192,4 +198,21 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       record,
     };
   }
+}
+
+interface FailedRun {
+  readonly run: RunKey;
+  readonly error: SafetySyncError;
+  readonly meter: RequestMeter;
+}
+
+/** Over the session if it lives, else over the pool. What cannot be closed now is closed by the stream's next run. */
+async function closeFailedRun(
+  { session, pool }: { readonly session: Queryable; readonly pool: Queryable },
+  { run, error, meter }: FailedRun,
+): Promise<void> {
+  const close = (db: Queryable) => failRun(db, run, error, meter);
+  await close(session)
+    .catch(() => pRetry(() => close(pool), PATIENCE))
+    .catch(() => undefined);
 }

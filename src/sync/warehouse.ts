@@ -1,5 +1,5 @@
 /** What a reader may ask of the warehouse, and what it wants to be written there beside its records. */
-import { readBackfill, writeLedger } from '../backfill/ledger.ts';
+import { readLedger, writeLedger } from '../backfill/ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import {
@@ -28,7 +28,7 @@ export function createWarehouse(
   const { accountId } = scope;
   return {
     findVanished: (covered) => load.findVanished(covered),
-    readBackfill: () => readBackfill(db, scope),
+    readLedger: () => readLedger(db, scope),
     readTime: () => readDatabaseTime(db),
     readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
     readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),

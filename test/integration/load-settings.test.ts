@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { streamNamed } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createCopySettings } from '../../src/loading/copy-settings.ts';
-import { streamShape } from '../../src/loading/stream-shape.ts';
+import { streamShape } from '../../src/database/table-shape.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const USUAL = { role: 'origin', plans: 'force_custom_plan', scans: 'on' };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
 import { createLoad, type Load } from '../../src/loading/load.ts';
-import { streamShape } from '../../src/loading/stream-shape.ts';
+import { streamShape } from '../../src/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
 import { createGate } from '../support/gate.ts';

@@ -100,7 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a run whose connections break twice is left open',
     invariant: 1,
-    file: 'src/sync/close-failed-run.ts',
+    file: 'src/sync/run-stream.ts',
     search: 'retries: 4',
     replace: 'retries: 0',
     tests: ['test/crash/statements.proof.ts'],
@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was cut off begins anew',
     invariant: 1,
-    file: 'src/backfill/resume.ts',
+    file: 'src/backfill/backfill.ts',
     search: 'return !restart && isSameRange(plan, range)',
     replace: 'return restart && isSameRange(plan, range)',
     tests: [BACKFILL],
@@ -124,7 +124,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was read but not closed is read again',
     invariant: 1,
-    file: 'src/backfill/resume.ts',
+    file: 'src/backfill/backfill.ts',
     search: 'isUnclosed(plan, watermarkMs) || ',
     replace: '',
     tests: [BACKFILL],
@@ -133,7 +133,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of another range goes on with the old plan',
     invariant: 1,
-    file: 'src/backfill/resume.ts',
+    file: 'src/backfill/backfill.ts',
     search: 'plan.fromMs === range.fromMs && plan.toMs === range.toMs',
     replace: 'plan !== null && range !== null',
     tests: [BACKFILL],
@@ -297,7 +297,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
-    file: 'src/sync/ending.ts',
+    file: 'src/sync/run-steps.ts',
     search: ' || isOfSingleRecords(request)',
     replace: '',
     tests: ['test/integration/data-issues.test.ts'],
@@ -342,7 +342,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'names are fresh because nobody had to be asked for',
     invariant: 1,
-    file: 'src/sync/ending.ts',
+    file: 'src/sync/run-steps.ts',
     search: "return requests > 0 ? 'asked' : 'unasked';",
     replace: "return requests >= 0 ? 'asked' : 'unasked';",
     tests: ['test/integration/users.test.ts'],
@@ -1176,7 +1176,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'time-outs of the role end a load',
     invariant: 1,
-    file: 'src/database/no-timeouts.ts',
+    file: 'src/database/connection.ts',
     search: "set_config(name, '0', false)",
     replace: 'name',
     tests: ['test/integration/role-timeouts.test.ts'],
@@ -1570,7 +1570,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a run under way does not say how much it has stored',
     invariant: 8,
     file: 'src/sync/run-steps.ts',
-    search: 'await updateRunCounts(db, key, counts, requestsOf(meter));',
+    search: 'await updateRunCounts(db, key, counts, meter);',
     replace: '',
     tests: [BACKFILL, KILLED],
   },

@@ -3,7 +3,7 @@ import { streamNamed } from '../../../src/streams/index.ts';
 import { RawJson } from '../../../src/shared/exact-json.ts';
 import { createReferenceCheck } from '../../../src/loading/references.ts';
 import type { PreparedRecord } from '../../../src/loading/prepared-record.ts';
-import { streamShape } from '../../../src/loading/stream-shape.ts';
+import { streamShape } from '../../../src/database/table-shape.ts';
 
 const check = createReferenceCheck(streamShape(streamNamed('followups')));
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RecordIssue } from '../../../src/streams/stream.ts';
-import { toInstant } from '../../../src/streams/instant-text.ts';
+import { toInstant } from '../../../src/streams/time-text.ts';
 import * as wire from '../../../src/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';

@@ -1,4 +1,4 @@
-/** Times as text. Millions of them are made in a first load. */
+/** Days and times as text. Millions of them are made in a first load. */
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
 
 /** The first ms that a four-digit year can say, and the first that it cannot. */
@@ -44,4 +44,27 @@ export function toInstant(ms: number): string {
   const text = toDayText(day) + (MINUTES[Math.floor(second / 60)] ?? '') + (SECONDS[second % 60] ?? '');
   if (micros === 0) return text + (MILLISECONDS_Z[fraction] ?? '');
   return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
+}
+
+/** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
+export function toDate(digits: string): string | undefined {
+  const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)];
+  const iso = `${year}-${month}-${day}`;
+  const time = Date.parse(`${iso}T00:00:00Z`);
+  return Number.isNaN(time) || year === '0000' || new Date(time).toISOString().slice(0, 10) !== iso
+    ? undefined
+    : iso;
+}
+
+/** Days of records repeat; what is no day is not kept. */
+const MOST_KNOWN_DAYS = 5000;
+const knownDays = new Map<number, string>();
+
+export function toKnownDay(value: unknown): string | undefined {
+  if (typeof value !== 'number') return undefined;
+  const known = knownDays.get(value);
+  if (known !== undefined) return known;
+  const day = Number.isInteger(value) && value >= 1e7 && value < 1e8 ? toDate(String(value)) : undefined;
+  if (day !== undefined && knownDays.size < MOST_KNOWN_DAYS) knownDays.set(value, day);
+  return day;
 }
