@@ -5,7 +5,7 @@ import { compareRows, readStoredRecord, type StoredRecord } from '../database/st
 import type { TableShape } from '../database/table-shape.ts';
 import { identify } from '../loading/identify.ts';
 import { normalize, type StagedIssue } from '../loading/normalize.ts';
-import { type StreamShape, streamShape } from '../loading/stream-shape.ts';
+import { type StreamShape, streamShape } from '../database/table-shape.ts';
 import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
 import { parseExactJson } from '../shared/exact-json.ts';
