@@ -2,7 +2,7 @@
  * Takes records as received and stores what is news to the warehouse: identify, compare, normalize, COPY; merge on commit.
  *
  * Everything is stored in one open transaction, begun by the first batch after a commit. Chunks are compared and their rows
- * are made while the batch before them is being stored or committed; no more than two batches are on their way.
+ * are made while a batch is being stored or committed, a bounded number of records ahead of it.
  */
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
@@ -19,6 +19,7 @@ import { type DeleteGuard, type Merged, merge } from './merge.ts';
 import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
 import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
 import type { ReadRecord } from './prepared-record.ts';
+import { createSerialQueue } from './serial-queue.ts';
 import { createStaging } from './staging.ts';
 import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
 import { createBatchWriter } from './write-batch.ts';
@@ -95,12 +96,10 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   let buffer: ReadRecord[] = [];
   /** Keys of all records that are on their way. None is in two chunks: a comparison need not know what is ahead of it. */
   const keysUnderway = new Set<string>();
-  /** What is on its way to the database, one after the other. */
-  let storing: Promise<void> = Promise.resolve();
-  /** Of `storing`: what is not done yet. */
-  let queued = 0;
+  /** What is on its way to the database. */
+  const queue = createSerialQueue();
   /** The commit that was asked for last: no more than one is on its way. */
-  let committing = storing;
+  let committing = queue.done;
   /** The number of the transaction that is open, or is next. */
   let transaction = 1;
   let isOpen = false;
@@ -134,17 +133,11 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     if (waiting >= MOST_AHEAD) await pending.turn;
   }
 
-  /** Does `work` when all that was begun before is done, unless that has failed. */
-  function enqueue(work: () => Promise<void>): void {
-    queued += 1;
-    storing = meetLater(storing.then(work).finally(() => (queued -= 1)));
-  }
-
   /** Stores the chunks that are ahead when their turn comes; the promise that it returns tells when it does. */
   function storeAhead(): Promise<void> {
     const into = pending;
-    const turn = storing;
-    enqueue(async () => {
+    const turn = queue.done;
+    void queue.add(async () => {
       const chunks = into.ahead;
       into.ahead = [];
       into.turn = undefined;
@@ -157,7 +150,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   async function drain(): Promise<void> {
     await prepareNext();
     void storeAhead();
-    await storing;
+    await queue.done;
   }
 
   async function store(chunks: readonly Chunk[], into: Pending): Promise<void> {
@@ -219,13 +212,12 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const closing = pending;
     pending = nothingPending();
     saved = undefined;
-    enqueue(() =>
+    committing = queue.add(() =>
       withSpan('store', spanAttributes, async (span) => {
         await commit(options, closing);
         span.setAttributes(countAttributes(committed));
       }),
     );
-    committing = storing;
   }
 
   return {
@@ -249,7 +241,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     async rollback() {
       buffer = [];
       pending.ahead = [];
-      await storing;
+      await queue.done;
       keysUnderway.clear();
       if (saved === undefined) throw new TypeError('there is no savepoint');
       if (pending.records === saved.records) return;
@@ -261,7 +253,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       return await staging.findVanished(toTableCoverage(stream, covered));
     },
     get isIdle() {
-      return queued === 0;
+      return queue.isIdle;
     },
     get uncommitted() {
       return pending.records;
@@ -269,14 +261,14 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     beginCommit,
     async commit(options) {
       await beginCommit(options);
-      await storing;
+      await committing;
       return { ...committed };
     },
     get committed() {
       return committed;
     },
     async abort() {
-      await Promise.allSettled([storing, ...pending.ahead.map(({ prepared }) => prepared)]);
+      await Promise.allSettled([queue.done, ...pending.ahead.map(({ prepared }) => prepared)]);
       if (isOpen) await session.rollback();
     },
   };
