@@ -1,7 +1,6 @@
 /** How the results of runs are told, and what exit code they make. */
 import type { ErrorCode } from '../shared/errors.ts';
-import type { RunResult } from '../sync/run.ts';
-import { isRefused } from '../sync/sync-streams.ts';
+import { authFailureOf, type RunResult } from '../sync/run.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 import { logResult, toJsonResult } from '../worker/run-report.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -27,7 +26,7 @@ export function streamLabel(isMany: boolean, accountId: string, stream: string):
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
 export function exitCodeOf(results: readonly RunResult[]): number {
-  if (results.some(isRefused)) return EXIT.refused;
+  if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 

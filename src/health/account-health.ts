@@ -11,7 +11,7 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { Clock } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
-import type { RunResult } from '../sync/run.ts';
+import { authFailureOf, failureOf, type RunResult } from '../sync/run.ts';
 import {
   type CircuitChange,
   createCircuitBreaker,
@@ -149,14 +149,6 @@ export function createAccountHealth({
       return breaker.openCircuits;
     },
   };
-}
-
-const failureOf = (result: RunResult): SafetySyncError | undefined =>
-  result.outcome === 'failed' ? result.error : undefined;
-
-function authFailureOf(result: RunResult): SafetySyncError | undefined {
-  const error = failureOf(result);
-  return error?.recovery === 'fail_run' ? error : undefined;
 }
 
 /** The service itself has said something, whatever it was. */

@@ -99,6 +99,15 @@ export type RunResult = RunFigures &
     | { readonly outcome: 'failed'; readonly error: SafetySyncError }
   );
 
+export const failureOf = (result: RunResult): SafetySyncError | undefined =>
+  result.outcome === 'failed' ? result.error : undefined;
+
+/** The service refused the credentials: asking on would be asking for trouble. */
+export function authFailureOf(result: RunResult): SafetySyncError | undefined {
+  const error = failureOf(result);
+  return error?.recovery === 'fail_run' ? error : undefined;
+}
+
 /** A run over single records says nothing of what the source has beside them. */
 export const isOfSingleRecords = ({ retryIssues, only }: RunRequest): boolean =>
   retryIssues === true || only !== undefined;

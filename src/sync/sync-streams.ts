@@ -2,17 +2,12 @@
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { noCounts } from '../database/record-counts.ts';
-import { NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
+import { authFailureOf, NO_RECORD, type RunContext, type RunRequest, type RunResult } from './run.ts';
 import { runStream } from './run-stream.ts';
 
 export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly streams: readonly StreamName[];
   readonly onResult?: (result: RunResult) => void;
-}
-
-/** The service refused the credentials: asking on would be asking for trouble. */
-export function isRefused(result: RunResult): boolean {
-  return result.outcome === 'failed' && result.error.recovery === 'fail_run';
 }
 
 /** What comes of a stream that was not begun. */
@@ -27,19 +22,19 @@ function notTried(stream: StreamName, reason: string): RunResult {
  */
 export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
   const results = new Map<StreamName, RunResult>();
-  const note = (result: RunResult): void => {
+  const keep = (result: RunResult): void => {
     results.set(result.stream, result);
     request.onResult?.(result);
   };
   const run = async (stream: StreamName): Promise<void> =>
-    note(await runStream(context, { ...request, stream }));
+    keep(await runStream(context, { ...request, stream }));
   const isLookup = (stream: StreamName) => streamNamed(stream).readMode.kind === 'lookup';
   await Promise.all(request.streams.filter((stream) => !isLookup(stream)).map(run));
   const lookups = request.streams.filter(isLookup);
-  const refused = [...results.values()].find(isRefused);
-  if (refused?.outcome === 'failed') {
-    const reason = `not tried: the service refuses the credentials (${refused.error.code})`;
-    for (const stream of lookups) note(notTried(stream, reason));
+  const [authFailure] = [...results.values()].flatMap((result) => authFailureOf(result) ?? []);
+  if (authFailure !== undefined) {
+    const reason = `not tried: the service refuses the credentials (${authFailure.code})`;
+    for (const stream of lookups) keep(notTried(stream, reason));
   } else {
     await Promise.all(lookups.map(run));
   }

@@ -185,7 +185,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'streams that were not tried for refused credentials vanish from the answer of a sync',
     invariant: 6,
     file: 'src/sync/sync-streams.ts',
-    search: 'for (const stream of lookups) note(notTried(stream, reason));',
+    search: 'for (const stream of lookups) keep(notTried(stream, reason));',
     replace: '',
     tests: ['test/integration/cli-answers.test.ts'],
   },
