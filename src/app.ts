@@ -21,6 +21,7 @@ import type { MigrationOutcome } from './database/migrate.ts';
 import { openWarehouse, type Warehouse } from './database/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
 import { type AccountTimezone, writeReportingTimezones } from './database/reporting.ts';
+import { statementLog } from './database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
@@ -164,7 +165,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
   const { config, signal, clock = systemClock } = options;
   const log = buildLogger(config);
   const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
-  const warehouse = openWarehouse(config.databaseUrl ?? embedded?.url ?? '');
+  const warehouse = openWarehouse(config.databaseUrl ?? embedded?.url ?? '', statementLog(log));
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const owner = describeOwner();
   const clients: ApiClient[] = [];
@@ -214,7 +215,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         clock,
         owner,
         signal,
-        events,
+        events: { onStatement: statementLog(ownLog), ...events },
       }),
     };
     return made;

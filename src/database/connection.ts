@@ -7,6 +7,13 @@ import postgres from 'postgres';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
+import {
+  nameStatement,
+  type OnStatement,
+  toRowCount,
+  toStatementCode,
+  watchStatements,
+} from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
 /** The handle inside `transaction`. */
@@ -30,6 +37,8 @@ export interface ConnectionOptions {
    * (porsager/postgres#1208). Needs `max` 1.
    */
   readonly isSession?: true;
+  /** Is told of every statement; where nobody is nothing is measured. */
+  readonly onStatement?: OnStatement | undefined;
 }
 
 export interface Connection {
@@ -125,12 +134,12 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
   let opened: (sink: Writable) => void = () => undefined;
   const sink = new Promise<Writable>((resolve) => (opened = resolve));
-  const done = new Promise<void>((resolve, reject) => {
+  const done = new Promise<number | null>((resolve, reject) => {
     const onResult = (value: unknown): void => {
       if (value instanceof Writable) {
         value.on('error', reject);
         opened(value);
-      } else resolve();
+      } else resolve(toRowCount(value));
     };
     void Object.assign(query, { resolve: onResult, reject });
   });
@@ -172,6 +181,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     connection: { application_name: options.applicationName },
     ...({ socket: connect } as object),
   });
+  if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
   const db = drizzle(client);
 
   /**
@@ -195,6 +205,14 @@ export function openConnection(options: ConnectionOptions): Connection {
   const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
     isCopying = true;
     let sink: Writable | undefined;
+    const startedMs = performance.now();
+    const tell = (rows: number | null, errorCode: string | null): void =>
+      options.onStatement?.({
+        name: nameStatement(statement),
+        durationMs: performance.now() - startedMs,
+        rows,
+        errorCode,
+      });
     try {
       const begun = beginCopy(client.unsafe(statement));
       const done = Promise.race([begun.done, broken]);
@@ -209,7 +227,10 @@ export function openConnection(options: ConnectionOptions): Connection {
         }
       }
       sink.end();
-      await done;
+      tell(await done, null);
+    } catch (error) {
+      tell(null, toStatementCode(error));
+      throw error;
     } finally {
       // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.
       sink?.destroy();

@@ -1,6 +1,7 @@
 import { type Connection, openConnection } from './connection.ts';
 import { migrateDatabase, type MigrationOutcome, readMigrationStatus } from './migrate.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import type { OnStatement } from './watch-statements.ts';
 
 export interface Warehouse {
   readonly url: string;
@@ -15,8 +16,13 @@ export interface Warehouse {
 /** Besides the sessions of runs, each of which has a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
-export function openWarehouse(url: string): Warehouse {
-  const connection = openConnection({ url, applicationName: 'safety-sync', max: MAX_CONNECTIONS });
+export function openWarehouse(url: string, onStatement?: OnStatement): Warehouse {
+  const connection = openConnection({
+    url,
+    applicationName: 'safety-sync',
+    max: MAX_CONNECTIONS,
+    onStatement,
+  });
   return {
     url,
     connection,

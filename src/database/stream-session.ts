@@ -5,6 +5,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
+import type { OnStatement } from './watch-statements.ts';
 
 export interface StreamSession {
   readonly connection: Connection;
@@ -33,6 +34,7 @@ export interface OpenSessionOptions {
   /** Called once when the stream is busy and we wait. */
   readonly onWait?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly onStatement?: OnStatement | undefined;
 }
 
 const LOCK_POLL_MS = 250;
@@ -74,6 +76,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     applicationName: `safety-sync ${stream}`,
     max: 1,
     isSession: true,
+    onStatement: options.onStatement,
   });
   try {
     await connection.query(SESSION_SETTINGS);

@@ -105,6 +105,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       stream: request.stream,
       whenBusy: request.whenBusy ?? (request.trigger === 'schedule' ? 'skip' : 'wait'),
       signal: context.signal,
+      onStatement: context.events.onStatement,
       onWait: () => {
         void readRunningRun(context.db, accountId, request.stream)
           .catch(() => undefined)

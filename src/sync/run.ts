@@ -8,6 +8,7 @@ import type { RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { RunRow } from '../database/runs.ts';
+import type { OnStatement } from '../database/watch-statements.ts';
 import type { BackfillRange, KnownRecord, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 
@@ -34,6 +35,8 @@ export interface RunEvents {
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
   readonly onSession?: (stream: StreamName, backendPid: number) => void;
+  /** Every statement of the run's session; absent: nothing is measured. */
+  readonly onStatement?: OnStatement | undefined;
   /** The session is closed, however the run ended. */
   readonly onSessionEnd?: (stream: StreamName, backendPid: number) => void;
 }

@@ -1,0 +1,81 @@
+/** Tells of every statement by what it does and to which table: never its parameters, which hold what people wrote. */
+import { formatDuration, formatNumber } from '../shared/format.ts';
+import type { Logger } from '../shared/logger.ts';
+
+export interface StatementEvent {
+  /** `insert safety.followups` */
+  readonly name: string;
+  /** From asking to the response, with the wait for a connection. */
+  readonly durationMs: number;
+  /** Returned or written; null: it failed, or it has none. */
+  readonly rows: number | null;
+  readonly errorCode: string | null;
+}
+
+export type OnStatement = (event: StatementEvent) => void;
+
+const WRITES =
+  /\b(insert)\s+into\s+([\w".]+)|\b(update)\s+([\w".]+)\s|\b(delete)\s+from\s+([\w".]+)|^\s*(copy)\s+([\w".]+)|^\s*(create)\s+temporary\s+table\s+(?:if\s+not\s+exists\s+)?([\w".]+)/i;
+const READS = /\bfrom\s+([\w"]+\.[\w".]+)/i;
+
+/** What a statement writes says more than what it reads; where it does neither, its first words. */
+export function nameStatement(text: string): string {
+  const [, ...groups]: (string | undefined)[] = WRITES.exec(text) ?? [];
+  const written = groups.filter((group) => group !== undefined);
+  const [verb, table] = written.length > 0 ? written : ['select', READS.exec(text)?.[1]];
+  if (table !== undefined) return `${verb} ${table.replaceAll('"', '')}`.toLowerCase();
+  return text
+    .trim()
+    .split(/\s+/, 2)
+    .join(' ')
+    .replace(/[(;].*$/, '')
+    .toLowerCase();
+}
+
+/** A query of postgres.js, as far as it is needed here: it settles itself through these two. */
+interface Query {
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+export function toRowCount(result: unknown): number | null {
+  const count = typeof result === 'object' && result !== null && 'count' in result ? result.count : null;
+  return typeof count === 'number' ? count : null;
+}
+
+export const toStatementCode = (error: unknown): string =>
+  String(typeof error === 'object' && error !== null && 'code' in error ? error.code : 'unknown');
+
+/** From here on `client` tells `onStatement` of every statement that it is given as text. */
+export function watchStatements(client: object, onStatement: OnStatement): void {
+  const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
+  const unsafe = asked.unsafe.bind(client);
+  asked.unsafe = (text, ...rest) => {
+    const query = unsafe(text, ...rest);
+    const { resolve, reject } = query;
+    const startedMs = performance.now();
+    const tell = (rows: number | null, errorCode: string | null): void =>
+      onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
+    query.resolve = (result) => {
+      tell(toRowCount(result), null);
+      resolve(result);
+    };
+    query.reject = (error) => {
+      tell(null, toStatementCode(error));
+      reject(error);
+    };
+    return query;
+  };
+}
+
+/** undefined: nobody reads the log at this level. */
+export function statementLog(log: Logger): OnStatement | undefined {
+  if (!log.isLevelEnabled('debug')) return undefined;
+  return ({ name, durationMs, rows, errorCode }) => {
+    const outcome = errorCode ?? (rows === null ? 'done' : formatNumber(rows, 'row'));
+    log.debug(
+      { statement: name, rows, duration_ms: Math.round(durationMs), error_code: errorCode },
+      `${name}: ${outcome} in ${formatDuration(durationMs)}`,
+    );
+  };
+}

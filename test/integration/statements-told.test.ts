@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { parseLog } from '../support/cli.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+
+let stage: CliStage;
+beforeEach(async () => {
+  stage = await createCliStage();
+});
+afterEach(() => stage.close());
+
+async function statementsOf(level: string): Promise<Record<string, unknown>[]> {
+  const { code, stderr } = await stage.run(['sync', 'resources'], { ...stage.env, LOG_LEVEL: level });
+  expect(code).toBe(0);
+  expect(stderr).not.toContain('canary-of-a-person');
+  return parseLog(stderr).filter((line) => 'statement' in line);
+}
+
+test('at debug each statement is told by what it does, with rows and time, and without what people wrote', async () => {
+  stage.sandbox.store.resources.put({ ...SPECIMENS.resources.build('r'), title: 'canary-of-a-person' });
+  const told = await statementsOf('debug');
+  const named = (name: string) => told.find(({ statement }) => statement === name);
+  expect(named('copy safety.resources')).toMatchObject({
+    rows: 26,
+    duration_ms: expect.any(Number) as number,
+  });
+  expect(named('insert safety_sync.runs')).toMatchObject({ rows: 1, error_code: null });
+  expect(told.every(({ duration_ms: ms }) => typeof ms === 'number')).toBe(true);
+  expect(named('commit')).toBeDefined();
+});
+
+test('at info no statement is told', async () => {
+  expect(await statementsOf('info')).toEqual([]);
+});
