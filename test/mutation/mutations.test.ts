@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -6,12 +6,22 @@ import { MUTATIONS } from './mutations.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+/** Names of tests, also those that are put together. */
+const testTexts = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('mutation'))
+  .map((file) => textOf(join('test', file)))
+  .join('\n');
+
 test.each(MUTATIONS.map((mutation) => [mutation.breaks, mutation] as const))(
   'the break “%s” still finds its place, exactly once, and the tests that must notice it exist',
-  (_, { file, search, replace, tests }) => {
-    expect(readFileSync(join(ROOT, file), 'utf8').split(search)).toHaveLength(2);
+  (_, { file, search, replace, tests, names }) => {
+    expect(textOf(file).split(search)).toHaveLength(2);
     expect(replace).not.toBe(search);
     expect(tests.filter((one) => !existsSync(join(ROOT, one)))).toEqual([]);
+    // A filter that matches no test would pass whatever is broken.
+    const parts = names?.split(/[|:]/).map((part) => part.trim()) ?? [];
+    expect(parts.filter((part) => !testTexts.includes(part))).toEqual([]);
   },
 );
 

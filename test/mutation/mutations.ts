@@ -576,7 +576,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: `sql.raw(\`not (r.status = 'skipped' and r.backend_pid is null)\`)`,
     replace: `sql.raw('true')`,
     tests: ['test/integration/status-readers.test.ts'],
-    names: 'is in the list of runs',
+    names: 'is not the last run of its stream',
   },
   {
     breaks: 'a run of a dead worker is called running until its stream is run again',
