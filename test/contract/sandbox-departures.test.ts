@@ -36,7 +36,7 @@ test('a list without a paging object and with small pages is whole when one asks
   }
 });
 
-test('resources and equipment can come in pages of which nothing in the answer tells', async () => {
+test('resources and equipment can come in pages of which nothing in the response tells', async () => {
   const sandbox = await given({
     readings: { resourcesPaging: 'silent-pages', equipmentsPaging: 'silent-pages', unaskedPageSize: 8 },
   });
@@ -217,7 +217,7 @@ test('a record can be larger than 16 MiB', async () => {
   expect(JSON.stringify((body['followups'] as Row[])[0]).length).toBeGreaterThan(16 * 1024 * 1024);
 });
 
-test('an answer can lack what every answer has, and its paging can be nonsense', async () => {
+test('a response can lack what every response has, and its paging can be nonsense', async () => {
   const sandbox = await given();
   const odd = (how: Extract<Fault, { kind: 'oddResponse' }>['how']) =>
     once(sandbox, { kind: 'oddResponse', how });
@@ -240,7 +240,7 @@ test('an answer can lack what every answer has, and its paging can be nonsense',
   expect(await training('last-updated-absent')).not.toHaveProperty('last_updated');
 });
 
-test('the right answer can come under another HTTP status, or compressed', async () => {
+test('the right response can come under another HTTP status, or compressed', async () => {
   const sandbox = await given();
   sandbox.faults.script([
     { kind: 'oddHttp', httpStatus: 503 },

@@ -19,14 +19,14 @@ const raw = (init: RequestInit = {}): Promise<Response> =>
   });
 
 describe('what a fault does', () => {
-  it('rateLimit and serverError are answers of the service', async () => {
+  it('rateLimit and serverError are responses of the service', async () => {
     sandbox.faults.script([{ kind: 'rateLimit' }, { kind: 'serverError' }]);
     expect(await errorOf(sandbox, 'resources.list')).toBe('rate_limit_exceeded');
     expect(await errorOf(sandbox, 'resources.list')).toBe('server_error');
     expect(sandbox.requests.map((entry) => entry.fault)).toEqual(['rateLimit', 'serverError']);
   });
 
-  it('reset destroys the connection before any answer', async () => {
+  it('reset destroys the connection before any response', async () => {
     sandbox.faults.script([{ kind: 'reset' }]);
     await expect(raw()).rejects.toThrow('fetch failed');
     expect(sandbox.requests.at(-1)).toMatchObject({
@@ -36,7 +36,7 @@ describe('what a fault does', () => {
     });
   });
 
-  it('hang takes the request and never answers; closing the sandbox ends it', async () => {
+  it('hang takes the request and never responds; closing the sandbox ends it', async () => {
     sandbox.faults.next((entry) => entry.method === 'resources.list', { kind: 'hang' }, 2);
     const patience = new AbortController();
     const impatient = expect(raw({ signal: patience.signal })).rejects.toThrow('aborted');
@@ -83,7 +83,7 @@ describe('what a fault does', () => {
     ]);
   });
 
-  it('slow gives the right answer in pieces', async () => {
+  it('slow gives the right response in pieces', async () => {
     const whole = await (await raw()).text();
     sandbox.faults.script([{ kind: 'slow', durationMs: 60, pieces: 4 }]);
     const startedAt = performance.now();
@@ -91,7 +91,7 @@ describe('what a fault does', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(50);
   });
 
-  it('the answer after a fault is the right one', async () => {
+  it('the response after a fault is the right one', async () => {
     sandbox.faults.script([{ kind: 'serverError' }, { kind: 'nonJson' }]);
     await raw();
     await raw();
@@ -129,8 +129,8 @@ describe('which request gets a fault', () => {
     const outcomes = async (seed: number): Promise<(FaultKind | null)[]> => {
       const { sandbox: faulty } = await createTestSandbox({ seed, faults });
       for (let count = 0; count < 200; count += 1) {
-        await fetch(`${faulty.url}/v1/users.info`, { method: 'POST', body: '{}' }).then((answer) =>
-          answer.text(),
+        await fetch(`${faulty.url}/v1/users.info`, { method: 'POST', body: '{}' }).then((response) =>
+          response.text(),
         );
       }
       await faulty.close();
@@ -192,16 +192,16 @@ describe('hooks', () => {
     expect(second.body['paging']).toEqual({ total: 239, last_page: 3 });
   });
 
-  it('rewriteResponse has the last word on answers and errors', async () => {
-    sandbox.hooks.rewriteResponse = (_entry, answer) =>
-      answer['ok'] === true
-        ? { ...answer, paging: { total: 999, last_page: 9 } }
-        : { ...answer, error: 'new_error' };
+  it('rewriteResponse has the last word on responses and errors', async () => {
+    sandbox.hooks.rewriteResponse = (_entry, response) =>
+      response['ok'] === true
+        ? { ...response, paging: { total: 999, last_page: 9 } }
+        : { ...response, error: 'new_error' };
     expect((await ask(sandbox, 'resources.list')).body['paging']).toEqual({ total: 999, last_page: 9 });
     expect(await errorOf(sandbox, 'no.such.method')).toBe('new_error');
   });
 
-  it('onRequest is told every request with its outcome, also those without an answer', async () => {
+  it('onRequest is told every request with its outcome, also those without a response', async () => {
     const seen: unknown[] = [];
     const { sandbox: watched } = await createTestSandbox({
       onRequest: (entry) => seen.push([entry.method, entry.outcome]),
@@ -224,7 +224,7 @@ describe('hooks', () => {
     expect(sandbox.load.peak).toBe(3);
   });
 
-  it('latency is added to every answer', async () => {
+  it('latency is added to every response', async () => {
     const { sandbox: far } = await createTestSandbox({ latencyMs: 40 });
     const startedAt = performance.now();
     await ask(far, 'resources.list');

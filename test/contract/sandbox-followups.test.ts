@@ -152,7 +152,7 @@ describe('filters', () => {
 });
 
 describe('changes', () => {
-  it('are in the answer to the very next request, also when the same question was just asked', async () => {
+  it('are in the response to the very next request, also when the same question was just asked', async () => {
     const { sandbox: changing } = await createTestSandbox();
     const openIds = async (): Promise<string[]> =>
       ids(await askList<Followup>(changing, 'followups.list', 'followups', { status: 'open', limit: 500 }));

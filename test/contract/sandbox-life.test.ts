@@ -167,7 +167,7 @@ describe('the store in the hands of a test', () => {
     await sandbox.close();
   });
 
-  it('a deleted record is in no answer, and one put back is', async () => {
+  it('a deleted record is in no response, and one put back is', async () => {
     const { sandbox } = await createTestSandbox();
     const [record] = [...sandbox.store.followups.values()].slice(-1);
     const total = async (): Promise<unknown> => (await ask(sandbox, 'followups.list')).body['paging'];

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 describe('resources.list', () => {
-  it('returns every resource in one answer, without paging', async () => {
+  it('returns every resource in one response, without paging', async () => {
     const { body } = await ask(sandbox, 'resources.list');
     expect(Object.keys(body)).toEqual(['ok', 'resources']);
     expect(body['resources']).toEqual([...sandbox.store.resources.values()]);

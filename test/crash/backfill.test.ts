@@ -46,7 +46,7 @@ async function sync(): Promise<void> {
 const isPage = ({ method, params }: RequestLogEntry) => method === 'followups.list' && params['limit'] !== 1;
 const pagesAsked = () => worker.sandbox.requests.filter(isPage).length;
 
-/** Before the answer to the n-th page of the next run. */
+/** Before the response to the n-th page of the next run. */
 function atPage(nth: number, happen: () => void | Promise<void>): void {
   let pages = 0;
   worker.sandbox.hooks.beforeResponse = async (entry) => {
@@ -126,7 +126,7 @@ describe('a first sync that is cut off', () => {
     expect((await runsOf(worker, 'followups')).filter(({ status }) => status === 'running')).toEqual([]);
   });
 
-  test('with more records in one millisecond than an answer and two slices hold: cut again and again, all of them are read', async () => {
+  test('with more records in one millisecond than a response and two slices hold: cut again and again, all of them are read', async () => {
     await start({ settings: { sliceRecords: 12 } });
     const crowded = createdAt(0.8);
     for (let index = 0; index < 90; index += 1) {
@@ -141,7 +141,7 @@ describe('a first sync that is cut off', () => {
     expect((await ledger()).filter(({ status }) => status !== 'done')).toEqual([]);
   });
 
-  test('by a refusal while an answer is still being stored: that is stored first, and the run is closed', async () => {
+  test('by a refusal while a response is still being stored: that is stored first, and the run is closed', async () => {
     await start({ settings: { readers: 1, sliceRecords: SIZE.followups } });
     const other = openConnection({
       url: worker.databaseUrl,
@@ -163,7 +163,7 @@ describe('a first sync that is cut off', () => {
         await expect.poll(isHeldUp, { timeout: 20_000 }).toBe(true);
         worker.sandbox.faults.next(() => true, { kind: 'error', error: 'parameter_invalid' });
         await other.query('rollback');
-        throw new Error('this answer is lost');
+        throw new Error('this response is lost');
       });
     });
     const result = await worker.run('followups');
@@ -337,12 +337,12 @@ describe('a slice', () => {
   test('that never becomes complete fails the run by name; all others are stored, and the next sync asks only for it', async () => {
     await start();
     const at = createdAt(0.5);
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) => {
-      const paging = answer['paging'] as { total: number; last_page: number } | undefined;
+    worker.sandbox.hooks.rewriteResponse = (entry, response) => {
+      const paging = response['paging'] as { total: number; last_page: number } | undefined;
       const isSlice =
         entry.params['created_before'] !== undefined || entry.params['created_after'] !== undefined;
-      if (paging === undefined || !isSlice || !covers(entry, at)) return answer;
-      return { ...answer, paging: { ...paging, total: paging.total + 3 } };
+      if (paging === undefined || !isSlice || !covers(entry, at)) return response;
+      return { ...response, paging: { ...paging, total: paging.total + 3 } };
     };
     const result = await worker.run('followups');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });

@@ -1,4 +1,4 @@
-/** What is older never takes the place of what is newer, and what one answer kept back is asked for (contract, 5.2, 5.3, 5.7). */
+/** What is older never takes the place of what is newer, and what one response kept back is asked for (contract, 5.2, 5.3, 5.7). */
 import { afterEach, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
@@ -44,7 +44,7 @@ test('a cached training report that is older than the stored one writes nothing'
   expect(await stateOf(worker, stream)).toEqual(state);
 });
 
-test('of two versions in one answer the newer one is stored, in whichever order they come', async () => {
+test('of two versions in one response the newer one is stored, in whichever order they come', async () => {
   worker = await createTimedWorker();
   const { followups } = worker.sandbox.store;
   const [one] = [...followups.values()];
@@ -58,7 +58,7 @@ test('of two versions in one answer the newer one is stored, in whichever order 
   expect(stored).toEqual([{ assignee_id: 'newer' }]);
 });
 
-test('a record that a full answer kept back is found by the totals that no longer add up', async () => {
+test('a record that a full response kept back is found by the totals that no longer add up', async () => {
   worker = await createTimedWorker({
     settings: { followupsOverlapMs: 10 * 365 * 24 * 60 * MINUTE_MS },
     sandbox: { size: SMALL_SANDBOX, readings: { largestPage: 20 } },
@@ -68,11 +68,11 @@ test('a record that a full answer kept back is found by the totals that no longe
   const newestFirst = () => [...followups.values()].toSorted((a, b) => b.created_on - a.created_on);
   const fifth = newestFirst()[4];
   followups.put({ ...fifth, id: 'kept-back', updated_on: worker.serviceNow() });
-  worker.sandbox.hooks.rewriteResponse = (_, answer) => {
+  worker.sandbox.hooks.rewriteResponse = (_, response) => {
     worker.sandbox.hooks.rewriteResponse = undefined;
-    const shown = (answer['followups'] as { id: string }[]).filter(({ id }) => id !== 'kept-back');
+    const shown = (response['followups'] as { id: string }[]).filter(({ id }) => id !== 'kept-back');
     const known = new Set(['kept-back', ...shown.map(({ id }) => id)]);
-    return { ...answer, followups: [...shown, newestFirst().find(({ id }) => !known.has(id))] };
+    return { ...response, followups: [...shown, newestFirst().find(({ id }) => !known.has(id))] };
   };
   expectSucceeded(await worker.run('followups'));
   expect(await worker.query(`select id from safety.followups where id = 'kept-back'`)).toHaveLength(1);

@@ -20,11 +20,11 @@ export interface KilledBackfill {
   /** Lives that were ended by the kill, not by their own end. */
   readonly kills: number;
   readonly last: Finished;
-  /** Records in all answers, without those that only tell how many there are. */
+  /** Records in all responses, without those that only tell how many there are. */
   readonly pageRecords: number;
 }
 
-/** A longer delay than an answer takes to be stored: kills fall on every part of the work. */
+/** A longer delay than a response takes to be stored: kills fall on every part of the work. */
 const MOST_DELAY_MS = 40;
 const POLL_MS = 20;
 

@@ -43,8 +43,8 @@ it('the token is in no output and in no table, also when the service and a gatew
   hear(await stage.run(['sync'], loud));
   hear(await stage.run(['check'], loud));
 
-  stage.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
-    ...answer,
+  stage.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+    ...response,
     ok: false,
     error: 'parameter_invalid',
     description: `what does ${CANARY} or ${encodeURIComponent(CANARY)} mean`,
@@ -55,7 +55,7 @@ it('the token is in no output and in no table, also when the service and a gatew
   hear(await stage.run(['sync', '--force', '--json'], { ...loud, LOG_FORMAT: 'pretty' }));
   hear(await stage.run(['check', '--json'], loud));
 
-  stage.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, ok: false, error: CANARY });
+  stage.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, ok: false, error: CANARY });
   const unknown = await stage.run(['sync', '--force'], loud);
   hear(unknown);
   expect(unknown.stdout).toContain('service_error_unknown');

@@ -171,10 +171,10 @@ test.each([7, 'text', null, [[]], 'x\u0000'])(
   'a record that is %j instead of an object is held',
   async (odd) => {
     await start();
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
       entry.method === 'resources.list'
-        ? { ...answer, resources: [odd, ...(answer['resources'] as unknown[])] }
-        : answer;
+        ? { ...response, resources: [odd, ...(response['resources'] as unknown[])] }
+        : response;
     const { counts } = await sync('resources');
     expect(counts).toMatchObject({ read: 11, inserted: 10, rejected: 1 });
     expect(await issuesOf(worker, 'resources')).toMatchObject([{ kind: 'record_rejected', is_open: true }]);

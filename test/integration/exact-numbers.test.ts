@@ -73,11 +73,11 @@ test('the stored record is what PostgreSQL itself reads of the text that was rec
     await fc.assert(
       fc.asyncProperty(fc.array(jsonText, { minLength: 40, maxLength: 40 }), fc.nat(), async (values, at) => {
         const records = values.map((value, id) => `{"id":${id},"value":${value}}`);
-        const answer = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
-        const end = at % answer.length;
+        const response = Buffer.from(`{"ok":true,"items":[${records.join(',')}]}`);
+        const end = at % response.length;
         const cutter = createElementCutter('items');
-        cutter.push(answer.subarray(0, end));
-        cutter.push(answer.subarray(end));
+        cutter.push(response.subarray(0, end));
+        cutter.push(response.subarray(end));
         const stored = cutter.take().map((record) => identify(resourcesStream, record, {}).text);
         expect(stored).toHaveLength(records.length);
         const differing = await connection.query(

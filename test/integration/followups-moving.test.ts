@@ -1,4 +1,4 @@
-/** The source changes between two answers: nothing that was there all the while is missed (contract, 5.2 and 5.7). */
+/** The source changes between two responses: nothing that was there all the while is missed (contract, 5.2 and 5.7). */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
@@ -33,7 +33,7 @@ const isEqual = (exceptDeletedFollowups = false) =>
   expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
 const store = () => worker.sandbox.store.followups;
 const newestFirst = (): Followup[] => [...store().values()].toSorted((a, b) => b.created_on - a.created_on);
-/** Between the answers to the follow-up requests number `after` and `after` + 1 of the next run. */
+/** Between the responses to the follow-up requests number `after` and `after` + 1 of the next run. */
 function between(after: number, change: () => void): void {
   let answered = 0;
   worker.sandbox.hooks.beforeResponse = ({ method }) => {
@@ -48,7 +48,7 @@ const storedIds = async (): Promise<Set<string>> => {
   return new Set(rows.map((row) => row.id));
 };
 
-/** Newest first: 0 is the record that the first answer shows first. */
+/** Newest first: 0 is the record that the first response shows first. */
 const changes: Record<string, (followups: Followup[]) => void> = {
   'a record that was read already changes': ([first]) => touch(first),
   'a record that is still to be read changes': (all) => touch(all[70]),
@@ -101,7 +101,7 @@ describe.each(['the first sync', 'an incremental sync', 'a reconcile'] as const)
 /** A source that never stands still is refused loudly; this one comes to rest. */
 const DISTURBED_RESPONSES = 12;
 
-/** Whatever happens between two answers. */
+/** Whatever happens between two responses. */
 function disturb(random: SeededRandom, touched: Set<string>): void {
   for (let change = random.below(4); change > 0; change -= 1) {
     const all = newestFirst();
@@ -117,7 +117,7 @@ function disturb(random: SeededRandom, touched: Set<string>): void {
 }
 
 test.each(Array.from({ length: casesOf({ few: 2, all: 8 }) }, (_, seed) => seed))(
-  'a source that changes between answers (seed %i) is read without missing what stood still, and equals it afterwards',
+  'a source that changes between responses (seed %i) is read without missing what stood still, and equals it afterwards',
   async (seed) => {
     const random = createRandom(seed);
     await start();
@@ -126,10 +126,10 @@ test.each(Array.from({ length: casesOf({ few: 2, all: 8 }) }, (_, seed) => seed)
     for (const kind of ['sync', 'sync', 'reconcile'] as const) {
       const before = new Set(store().keys());
       const touched = new Set<string>();
-      let answers = 0;
+      let responses = 0;
       worker.sandbox.hooks.beforeResponse = () => {
-        answers += 1;
-        if (answers <= DISTURBED_RESPONSES) disturb(random, touched);
+        responses += 1;
+        if (responses <= DISTURBED_RESPONSES) disturb(random, touched);
       };
       expectSucceeded(await worker.run('followups', { kind }));
       worker.sandbox.hooks.beforeResponse = undefined;

@@ -39,7 +39,7 @@ const combinations = (['newest-first', 'oldest-first', 'unordered'] as const).fl
 
 describe('each reading of order, bounds, paging and page size', () => {
   test.each(
-    // Without the specified paging, only the specified order tells that an answer is not everything.
+    // Without the specified paging, only the specified order tells that a response is not everything.
     combinations
       .filter(
         ({ followupOrder, followupsPaging }) =>
@@ -68,7 +68,7 @@ test.each([
   ['absent', 'refused'],
   ['absent', 'empty'],
 ] as const)(
-  'more follow-ups of one millisecond than an answer holds are all read (paging %s, beyond its end %s)',
+  'more follow-ups of one millisecond than a response holds are all read (paging %s, beyond its end %s)',
   async (followupsPaging, pastLastPage) => {
     await start({ followupsPaging, pastLastPage }, 40);
     const created_on = worker.serviceNow() - 60 * MINUTE_MS;
@@ -92,7 +92,7 @@ test('a last page of 0 or 1 for an empty list is no contradiction', async () => 
   await start();
 });
 
-test('one full answer is read with one request', async () => {
+test('one full response is read with one request', async () => {
   await start({}, 300);
   const result = await sync();
   expect(result.requests).toBe(1);
@@ -100,14 +100,14 @@ test('one full answer is read with one request', async () => {
 });
 
 describe('a service that announces more than it delivers', () => {
-  const lies: Record<string, (answer: Record<string, unknown>) => Record<string, unknown>> = {
-    'a total that is larger than the list': (answer) => ({
-      ...answer,
-      paging: { total: (answer['paging'] as { total: number }).total + 1, last_page: 1 },
+  const lies: Record<string, (response: Record<string, unknown>) => Record<string, unknown>> = {
+    'a total that is larger than the list': (response) => ({
+      ...response,
+      paging: { total: (response['paging'] as { total: number }).total + 1, last_page: 1 },
     }),
-    'a record that is left out of every answer': (answer) => ({
-      ...answer,
-      followups: (answer['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
+    'a record that is left out of every response': (response) => ({
+      ...response,
+      followups: (response['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
     }),
   };
   test.each(Object.entries(lies))(
@@ -119,8 +119,8 @@ describe('a service that announces more than it delivers', () => {
       worker.time.now += MINUTE_MS;
       store().update(KEPT_BACK, { updated_on: worker.serviceNow() });
       store().put({ ...SPECIMENS.followups.build('told'), updated_on: worker.serviceNow() });
-      worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
-        entry.method === 'followups.list' ? lie(answer) : answer;
+      worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+        entry.method === 'followups.list' ? lie(response) : response;
       const result = await worker.run('followups');
       expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
       expect((await runsOf(worker, 'followups'))[0]).toMatchObject({
@@ -138,9 +138,9 @@ describe('a service that announces more than it delivers', () => {
 
   test('the first sync fails as read_incomplete too, deletes nothing, and the next one completes it', async () => {
     await start({ largestPage: 20 });
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
-      ...answer,
-      followups: (answer['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
+      followups: (response['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),
     });
     expect(await worker.run('followups')).toMatchObject({
       outcome: 'failed',
@@ -156,9 +156,9 @@ describe('a service that announces more than it delivers', () => {
     await start();
     await sync();
     const before = await rowVersions(worker);
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
-      ...answer,
-      followups: (answer['followups'] as unknown[]).slice(0, 100),
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
+      followups: (response['followups'] as unknown[]).slice(0, 100),
     });
     expect(await worker.run('followups', { kind: 'reconcile' })).toMatchObject({
       outcome: 'failed',

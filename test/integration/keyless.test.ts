@@ -177,7 +177,7 @@ test('of records that tell what they are, only the row that they may be is kept'
   expect(await deletedOf('resources')).toEqual([second]);
 });
 
-test('an answer of which more than the delete guard allows lacks its keys is refused', async () => {
+test('a response of which more than the delete guard allows lacks its keys is refused', async () => {
   await start();
   await read('resources');
   for (const key of [...worker.sandbox.store.resources.keys()].slice(0, 20)) loseKey('resources', key);

@@ -109,10 +109,10 @@ describe('several versions of one follow-up in one run', () => {
     await start();
     const both = [version(NOON + 1, 'older'), version(NOON + 2, 'newer')];
     const shown = order === 'older first' ? both : both.toReversed();
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({
-      ...answer,
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
       paging: { total: 32, last_page: 1 },
-      followups: [...shown, ...(answer['followups'] as unknown[])],
+      followups: [...shown, ...(response['followups'] as unknown[])],
     });
     expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
     expect(await stored()).toEqual([{ assignee_id: 'newer' }]);
@@ -127,15 +127,17 @@ describe('several versions of one follow-up in one run', () => {
     await start(10);
     worker.sandbox.store.followups.put(version(NOON + 2, 'newer'));
     await sync();
-    let answers = 0;
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
-      answers += 1;
-      const followups = answer['followups'] as unknown[];
-      return answers === 3 ? { ...answer, followups: [...followups, version(NOON + 1, 'older')] } : answer;
+    let responses = 0;
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+      responses += 1;
+      const followups = response['followups'] as unknown[];
+      return responses === 3
+        ? { ...response, followups: [...followups, version(NOON + 1, 'older')] }
+        : response;
     };
     worker.sandbox.store.followups.put(version(NOON + 3, 'newest'));
     await sync();
-    expect(answers).toBeGreaterThan(3);
+    expect(responses).toBeGreaterThan(3);
     expect(await stored()).toEqual([{ assignee_id: 'newest' }]);
   });
 });

@@ -1,4 +1,4 @@
-/** Lists without paging: only a complete, successful answer deletes, and only what it covers (contract, 5.4 and 5.7). */
+/** Lists without paging: only a complete, successful response deletes, and only what it covers (contract, 5.4 and 5.7). */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
@@ -74,14 +74,14 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     await isEqual(stream);
   });
 
-  test('an empty answer is refused where 20 rows and more would go', async () => {
+  test('an empty response is refused where 20 rows and more would go', async () => {
     await start();
     await sync(stream);
     removeFirst(stream, 1000);
     await expectRefused(stream, 'delete_guard');
   });
 
-  test('an empty answer is taken where fewer than 20 rows go', async () => {
+  test('an empty response is taken where fewer than 20 rows go', async () => {
     await start({}, { size: { ...SIZE, equipment: 19, resources: 19 } });
     await sync(stream);
     removeFirst(stream, 1000);
@@ -114,9 +114,9 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
 
   test('paging that tells a total but no last page is followed until that many came', async () => {
     await start({}, paging('pages'));
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
-      const { total } = (answer['paging'] ?? {}) as { total?: number };
-      return total === undefined ? answer : { ...answer, paging: { total } };
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+      const { total } = (response['paging'] ?? {}) as { total?: number };
+      return total === undefined ? response : { ...response, paging: { total } };
     };
     await sync(stream);
     await isEqual(stream);
@@ -125,15 +125,18 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
   const unreadable: Record<string, () => void> = {
     'of which further pages are refused': () => undefined,
     'of which further pages are refused, without a total': () => {
-      worker.sandbox.hooks.rewriteResponse = (_entry, answer) =>
-        answer['ok'] === true ? { ...answer, paging: { last_page: 5 } } : answer;
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
+        response['ok'] === true ? { ...response, paging: { last_page: 5 } } : response;
     },
     'of which every page is the first one': () => {
       worker.sandbox.readings.unknownParameters = 'ignored';
     },
     'of which every page is the first one, without a total': () => {
       worker.sandbox.readings.unknownParameters = 'ignored';
-      worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, paging: { last_page: 5 } });
+      worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+        ...response,
+        paging: { last_page: 5 },
+      });
     },
   };
   test.each(Object.entries(unreadable))(
@@ -175,7 +178,7 @@ describe.each(SNAPSHOTS)('%s', (stream) => {
     await isEqual(stream);
   });
 
-  test('an answer that is cut in the middle again and again deletes nothing', async () => {
+  test('a response that is cut in the middle again and again deletes nothing', async () => {
     await start({ retryAttempts: 2 });
     await sync(stream);
     for (const share of [0.2, 0.9, 0.999]) {
@@ -193,13 +196,13 @@ describe('equipment types', () => {
     await worker.query(
       `select equipment_type_id as type, _deleted_at is not null as is_deleted from safety.equipment where id = '${id}'`,
     );
-  /** The same answer with other types, and without metavalues, which differ from type to type. */
+  /** The same response with other types, and without metavalues, which differ from type to type. */
   const withoutTypes = (
-    answer: Readonly<Record<string, unknown>>,
+    response: Readonly<Record<string, unknown>>,
     typeOfRecord: (type: string) => string | undefined,
   ) => ({
-    ...answer,
-    equipments: (answer['equipments'] as Record<string, unknown>[]).map(
+    ...response,
+    equipments: (response['equipments'] as Record<string, unknown>[]).map(
       ({ equipmentType_id: type, ...record }) => ({
         ...record,
         equipmentType_id: typeOfRecord(String(type)),
@@ -271,7 +274,7 @@ describe('equipment types', () => {
   test('equipment that does not say its type moves with the question that it answers', async () => {
     await start();
     const key = keyOfType('21');
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => withoutTypes(answer, () => undefined);
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => withoutTypes(response, () => undefined);
     await sync('equipments');
     worker.sandbox.store.equipment.update(key, { equipmentType_id: '24' });
     expect((await sync('equipments')).counts).toMatchObject({ updated: 1, deleted: 0 });
@@ -281,7 +284,8 @@ describe('equipment types', () => {
 
   test('equipment that names a finer type than was asked for is deleted when it is gone, and kept when its type is no longer asked for', async () => {
     await start();
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => withoutTypes(answer, (type) => `${type}-A`);
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) =>
+      withoutTypes(response, (type) => `${type}-A`);
     await sync('equipments');
     const [gone, kept] = [keyOfType('21'), keyOfType('22')];
     worker.sandbox.store.equipment.delete(gone);
@@ -293,13 +297,13 @@ describe('equipment types', () => {
     expect(await typeOf(kept)).toEqual([{ type: '22-A', is_deleted: false }]);
   });
 
-  test('one id twice in one answer is one row that stands still, whatever lies between', async () => {
+  test('one id twice in one response is one row that stands still, whatever lies between', async () => {
     await start({ settings: { equipmentTypes: ['21'] } });
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => {
-      const [one] = answer['equipments'] as Record<string, unknown>[];
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => {
+      const [one] = response['equipments'] as Record<string, unknown>[];
       const others = Array.from({ length: 2100 }, (_, at) => ({ ...one, id: `E${at}`, metavalues: {} }));
       const twice = { ...one, id: 'twice', metavalues: {} };
-      return { ...answer, equipments: [{ ...twice, notes: 'A' }, ...others, { ...twice, notes: 'B' }] };
+      return { ...response, equipments: [{ ...twice, notes: 'A' }, ...others, { ...twice, notes: 'B' }] };
     };
     await sync('equipments');
     const before = await rowVersions(worker);

@@ -130,7 +130,7 @@ describe('when the calculation is asked for', () => {
 
   test.each([NOON - 0.5, String(NOON - 1)])('a last_updated of %j is taken', async (last_updated) => {
     await start();
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, last_updated });
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
     await sync();
     expect((await stateOf(worker, STREAM)).calculatedAt).toBe(NOON - 1);
     const before = await rowVersions(worker);
@@ -199,7 +199,7 @@ describe('a time that was wrong', () => {
   /** What the service has now, as calculated at that time. */
   const tell = (last_updated: number) => {
     worker.sandbox.store.recalculateTraining();
-    worker.sandbox.hooks.rewriteResponse = (_entry, answer) => ({ ...answer, last_updated });
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({ ...response, last_updated });
   };
   const first = () => [...employees().keys()][0] ?? '';
 
@@ -406,18 +406,18 @@ describe('pages', () => {
 
   test('without paging, a service that gives everyone on every page is asked twice', async () => {
     await start({}, { readings: { trainingPaging: 'absent' } });
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
       Number(entry.params['page'] ?? 1) > 1
         ? { ok: true, last_updated: NOON, employees: [...employees().values()] }
-        : answer;
+        : response;
     expect(await sync()).toMatchObject({ requests: 2, counts: { inserted: 30, rejected: 0 } });
   });
 
-  const lies: Record<string, (page: number, answer: Record<string, unknown>) => Record<string, unknown>> = {
-    'a page that is cut short': (page, answer) =>
-      page === 2 ? { ...answer, employees: (answer['employees'] as unknown[]).slice(1) } : answer,
-    'a page that is announced without a total and empty': (page, answer) => ({
-      ...answer,
+  const lies: Record<string, (page: number, response: Record<string, unknown>) => Record<string, unknown>> = {
+    'a page that is cut short': (page, response) =>
+      page === 2 ? { ...response, employees: (response['employees'] as unknown[]).slice(1) } : response,
+    'a page that is announced without a total and empty': (page, response) => ({
+      ...response,
       paging: { last_page: 5 },
       ...(page === 5 ? { employees: [] } : {}),
     }),
@@ -427,7 +427,8 @@ describe('pages', () => {
     await sync();
     const before = await rowVersions(worker);
     worker.time.now += 15 * MINUTE_MS;
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) => lie(Number(entry.params['page'] ?? 1), answer);
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+      lie(Number(entry.params['page'] ?? 1), response);
     const result = await worker.run(STREAM);
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
     expect(await rowVersions(worker)).toEqual(before);

@@ -143,8 +143,8 @@ describe('ids for which the service always fails', () => {
     await start();
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.slice(0, count));
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
-      failing.has(String(entry.params['user'])) ? { ok: false, error } : answer;
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+      failing.has(String(entry.params['user'])) ? { ok: false, error } : response;
     return { ids, failing };
   }
   const named = async () =>
@@ -183,8 +183,8 @@ describe('ids for which the service always fails', () => {
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
     expect(failing.size).toBe(50);
-    worker.sandbox.hooks.rewriteResponse = (entry, answer) =>
-      failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : answer;
+    worker.sandbox.hooks.rewriteResponse = (entry, response) =>
+      failing.has(String(entry.params['user'])) ? { ok: false, error: 'server_error' } : response;
     // Until somebody was answered nobody can tell such ids from a service that is out of order.
     for (let runs = 0; runs < 3; runs += 1) await worker.run('users');
     const others = ids.filter((id) => !failing.has(id) && worker.sandbox.store.users.has(id));

@@ -53,7 +53,7 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
 
   function oddResponse({ how, skip, times }: Extract<Departure, { kind: 'odd-response' }>): void {
     const isDue = behind(skip);
-    // No paging is specified for the other lists: an answer without it is the whole list.
+    // No paging is specified for the other lists: a response without it is the whole list.
     const isMeant = ({ method }: RequestLogEntry): boolean =>
       how !== 'paging-null' || method === 'followups.list' || method === 'training-employee-status.list';
     next((entry) => isMeant(entry) && isDue(), { kind: 'oddResponse', how }, times);

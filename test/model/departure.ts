@@ -11,7 +11,7 @@ const LISTS = [
 export const METHODS = [...LISTS, 'users.info'] as const;
 type Method = (typeof METHODS)[number];
 
-/** What one record, or one answer, does not have for once. `left-out` only where a total tells that something is missing. */
+/** What one record, or one response, does not have for once. `left-out` only where a total tells that something is missing. */
 const RECORD_ODDITIES = [
   'key-absent',
   'key-null',
@@ -52,7 +52,7 @@ const ERRORS = [
 ] as const;
 const USER_ERRORS = ['server_error', 'user_deleted', 'content_not_found'] as const;
 
-/** Readings that can change from one answer to the next without a change of what the records say. */
+/** Readings that can change from one response to the next without a change of what the records say. */
 const CHANGES_OF_READING = [
   { identifiers: 'numbers' },
   { identifiers: 'text' },

@@ -242,7 +242,7 @@ describe('users whose lookup always fails keep nobody else from a name', () => {
   });
 });
 
-test('one id twice in one answer is one row, that stands still', async () => {
+test('one id twice in one response is one row, that stands still', async () => {
   await holds([run('resources'), run('resources'), run('resources')], { doubles: 'far-apart' });
 });
 

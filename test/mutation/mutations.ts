@@ -95,7 +95,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'await load?.abort();',
     replace: '',
     tests: [SNAPSHOTS],
-    names: 'an empty answer is refused',
+    names: 'an empty response is refused',
   },
   {
     breaks: 'a run whose connections break twice is left open',

@@ -305,17 +305,17 @@ async function askAll(
   const pages = new Set<string>();
   const records: WireObject[] = [];
   for (let page = 1; ; page += 1) {
-    const answer = await ask(sandbox, method, page === 1 ? parameters : { ...parameters, page });
-    if (answer['ok'] !== true) {
+    const response = await ask(sandbox, method, page === 1 ? parameters : { ...parameters, page });
+    if (response['ok'] !== true) {
       if (page > 1) return records;
-      throw new Error(`${method} answered ${JSON.stringify(answer)}`);
+      throw new Error(`${method} answered ${JSON.stringify(response)}`);
     }
-    const found = (storable(answer[list]) as unknown[]).filter(isObject);
+    const found = (storable(response[list]) as unknown[]).filter(isObject);
     const text = JSON.stringify(found);
     if (found.length === 0 || pages.has(text)) return records;
     pages.add(text);
     records.push(...found);
-    const lastPage = isObject(answer['paging']) ? Number(answer['paging']['last_page']) : undefined;
+    const lastPage = isObject(response['paging']) ? Number(response['paging']['last_page']) : undefined;
     if (lastPage !== undefined && page >= lastPage) return records;
   }
 }
@@ -404,8 +404,8 @@ async function addUsers(sandbox: Sandbox, tables: ExpectedTables): Promise<void>
   const waiting = [...ids];
   const lookUp = async (): Promise<void> => {
     for (let user = waiting.pop(); user !== undefined; user = waiting.pop()) {
-      const answer = await ask(sandbox, 'users.info', { user });
-      const record = storable(answer['user']);
+      const response = await ask(sandbox, 'users.info', { user });
+      const record = storable(response['user']);
       if (isObject(record) && toId(record['id']) === user) rows.addUser(tables, record);
     }
   };

@@ -327,7 +327,7 @@ export function describeStream({
     });
 
     if (isList) {
-      test('a record that an answer holds twice is stored once, and a second sync of it writes nothing', async () => {
+      test('a record that a response holds twice is stored once, and a second sync of it writes nothing', async () => {
         const worker = await createWorker();
         const records = specimen.records(worker);
         const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];

@@ -78,7 +78,7 @@ describe('an error response of the service', () => {
   });
 });
 
-describe('an answer that is none', () => {
+describe('a response that is none', () => {
   test.each([
     ['{}', 'response_invalid', 'x.list: there is no ok that is true or false (HTTP 200); it begins: {}'],
     [
@@ -125,7 +125,7 @@ describe('an answer that is none', () => {
     );
   });
 
-  test('an empty 503 is someone else’s answer', async () => {
+  test('an empty 503 is someone else’s response', async () => {
     expect((await failureOf((response) => response.writeHead(503).end())).code).toBe('response_not_json');
   });
 
@@ -152,7 +152,7 @@ describe('an answer that is none', () => {
 });
 
 describe('a broken connection', () => {
-  test('before the answer is network_error', async () => {
+  test('before the response is network_error', async () => {
     const error = await failureOf((response) => response.socket?.resetAndDestroy());
     expect(error.code).toBe('network_error');
     expect(error.message).toMatch(/no response from http:\/\/127\.0\.0\.1:\d+ \((ECONNRESET|UND_ERR_SOCKET)/);
@@ -198,13 +198,13 @@ describe('a broken connection', () => {
 });
 
 describe('waiting', () => {
-  test('for an answer that never begins ends as request_timeout', async () => {
+  test('for a response that never begins ends as request_timeout', async () => {
     const error = await failureOf(() => undefined, { requestTimeoutMs: 50 });
     expect(error.message).toBe('x.list: no response within 50 ms of waiting (after the only attempt)');
     expect(error.code).toBe('request_timeout');
   });
 
-  test('for an answer that stops in the middle ends', async () => {
+  test('for a response that stops in the middle ends', async () => {
     // Long enough for its first bytes to arrive on a busy machine.
     const error = await failureOf((response) => void response.write('{"ok":true,"items":[1'), {
       requestTimeoutMs: 500,
@@ -212,7 +212,7 @@ describe('waiting', () => {
     expect(error.message).toContain('the response did not go on within 500 ms of waiting');
   });
 
-  test('for an answer that drips byte by byte ends', async () => {
+  test('for a response that drips byte by byte ends', async () => {
     let drip: NodeJS.Timeout | undefined;
     const error = await failureOf(
       (response) => {

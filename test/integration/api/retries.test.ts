@@ -8,7 +8,7 @@ afterEach(() => server.close());
 
 const REQUEST = { method: 'x.list', listKey: 'items', params: {} };
 
-test('an answer that breaks is read again from its beginning', async () => {
+test('a response that breaks is read again from its beginning', async () => {
   server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal < 3)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
@@ -28,7 +28,7 @@ test('an answer that breaks is read again from its beginning', async () => {
   );
 });
 
-test('an empty answer behind a broken one leaves nothing of the broken one', async () => {
+test('an empty response behind a broken one leaves nothing of the broken one', async () => {
   server = await startProtocolServer((response, _request, ordinal) => {
     if (ordinal === 1)
       response.write(`{"ok":true,"items":[${'1,'.repeat(2_000)}`, () => response.socket?.destroy());
@@ -60,26 +60,26 @@ test.each(['token_invalid', 'account_inactive', 'parameter_missing', 'content_no
   },
 );
 
-test('an object that is missing in its answer is asked for again', async () => {
+test('an object that is missing in its response is asked for again', async () => {
   server = await startProtocolServer((response, _request, ordinal) =>
     respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
   );
   const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
-  const answer = await server.client({ retryAttempts: 1 }).fetchObject(request);
-  expect(answer.object).toEqual({ id: 'u' });
+  const response = await server.client({ retryAttempts: 1 }).fetchObject(request);
+  expect(response.object).toEqual({ id: 'u' });
 });
 
 describe('stopping', () => {
-  test.each(['the answer', 'the rest of the answer', 'a retry', 'a slot', 'a cool-down'])(
+  test.each(['the response', 'the rest of the response', 'a retry', 'a slot', 'a cool-down'])(
     'ends the waiting for %s at once',
     async (place) => {
       const stop = new AbortController();
       server = await startProtocolServer((response) => {
         if (place === 'a retry') respondJson(response, { ok: false, error: 'server_error' });
         else if (place === 'a cool-down') respondJson(response, { ok: false, error: 'rate_limit_exceeded' });
-        else if (place === 'the rest of the answer')
+        else if (place === 'the rest of the response')
           response.write('{"ok":true,"items":[1,', () => stop.abort());
-        else if (place === 'the answer' || server.requests.length === 1) stop.abort();
+        else if (place === 'the response' || server.requests.length === 1) stop.abort();
       });
       const client = server.client({
         concurrency: 1,

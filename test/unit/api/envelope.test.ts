@@ -28,7 +28,7 @@ test('an error response keeps its identifier when its description is odd', () =>
 });
 
 test.each([{}, { ok: 'true' }, { ok: 1 }, { ok: null, error: 'x' }, { ok: false }, { ok: false, error: 5 }])(
-  '%j is not an answer of this protocol',
+  '%j is not a response of this protocol',
   (envelope) => {
     expect(readVerdict(envelope).kind).toBe('foreign');
   },

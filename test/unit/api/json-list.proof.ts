@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createElementCutter } from '../../../src/api/json-list.ts';
 
-test('an answer of 200 MB is read in the memory of a small one', () => {
+test('a response of 200 MB is read in the memory of a small one', () => {
   const record = JSON.stringify({ id: 'u1', status: 'active', tags: ['a', 'b'], note: 'x'.repeat(400) });
   const part = Buffer.from(`${record},`.repeat(130));
   const cutter = createElementCutter('items');

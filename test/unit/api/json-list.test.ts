@@ -58,7 +58,7 @@ function nastyText(spaces: number | undefined): string {
   return JSON.stringify({ ...NASTY_ENVELOPE, items: NASTY_RECORDS }, undefined, spaces);
 }
 
-describe('records are cut out of an answer', () => {
+describe('records are cut out of a response', () => {
   test.each([
     ['compact', nastyText(undefined)],
     ['pretty', nastyText(3).replaceAll('\n', '\r\n\t')],
@@ -66,10 +66,10 @@ describe('records are cut out of an answer', () => {
   ])('the same whatever the two chunks it arrives in (%s)', (_name, text) => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at += 1) {
-      const answer = cut([bytes.subarray(0, at), bytes.subarray(at)]);
-      expect(answer.records).toEqual(NASTY_RECORDS);
-      expect(answer.envelope).toEqual(NASTY_ENVELOPE);
-      expect(answer.count).toBe(NASTY_RECORDS.length);
+      const response = cut([bytes.subarray(0, at), bytes.subarray(at)]);
+      expect(response.records).toEqual(NASTY_RECORDS);
+      expect(response.envelope).toEqual(NASTY_ENVELOPE);
+      expect(response.count).toBe(NASTY_RECORDS.length);
     }
   });
 
@@ -86,10 +86,10 @@ describe('records are cut out of an answer', () => {
       '{"ok":true,"items":[1,2],"paging":{"total":2}}',
       '{"ok":true,"paging":{"total":2},"items":[1,2]}',
     ]) {
-      const answer = cutText(text);
-      expect(answer.records).toEqual([1, 2]);
-      expect(answer.envelope).toEqual({ ok: true, paging: { total: 2 }, items: [] });
-      expect(answer.listFound).toBe('array');
+      const response = cutText(text);
+      expect(response.records).toEqual([1, 2]);
+      expect(response.envelope).toEqual({ ok: true, paging: { total: 2 }, items: [] });
+      expect(response.listFound).toBe('array');
     }
   });
 
@@ -109,7 +109,7 @@ describe('records are cut out of an answer', () => {
     },
   );
 
-  test('an answer without the list, or with something else in its place, is told at its end', () => {
+  test('a response without the list, or with something else in its place, is told at its end', () => {
     expect(cutText('{"ok":false,"error":"x"}').listFound).toBe('absent');
     expect(cutText('{"data":{"items":[1]}}').listFound).toBe('absent');
     expect(cutText('{"items":{"a":[1]},"ok":true}')).toMatchObject({ listFound: 'other', records: [] });
@@ -164,7 +164,7 @@ describe('numbers that a double does not hold', () => {
   });
 });
 
-describe('an answer that is not whole', () => {
+describe('a response that is not whole', () => {
   test('is response_cut wherever it ends', () => {
     const bytes = Buffer.from(nastyText(undefined));
     for (let end = 0; end < bytes.length; end += 1) {
@@ -176,7 +176,7 @@ describe('an answer that is not whole', () => {
     ['a login page', '<html><body>Login</body></html>'],
     ['an array', '[1]'],
     ['a number', '17'],
-    ['a second answer behind it', '{"ok":true,"items":[1]}{"ok":true}'],
+    ['a second response behind it', '{"ok":true,"items":[1]}{"ok":true}'],
     ['garbage behind it', '{"ok":true,"items":[1]}x'],
     ['a broken record', '{"ok":true,"items":[{"a":tru}]}'],
     ['an unclosed record', '{"ok":true,"items":[{"a":1],"b":2}}'],
@@ -234,7 +234,7 @@ describe('a record of more than 16 MiB', () => {
   });
 });
 
-test('of an answer of 20 MB no more is kept than the record under way', () => {
+test('of a response of 20 MB no more is kept than the record under way', () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const keptBytes = () => {

@@ -9,7 +9,7 @@ function read(headers: RawHeaders): ResponseHeaders {
   return readHeaders(headers, createRedactor(['secret-token'], { placeholder: '[token]' }), NOW_MS);
 }
 
-test('the identifier and the times of an answer are read', () => {
+test('the identifier and the times of a response are read', () => {
   expect(
     read({ 'svc-request-id': 'abc123', 'svc-response-time': '12.5', date: 'Thu, 01 Jan 2026 00:00:10 GMT' }),
   ).toEqual({
@@ -44,7 +44,7 @@ test('an identifier that echoes the token does not carry it on', () => {
   expect(read({ 'svc-request-id': 'id-secret-token' }).requestId).toBe('id-[token]');
 });
 
-test('Retry-After is read as seconds, or as a date held against the Date of the same answer', () => {
+test('Retry-After is read as seconds, or as a date held against the Date of the same response', () => {
   expect(read({ 'retry-after': '7' }).retryAfterMs).toBe(7_000);
   expect(read({ 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' }).retryAfterMs).toBe(5_000);
   expect(

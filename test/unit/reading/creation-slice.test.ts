@@ -62,7 +62,7 @@ describe('the watermark', () => {
     expect(watermarkOf([], { serviceMs: 100, ourMs: 5000 })).toBeUndefined();
   });
 
-  test('is the clock of the answer where all records lie beyond it, never a clock of ours', () => {
+  test('is the clock of the response where all records lie beyond it, never a clock of ours', () => {
     expect(watermarkOf(updated(900, 901), { serviceMs: 100, ourMs: 5000 })).toBe(100);
     expect(watermarkOf(updated(900, 901), { serviceMs: undefined, ourMs: 100 })).toBeUndefined();
     expect(watermarkOf(updated(90, 901), { serviceMs: undefined, ourMs: 100 })).toBe(90);

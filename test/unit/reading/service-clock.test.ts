@@ -8,7 +8,7 @@ const stored = (ms: number, clockOffsetMs: number | null = 0) => ({ ms, clockOff
 describe('how far the service’s clock went back', () => {
   test.each([
     ['not at all', 0, 1_000_000, 0],
-    ['less than a Date header and an answer’s way can hide', 5000, 1_000_000, 0],
+    ['less than a Date header and a response’s way can hide', 5000, 1_000_000, 0],
     ['more than that', 5001, 1_000_000, 5001],
     ['it went ahead', -60_000, 1_000_000, 0],
     ['it told no time then', null, 1_000_000, 0],

@@ -85,19 +85,19 @@ describe('compressed answers', () => {
     ['gzip', gzipSync(body)],
     ['br', brotliCompressSync(body)],
   ])('%s is read', async (encoding, bytes) => {
-    const answer = await read((response) => {
+    const response = await read((response) => {
       response.writeHead(200, { 'content-encoding': encoding });
       response.end(bytes);
     });
-    expect(answer.records).toHaveLength(5_000);
-    expect(answer.records[4_999]).toEqual({ id: 4_999 });
+    expect(response.records).toHaveLength(5_000);
+    expect(response.records[4_999]).toEqual({ id: 4_999 });
   });
 
   test.each([
     ['cut off', gzipSync(body).subarray(0, 2_000), 'response_cut'],
     ['cut off in its checksum, the JSON complete', gzipSync(body).subarray(0, -4), 'response_cut'],
     ['not compressed at all', Buffer.from(body), 'response_not_json'],
-  ])('gzip that is %s is not taken for an answer', async (_name, bytes, code) => {
+  ])('gzip that is %s is not taken for a response', async (_name, bytes, code) => {
     await expect(
       read((response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' });
