@@ -2,6 +2,7 @@
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
+import { asGiven } from '../database/sql-names.ts';
 import { backfillSlices, streamState } from '../database/control-tables.ts';
 import type { LedgerChange, TimeSlice } from '../reading/step.ts';
 import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
@@ -97,7 +98,7 @@ async function writePlan(
   await db
     .insert(streamState)
     .values({ account_id: scope.accountId, stream: scope.stream, ...values })
-    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: values });
+    .onConflictDoUpdate({ target: [streamState.account_id, streamState.stream], set: asGiven(values) });
   await db.delete(backfillSlices).where(inScope(scope));
   await addSlices(db, scope, slices);
 }

@@ -8,7 +8,25 @@ export interface MergeScope {
   readonly runId: number;
 }
 
+/**
+ * The time of the open transaction, which everything that it stores carries. It is read once and given to every statement,
+ * because where tables are distributed each node has a `now()` of its own. Defaults of columns that are filled by COPY are
+ * the same time: whoever takes the rows works them out.
+ */
+export interface TransactionTime {
+  readonly now: string;
+}
+
+export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestamptz`;
+
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
+/** For `on conflict do update set`: the values that the statement came with. */
+export const asGiven = <Values extends object>(values: Values): Record<keyof Values, SQL> =>
+  Object.fromEntries(Object.keys(values).map((column) => [column, sql`excluded.${name(column)}`])) as Record<
+    keyof Values,
+    SQL
+  >;
+
 export const list = (names: readonly string[]): SQL =>
   sql.join(
     names.map((column) => name(column)),
@@ -31,3 +49,12 @@ export function target(shape: TableShape): SQL {
 export function stage(shape: TableShape): SQL {
   return sql`pg_temp.${name(shape.stage)}`;
 }
+
+/**
+ * Columns of a temporary table, read beside tables of the warehouse. Where those are distributed, a subselect that cannot be
+ * flattened (hence `offset 0`) is worked out first and taken to their nodes; the table itself could not be.
+ */
+export const taken = (table: string, columns: readonly string[]): SQL =>
+  sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
+/** The same of the staged rows of a table. */
+export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);

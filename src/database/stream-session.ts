@@ -10,6 +10,8 @@ import type { OnStatement } from './watch-statements.ts';
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
+  /** Of the open transaction, to the microsecond; null while none is open. See `TransactionTime`. */
+  readonly transactionTime: string | null;
   /** Begins the one transaction of the session. What is sent next belongs to it already. */
   begin(): Promise<void>;
   /**
@@ -55,6 +57,9 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${NO_TIMEOUTS}`;
+
+const BEGUN = `select pg_backend_pid() as pid,
+  to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -103,21 +108,28 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
     });
+  let transactionTime: string | null = null;
   return {
     connection,
     backendPid,
+    get transactionTime() {
+      return transactionTime;
+    },
     async begin() {
       const [, [row]] = await Promise.all([
         connection.query('begin'),
-        connection.query<{ pid: number }>('select pg_backend_pid() as pid'),
+        connection.query<{ pid: number; now: string }>(BEGUN),
       ]);
       if (row?.pid !== backendPid) throw lockLost();
+      transactionTime = row.now;
     },
     async commit({ isDurable }) {
       if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);
+      transactionTime = null;
       await connection.query('commit');
     },
     async rollback() {
+      transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
     async explain(error) {

@@ -2,6 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
+import { asGiven } from './sql-names.ts';
 import { streamState } from './control-tables.ts';
 import {
   type KeylessMemory,
@@ -109,7 +110,7 @@ export async function writeStreamState(
   if (Object.keys(values).length === 0) return;
   const { watermark } = change;
   const set = {
-    ...values,
+    ...asGiven(values),
     ...(watermark === undefined ? {} : { backfill_watermark: backfillWatermarkUpTo(watermark) }),
   };
   await db

@@ -4,6 +4,7 @@ import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.t
 import type { Queryable } from './connection.ts';
 import { userLookups } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
+import type { TransactionTime } from './sql-names.ts';
 
 export interface DueLookups {
   readonly accountId: string;
@@ -24,13 +25,15 @@ export async function readDatabaseTime(db: Queryable): Promise<string> {
 /** Whoever was not asked for the longest time first: an id that always fails is behind all others. */
 export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
   const { account_id, user_id, asked_at, due_at, failures } = userLookups;
+  // Not by `now()`: it would be that of the node which has the rows.
+  const now = await readDatabaseTime(db);
   return await db
     .select({ userId: user_id, failures })
     .from(userLookups)
     .where(
       and(
         eq(account_id, due.accountId),
-        due.all ? undefined : lte(due_at, sql`now()`),
+        due.all ? undefined : lte(due_at, now),
         sql`(${asked_at} is null or ${asked_at} < ${due.notAskedSince}::timestamptz)`,
       ),
     )
@@ -72,17 +75,17 @@ export async function readFailingLookups(
 /** Part of the transaction that stores the users themselves. */
 export async function writeLookupResults(
   db: Queryable,
-  { accountId, begunAt }: { readonly accountId: string; readonly begunAt: string },
+  { accountId, begunAt, now }: TransactionTime & { readonly accountId: string; readonly begunAt: string },
   results: readonly LookupResult[],
 ): Promise<void> {
   if (results.length === 0) return;
   // Never before the run began, whatever the database's clock did since: nobody would end being asked for.
   await db.execute(sql`update ${userLookups} l
-    set asked_at = greatest(now(), ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
-      failures = r.failures, last_error = r.error,
-      due_at = coalesce(now() + make_interval(secs => r."againInMs" / 1000), l.due_at)
-    from json_to_recordset(${JSON.stringify(results)}::json) as r
-      ("userId" text, "isKnown" boolean, "againInMs" float8, failures int, error text)
+    set asked_at = greatest(${now}::timestamptz, ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
+      failures = r.failures, last_error = r.error, due_at = coalesce(r.due_at, l.due_at)
+    from (select "userId", "isKnown", failures, error, ${now}::timestamptz + make_interval(secs => "againInMs" / 1000) as due_at
+      from json_to_recordset(${JSON.stringify(results)}::json) as n
+        ("userId" text, "isKnown" boolean, "againInMs" float8, failures int, error text)) r
     where l.account_id = ${accountId} and l.user_id = r."userId"`);
 }
 

@@ -19,7 +19,7 @@ export type Comparison = (
 const STATUSES: Readonly<Record<number, ChangeStatus>> = { 1: 'changed', 2: 'repeated' };
 
 export function createComparison(
-  { connection }: Pick<StreamSession, 'connection'>,
+  session: Pick<StreamSession, 'connection' | 'transactionTime'>,
   { parent }: StreamShape,
   { accountId, runId }: MergeScope,
 ): Comparison {
@@ -28,15 +28,17 @@ export function createComparison(
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
     select ord::int as ord, status from (
       select k.ord, (select case when t._deleted_at is null and t._hash = k.hash then 0
-          when t._run_id = $4::bigint and t._synced_at = now() then 2 else 1 end
+          when t._run_id = $4::bigint and t._synced_at = $5::timestamptz then 2 else 1 end
         from "${parent.schema}"."${parent.name}" t where t.account_id = $1 and t."${parent.key[0] ?? ''}" = k.key) as status
       from k) p where status is distinct from 0`;
   return async (records) => {
-    const differing = await connection.query<{ ord: number; status: number | null }>(text, [
+    const differing = await session.connection.query<{ ord: number; status: number | null }>(text, [
       accountId,
       toArrayLiteral(records.map((record) => record.key)),
       toArrayLiteral(records.map((record) => record.hash)),
       runId,
+      // null while the transaction is only just being begun: then it has stored nothing yet.
+      session.transactionTime,
     ]);
     const statuses = records.map((): ChangeStatus => 'unchanged');
     for (const { ord, status } of differing) {

@@ -3,25 +3,26 @@
  * row loses its hash, and the merge that follows writes it anew without taking it for a superseded state. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { name, of, same, stage, target } from '../database/sql-names.ts';
+import { name, of, same, stage, staged, target } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 
-/** The staged children of a record are looked up by its number. */
-export function indexStage(child: TableShape): SQL {
-  return sql`create index if not exists ${name(`${child.stage}_ord`)} on ${stage(child)} (ord)`;
-}
-
-function forget(parent: TableShape, accountId: string, isDrifted: SQL): SQL {
-  return sql`update ${target(parent)} t set _hash = null from ${stage(parent)} p
+/** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
+function forget(
+  parent: TableShape,
+  accountId: string,
+  { p, isDrifted }: Readonly<Record<'p' | 'isDrifted', SQL>>,
+): SQL {
+  return sql`update ${target(parent)} t set _hash = null from ${p} p
     where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
       and t._deleted_at is null and ${isDrifted}`;
 }
 
 /** What is left after that is as it should be: it leaves the stage, since even the attempt to write it would lock its row. */
 export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
-  return sql`delete from ${stage(parent)} p using ${target(parent)} t
-    where t.account_id = ${accountId} and ${same('t', 'p', parent.key)} and t._hash = p._hash
-      and t._deleted_at is null`;
+  return sql`delete from ${stage(parent)} where ord in (
+    select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
+      on t.account_id = ${accountId} and ${same('t', 'p', parent.key)}
+    where t._hash = p._hash and t._deleted_at is null)`;
 }
 
 /** Columns that tell something else than the record does. `ignored`: those that do not come from the record. */
@@ -29,20 +30,26 @@ export function forgetDriftedParents(parent: TableShape, ignored: readonly strin
   const columns = parent.columns
     .map((column) => column.name)
     .filter((column) => column !== '_hash' && !ignored.includes(column));
-  return forget(parent, accountId, sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`);
+  return forget(parent, accountId, {
+    p: staged(parent, ['_hash', ...columns]),
+    isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
+  });
 }
 
-/** Children that differ, lack or are too many. */
+/**
+ * Children that differ, lack or are too many: a staged one has no equal, or there are as many equal ones and others. What is
+ * stored is looked up by its key, row by row, however few rows of the account the planner expects.
+ */
 export function forgetDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
   const columns = child.columns.map((column) => column.name);
-  const foreignKey = name(child.key[0] ?? '');
-  const stored = sql`select from ${target(child)} c where c.account_id = ${accountId}`;
-  return forget(
-    parent,
-    accountId,
-    sql`(exists (select from ${stage(child)} s where s.ord = p.ord and not exists (${stored}
-          and ${same('c', 's', child.key)} and (${of('c', columns)}) is not distinct from (${of('s', columns)})))
-      or exists (${stored} and c.${foreignKey} = t.${name(parent.key[0] ?? '')} and not exists (
-          select from ${stage(child)} s where s.ord = p.ord and ${same('s', 'c', child.key)})))`,
-  );
+  const stored = sql`from ${target(child)} c where c.account_id = ${accountId}`;
+  return forget(parent, accountId, {
+    p: sql`(select ${of('r', ['ord', '_hash', ...parent.key])}, coalesce(n.children, 0) as children
+      from ${stage(parent)} r left join (
+        select ord, count(*) as children from ${stage(child)} group by ord) n on n.ord = r.ord offset 0)`,
+    isDrifted: sql`(p.ord in (select s.ord from ${staged(child, ['ord', ...columns])} s where (
+          select (${of('c', columns)}) is not distinct from (${of('s', columns)}) ${stored}
+            and ${same('c', 's', child.key)}) is not true)
+      or p.children <> (select count(*) ${stored} and c.${name(child.key[0] ?? '')} = t.${name(parent.key[0] ?? '')}))`,
+  });
 }

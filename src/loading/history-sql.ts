@@ -9,10 +9,23 @@
  * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
+import {
+  instantOf,
+  list,
+  type MergeScope,
+  name,
+  of,
+  same,
+  staged,
+  target,
+  type TransactionTime,
+} from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
 
-const TICK = sql`interval '1 microsecond'`;
+/** One tick later, the smallest step of a time. By way of UTC, where no day is longer than another: that makes it IMMUTABLE, which Citus asks for. */
+const later = (column: SQL): SQL =>
+  sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
+const PRESENT_BEGAN = sql`t._valid_from`;
 const NOTHING = sql``;
 
 /** Parts of the statement that writes new and changed rows; empty where a table has no history. */
@@ -32,26 +45,28 @@ function differ(left: string, right: string, { compared }: HistoryShape): SQL {
 /** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
 export function parentHistory(
   parent: TableShape,
-  accountId: string,
+  scope: MergeScope & TransactionTime,
 ): HistoryParts & { readonly before: SQL; readonly change: SQL } {
   const { history } = parent;
+  const now = instantOf(scope);
   if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
-  const since = history.since === null ? sql`now()` : sql`coalesce(s.${name(history.since)}, now())`;
+  const since = history.since === null ? now : sql`coalesce(s.${name(history.since)}, ${now})`;
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
       select t.account_id, ${of('t', history.columns)}, t._valid_from,
-        greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, t._valid_from + ${TICK})
-      from ${stage(parent)} s join ${target(parent)} t on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+        greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
+      from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
+        on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
       where (t._deleted_at is not null
         or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // Nothing of what comes back tells since when it is back, unless it was changed after its deletion.
     change: sql`_valid_from = case
-      when t._deleted_at is not null then greatest(t._deleted_at, t._valid_from + ${TICK},
-        case when excluded._valid_from > t._deleted_at then excluded._valid_from else now() end)
-      when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, t._valid_from + ${TICK})
+      when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
+        case when excluded._valid_from > t._deleted_at then excluded._valid_from else excluded._synced_at end)
+      when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
       else t._valid_from end,`,
   };
 }
@@ -60,32 +75,37 @@ export function parentHistory(
  * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
  * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning.
  */
-export function endChildStates(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+export function endChildStates(
+  parent: TableShape,
+  child: TableShape,
+  scope: MergeScope & TransactionTime,
+): SQL {
+  const { accountId } = scope;
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);
   const parentKey = name(parent.key[0] ?? '');
   return sql`with ended as (
-      delete from ${target(child)} c using ${stage(parent)} p, ${target(parent)} t
+      delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key])} p, ${target(parent)} t
       where t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
         and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
-        and (t._deleted_at is not null or not exists (select from ${stage(child)} s
+        and (t._deleted_at is not null or not exists (select from ${staged(child, ['ord', ...history.columns])} s
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at,
         t._hash is null and t._deleted_at is null as is_drift)
     insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
     select account_id, ${list(history.columns)}, _valid_from,
-      greatest(coalesce(parent_deleted_at, now()), _valid_from + ${TICK})
+      greatest(coalesce(parent_deleted_at, ${instantOf(scope)}), ${later(sql`_valid_from`)})
     from ended where not is_drift`;
 }
 
 /** What a changed record has anew begins when it was seen, and no earlier than its last state ended. */
-export function childHistory(child: TableShape, accountId: string): HistoryParts {
+export function childHistory(child: TableShape, scope: MergeScope & TransactionTime): HistoryParts {
   const { history } = child;
   if (history === null) return { column: NOTHING, value: NOTHING };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(now(), (select max(h.valid_to) from ${states(child, history)} h
-        where h.account_id = ${accountId} and ${same('h', 's', child.key)}))`,
+    value: sql`, greatest(${instantOf(scope)}, (select max(h.valid_to) from ${states(child, history)} h
+        where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
   };
 }

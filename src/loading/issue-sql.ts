@@ -2,7 +2,14 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { IssueScope } from '../database/issues.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
-import { type MergeScope, stage, target } from '../database/sql-names.ts';
+import {
+  instantOf,
+  type MergeScope,
+  staged,
+  taken,
+  target,
+  type TransactionTime,
+} from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
@@ -18,10 +25,14 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'context', type: 'jsonb' },
 ];
 
+/** Whose issues are written, and the time that they are given. */
+export type IssueWrites = IssueScope & TransactionTime;
+
 const openIssues = ({ accountId, stream }: IssueScope): SQL =>
   sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
 
-const notStaged = sql`not exists (select from pg_temp.stage_issues s where s.fingerprint = d.fingerprint)`;
+const notStaged = sql`not exists (
+  select from ${taken('stage_issues', ['fingerprint'])} s where s.fingerprint = d.fingerprint)`;
 
 export function createIssueStage(): SQL {
   const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
@@ -29,24 +40,31 @@ export function createIssueStage(): SQL {
 }
 
 /** Issues of staged versions that were dropped before the merge; rows that went straight into their tables keep theirs. */
-export function dropOrphanIssues(parent: TableShape, { accountId, runId }: MergeScope): SQL {
+export function dropOrphanIssues(
+  parent: TableShape,
+  { accountId, runId, now }: MergeScope & TransactionTime,
+): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
-  return sql`delete from pg_temp.stage_issues i
-    where i.of_row and not exists (select from ${stage(parent)} p where p.ord = i.ord)
+  return sql`delete from pg_temp.stage_issues where of_row and (ord, fingerprint) in (
+    select i.ord, i.fingerprint from ${taken('stage_issues', ['ord', 'fingerprint', 'record_id'])} i
+    where not exists (select from ${staged(parent, ['ord'])} p where p.ord = i.ord)
       and not exists (select from ${target(parent)} t where t.account_id = ${accountId} and t.${key} = i.record_id
-        and t._run_id = ${runId}::bigint and t._synced_at = now())`;
+        and t._run_id = ${runId}::bigint and t._synced_at = ${now}::timestamptz))`;
 }
 
 /** Opens what is new, counts what is seen again, opens again what comes back. */
-export function recordIssues({ accountId, stream }: IssueScope): SQL {
+export function recordIssues(scope: IssueWrites): SQL {
+  const { accountId, stream } = scope;
   return sql`insert into safety_sync.data_issues as d
-      (account_id, stream, fingerprint, record_id, field, kind, problem, value, identity, context, occurrences)
+      (account_id, stream, fingerprint, record_id, field, kind, problem, value, identity, context, occurrences,
+        first_seen_at, last_seen_at)
     select distinct on (fingerprint) ${accountId}::text, ${stream}::text, fingerprint, record_id, field, kind, problem,
-      value, identity, context, count(*) over (partition by fingerprint)
+      value, identity, context, count(*) over (partition by fingerprint),
+      ${instantOf(scope)}, ${instantOf(scope)}
     from pg_temp.stage_issues order by fingerprint, ord desc
     on conflict (account_id, stream, fingerprint) do update set
       record_id = excluded.record_id, problem = excluded.problem, value = excluded.value, context = excluded.context,
-      identity = excluded.identity, last_seen_at = now(), occurrences = d.occurrences + excluded.occurrences,
+      identity = excluded.identity, last_seen_at = excluded.last_seen_at, occurrences = d.occurrences + excluded.occurrences,
       resolved_at = null`;
 }
 
@@ -56,43 +74,43 @@ export function dropIssuesOf(keys: readonly string[]): SQL {
 }
 
 /** Records whose rows this transaction wrote, and which no longer show the problem. */
-export function resolveWritten(parent: TableShape, runId: number, scope: IssueScope): SQL {
+export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged}
       and exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
-        and t._run_id = ${runId}::bigint and t._synced_at = now() and t._deleted_at is null)`;
+        and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)} and t._deleted_at is null)`;
 }
 
 /** Records that could not be rows and now came as they are stored. */
-export function resolveByKey(keys: readonly string[], scope: IssueScope): SQL {
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+export function resolveByKey(keys: readonly string[], scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
       and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged}`;
 }
 
 /** Records that the source no longer has. */
-export function resolveDeleted(keys: readonly string[], scope: IssueScope): SQL {
+export function resolveDeleted(keys: readonly string[], scope: IssueWrites): SQL {
   const values = sql.join(
     keys.map((key) => sql`${key}`),
     sql`, `,
   );
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id in (${values})`;
 }
 
 /** Records without a key that came back with one, recognized by what stays the same. */
-export function resolveByIdentity(identities: readonly string[], scope: IssueScope): SQL {
+export function resolveByIdentity(identities: readonly string[], scope: IssueWrites): SQL {
   const values = sql.join(
     identities.map((identity) => sql`${identity}`),
     sql`, `,
   );
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.record_id is null and d.identity in (${values}) and ${notStaged}`;
 }
 
 /** Records that could not be rows and that a complete read no longer shows. `parts`: the equipment types that were covered; null: all. */
-export function resolveVanishedRejections(parts: readonly string[] | null, scope: IssueScope): SQL {
+export function resolveVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
   const covered =
     parts === null
       ? sql``
@@ -100,10 +118,10 @@ export function resolveVanishedRejections(parts: readonly string[] | null, scope
           parts.map((value) => sql`${value}`),
           sql`, `,
         )})`;
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged}
       and (d.record_id is null or (d.field is null
-        and not exists (select from pg_temp.stage_seen s where s.key = d.record_id)))`;
+        and not exists (select from ${taken('stage_seen', ['key'])} s where s.key = d.record_id)))`;
 }
 
 /** Resolved issues about records without a key that are kept of each stream. */
@@ -122,12 +140,12 @@ export function forgetResolvedKeyless({ accountId, stream }: IssueScope): SQL {
 }
 
 /** Lookups whose response could not be used before, and can be now. */
-export function resolveLookups(askedFor: readonly string[], scope: IssueScope): SQL {
+export function resolveLookups(askedFor: readonly string[], scope: IssueWrites): SQL {
   const values = sql.join(
     askedFor.map((id) => sql`${id}`),
     sql`, `,
   );
-  return sql`update safety_sync.data_issues d set resolved_at = now()
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' in (${values})`;
 }
 
@@ -141,10 +159,10 @@ export function readStaleUnknownFields(parent: TableShape, scope: IssueScope): S
 }
 
 /** Closes an unknown field when no live record has it; else points at one that has. */
-export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueScope): SQL {
+export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueWrites): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),
-      resolved_at = case when x.key is null then now() end
+      resolved_at = case when x.key is null then ${instantOf(scope)} end
     from (select (select t.${key} from ${target(parent)} t
       where t.account_id = ${scope.accountId} and t._deleted_at is null
         and jsonb_path_exists(t._raw, (i.context->>'path')::jsonpath) limit 1) as key

@@ -51,8 +51,8 @@ export interface CommitOptions {
   readonly covered: Coverage | null;
   /** More will be committed in this run: a crash of PostgreSQL itself may lose it, as a whole. */
   readonly isLast: boolean;
-  /** Runs in the same transaction, with the run's counts up to and including this commit. */
-  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged) => Promise<void>;
+  /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
+  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, now: string) => Promise<void>;
 }
 
 export interface Load {
@@ -175,8 +175,11 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     await begin();
     const { db } = session.connection;
     hadIssues ||= closing.issues > 0;
+    const now = session.transactionTime;
+    if (now === null) throw new TypeError('there is no transaction');
     const merged = await merge(db, shape, {
       ...scope,
+      now,
       covered: covered === null ? null : toTableCoverage(stream, covered),
       guard: options.guard,
       fullCompare: options.fullCompare,
@@ -193,7 +196,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const counts = { ...committed };
     addCounts(counts, closing.counts);
     addCounts(counts, merged.counts);
-    await beforeCommit(counts, merged);
+    await beforeCommit(counts, merged, now);
     if (!isLast && (closing.staged > 0 || closing.issues > 0 || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
     await recordUsers(db, [...closing.userIds], accountId);

@@ -4,7 +4,19 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
-import { list, type MergeScope, name, of, same, stage, target } from '../database/sql-names.ts';
+import {
+  instantOf,
+  list,
+  type MergeScope,
+  name,
+  of,
+  same,
+  stage,
+  staged,
+  taken,
+  target,
+  type TransactionTime,
+} from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { TableCoverage } from '../database/table-shape.ts';
 
@@ -39,9 +51,10 @@ export function dropOlderThanStored(
   versionColumn: string,
   { accountId, runId }: MergeScope,
 ): SQL {
-  return sql`delete from ${stage(parent)} s using ${target(parent)} t
-    where t.account_id = ${accountId} and ${same('t', 's', parent.key)} and t._run_id = ${runId}::bigint
-      and t.${name(versionColumn)} > s.${name(versionColumn)}`;
+  return sql`delete from ${stage(parent)} where ord in (
+    select s.ord from ${staged(parent, ['ord', ...parent.key, versionColumn])} s join ${target(parent)} t
+      on t.account_id = ${accountId} and ${same('t', 's', parent.key)}
+    where t._run_id = ${runId}::bigint and t.${name(versionColumn)} > s.${name(versionColumn)})`;
 }
 
 /** Rows of children whose parent's version was dropped go with it. */
@@ -50,13 +63,14 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(parent: TableShape, { accountId, runId }: MergeScope): SQL {
+export function upsertParents(parent: TableShape, scope: MergeScope & TransactionTime): SQL {
+  const { accountId, runId } = scope;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
-  const kept = history.parentHistory(parent, accountId);
+  const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
     insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
-    select ${accountId}::text, ${of('s', columns)}, ${kept.value} now(), null, ${runId}::bigint from ${stage(parent)} s
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${instantOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${list(parent.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
@@ -72,18 +86,20 @@ export function upsertParents(parent: TableShape, { accountId, runId }: MergeSco
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
   const parentKey = parent.key[0] ?? '';
   const foreignKey = child.key[0] ?? '';
-  return sql`delete from ${target(child)} c using ${stage(parent)} p
+  const staying = staged(child, ['ord', ...child.key]);
+  return sql`delete from ${target(child)} c using ${staged(parent, ['ord', parentKey])} p
     where c.account_id = ${accountId} and c.${name(foreignKey)} = p.${name(parentKey)}
-      and not exists (select from ${stage(child)} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
+      and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(child: TableShape, { accountId }: MergeScope): SQL {
+export function upsertChildren(child: TableShape, scope: MergeScope & TransactionTime): SQL {
+  const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
-  const kept = history.childHistory(child, accountId);
+  const kept = history.childHistory(child, scope);
   return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
-    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${stage(child)} s
+    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s
     on conflict (account_id, ${list(child.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
@@ -116,17 +132,21 @@ function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage
 }
 
 function notSeen(parent: TableShape): SQL {
-  return sql`not exists (select from pg_temp.stage_seen s where s.key = t.${name(parent.key[0] ?? '')})`;
+  return sql`not exists (select from ${taken('stage_seen', ['key'])} s where s.key = t.${name(parent.key[0] ?? '')})`;
 }
 
 /** Per covered part: how many rows were live before this transaction, and how many of them the snapshot did not show. */
-export function countVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
-  const { part, from, where } = coveredRows(parent, covered, accountId);
+export function countVanished(
+  parent: TableShape,
+  covered: TableCoverage,
+  within: MergeScope & TransactionTime,
+): SQL {
+  const { part, from, where } = coveredRows(parent, covered, within.accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
-    where ${where} and t._synced_at is distinct from now() group by 1 order by 1`;
+    where ${where} and t._synced_at is distinct from ${instantOf(within)} group by 1 order by 1`;
 }
 
 /** The keys of the covered live rows that the snapshot did not show. */
@@ -151,10 +171,12 @@ export function readVanishedFields(
 export function markVanished(
   parent: TableShape,
   covered: TableCoverage,
-  { accountId, runId }: MergeScope,
+  within: MergeScope & TransactionTime,
 ): SQL {
+  const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
-  return sql`update ${target(parent)} g set _deleted_at = now(), _synced_at = now(), _run_id = ${runId}::bigint
+  return sql`update ${target(parent)} g
+    set _deleted_at = ${instantOf(within)}, _synced_at = ${instantOf(within)}, _run_id = ${runId}::bigint
     where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
 }
 
@@ -162,10 +184,10 @@ export function markVanished(
 export function countWritten(
   parent: TableShape,
   versionColumn: string,
-  { accountId, runId, upToMs }: MergeScope & { readonly upToMs: number },
+  { accountId, runId, now, upToMs }: MergeScope & TransactionTime & { readonly upToMs: number },
 ): SQL {
   // What this transaction wrote carries its time.
   return sql`select count(*)::int as count from ${target(parent)} t
-    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = now()
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${now}::timestamptz
       and t._deleted_at is null and t.${name(versionColumn)} <= ${new Date(upToMs).toISOString()}::timestamptz`;
 }

@@ -23,6 +23,8 @@ const GUARD_FROM_ROWS = 20;
 export interface MergeRequest {
   readonly accountId: string;
   readonly runId: number;
+  /** See `TransactionTime`. */
+  readonly now: string;
   /** What a complete snapshot covered; null when nothing may be deleted. */
   readonly covered: TableCoverage | null;
   readonly guard: DeleteGuard;
@@ -71,14 +73,11 @@ type Part = Readonly<{ part: string; live: number; vanished: number }>;
  * What may be deleted. A part of the snapshot that lacks too much is left as it is, for the other parts are not to blame;
  * where it is all of it, or all parts together lack too much, the snapshot is refused.
  */
-async function guardDeletions(
-  tx: Queryable,
-  shape: StreamShape,
-  { covered, guard, accountId }: MergeRequest,
-): Promise<Deletions> {
+async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
+  const { covered, guard } = request;
   if (covered === null) return { deletable: null, failure: null };
   const found: readonly Part[] = await tx.execute<Part>(
-    statements.countVanished(shape.parent, covered, accountId),
+    statements.countVanished(shape.parent, covered, request),
   );
   const isTooMuch = ({ live, vanished }: Part) =>
     !guard.allowMassDelete && live >= GUARD_FROM_ROWS && vanished / live > guard.maxRatio;
@@ -114,7 +113,6 @@ function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): Safety
 async function forgetDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
   const { parent, children, stream } = shape;
   for (const child of children) {
-    await tx.execute(drift.indexStage(child));
     await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
   }
   await tx.execute(drift.forgetDriftedParents(parent, stream.contextColumns, accountId));
@@ -162,7 +160,7 @@ async function mergeIssues(
   shape: StreamShape,
   request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
 ): Promise<void> {
-  const scope = { accountId: request.accountId, stream: shape.stream.name };
+  const scope = { accountId: request.accountId, stream: shape.stream.name, now: request.now };
   await tx.execute(issues.recordIssues(scope));
   if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
   for (let at = 0; at < request.deletedKeys.length; at += 1000) {

@@ -3,6 +3,7 @@ import type { RequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { type Success, writeStreamState } from '../database/stream-state.ts';
 import type { CommitOptions, Load } from '../loading/load.ts';
@@ -99,8 +100,8 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
     return {
       covered: null,
       isLast: false,
-      beforeCommit: async (counts) => {
-        await writeNotes(db, { accountId: key.accountId, stream: stream.name }, taken);
+      beforeCommit: async (counts, _, now) => {
+        await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, taken);
         await updateRunCounts(db, key, counts, meter);
       },
     };
@@ -148,11 +149,11 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const counts = await load.commit({
     covered: outcome.kind === 'read' ? outcome.covered : null,
     isLast: true,
-    beforeCommit: async (total, merged) => {
-      await writeNotes(db, { accountId: key.accountId, stream: stream.name }, notes);
+    beforeCommit: async (total, merged, now) => {
+      await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
       ending = withRemarks(ending, merged);
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        repaired = await countRepaired(db, stream, { ...key, upToMs: outcome.repairUpToMs });
+        repaired = await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
       }
       await writeStreamState(db, key.accountId, stream.name, {
         change,
@@ -183,7 +184,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
 async function countRepaired(
   db: Queryable,
   stream: StreamDefinition,
-  scope: RunKey & { readonly upToMs: number },
+  scope: RunKey & TransactionTime & { readonly upToMs: number },
 ): Promise<number> {
   if (stream.versionColumn === null) return 0;
   const [row] = await db.execute<{ count: number }>(

@@ -1,6 +1,7 @@
 /** What a reader may ask of the warehouse, and what it wants to be written there beside its records. */
 import { readLedger, writeLedger } from '../backfill/ledger.ts';
 import type { Queryable } from '../database/connection.ts';
+import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import {
   readSucceededLookups,
@@ -39,7 +40,7 @@ export function createWarehouse(
 /** Part of the transaction that stores the records that the notes came with. */
 export async function writeNotes(
   db: Queryable,
-  scope: WarehouseScope,
+  scope: WarehouseScope & TransactionTime,
   notes: readonly Note[],
 ): Promise<void> {
   for (const note of notes) {
@@ -48,7 +49,7 @@ export async function writeNotes(
       continue;
     }
     const { begunAt, results, usable } = note;
-    await writeLookupResults(db, { accountId: scope.accountId, begunAt }, results);
+    await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
     if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
   }
 }

@@ -112,6 +112,15 @@ describe('statements', () => {
     }
   });
 
+  test('that store records ask for no time of their own: each node would take it from its own clock', () => {
+    const clocks = sources.filter(
+      ({ name, text }) =>
+        !['stream-session.ts', 'reporting.ts'].includes(name) &&
+        /(?<![.`\w])(now|transaction_timestamp)\(\)/.test(text),
+    );
+    expect(clocks.map(({ name }) => name)).toEqual([]);
+  });
+
   test('over the runs of one account name the account', () => {
     const runs = sources.find(({ name }) => name === 'runs.ts')?.text ?? '';
     expect(runs).not.toMatch(/where\(eq\(runs\.run_id/);

@@ -1475,9 +1475,9 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'rows are committed before the ledger, the state and the counts that belong to them',
     invariant: 1,
     file: 'src/loading/load.ts',
-    search: 'await beforeCommit(counts, merged);',
+    search: 'await beforeCommit(counts, merged, now);',
     replace:
-      'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged);',
+      'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, now);',
     tests: [BACKFILL, STATEMENTS, MERGE],
   },
   {
@@ -1487,6 +1487,14 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'await writeStreamState(db, key.accountId',
     replace: 'await writeStreamState(run.context.db, key.accountId',
     tests: [STATEMENTS],
+  },
+  {
+    breaks: 'what the open transaction has stored is not told from what was there before it',
+    invariant: 1,
+    file: 'src/loading/compare.ts',
+    search: 'session.transactionTime,',
+    replace: 'null,',
+    tests: [LOADER],
   },
   {
     breaks: 'a second version of a new record within one transaction leaves a state in the history',
