@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'if (total === undefined && lastPage === undefined) return false;',
     replace: '',
     tests: [DEPARTURES],
-    names: 'none of its two fields',
+    names: 'of its two fields',
   },
   {
     breaks: 'a total that is reached ends a list of which more pages are announced',
