@@ -4,7 +4,9 @@ import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './api/client.ts';
 import type { RequestEvent } from './api/requests.ts';
 import { type AccountConfig, type OffReasons, offReasonsOf } from './config/account-config.ts';
+import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
+import { readSecretFile, readTokenFile } from './config/read-variables.ts';
 import { type AccountHealth, createAccountHealth } from './health/account-health.ts';
 import type { TrialDelays } from './health/circuit-breaker.ts';
 import { createOutageLog, type OutageLog } from './health/outage-log.ts';
@@ -81,17 +83,21 @@ function describeOwner(): string {
 }
 
 /** A short password is also a word: redacting it everywhere would make logs unreadable, so only its place in a URL is. */
-function secretsOf(config: Config): string[] {
-  const secrets = config.accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
-  if (config.databaseUrl === undefined) return secrets;
-  const { username, password } = new URL(config.databaseUrl);
-  if (password === '') return secrets;
+function secretsOfUrl(databaseUrl: string): string[] {
+  const { username, password } = new URL(databaseUrl);
+  if (password === '') return [];
   const plain = decodeURIComponent(password);
-  return [...secrets, `${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
+  return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
 }
 
-export function buildLogger(config: Config): Logger {
-  return createLogger({ ...config.log, secrets: secretsOf(config) });
+function secretsOf({ accounts, databaseUrl }: Config): string[] {
+  const tokens = accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
+  return databaseUrl === undefined ? tokens : [...tokens, ...secretsOfUrl(databaseUrl)];
+}
+
+/** `secrets` may grow. */
+export function buildLogger(config: Config, secrets: readonly string[] = secretsOf(config)): Logger {
+  return createLogger({ ...config.log, secrets });
 }
 
 export interface BuildApiClientOptions {
@@ -99,6 +105,8 @@ export interface BuildApiClientOptions {
   readonly clock?: Clock;
   /** Is told of every retry, and knows of outages, in which retries are no warning. */
   readonly health?: AccountHealth;
+  /** Of what was read again. */
+  readonly addSecrets?: (secrets: readonly string[]) => void;
 }
 
 function logRequest(log: Logger, event: RequestEvent): void {
@@ -123,14 +131,20 @@ function logRequest(log: Logger, event: RequestEvent): void {
 export function buildApiClient(
   { service }: AccountConfig,
   settings: ApiConfig,
-  { log, clock = systemClock, health }: BuildApiClientOptions,
+  { log, clock = systemClock, health, addSecrets }: BuildApiClientOptions,
 ): ApiClient {
   if (service === undefined) {
     throw new SafetySyncError('configuration_invalid', 'SAFETY_BASE_URL and SAFETY_TOKEN are not set');
   }
+  const { tokenFile } = service;
   return createApiClient({
     ...settings,
     ...service,
+    ...(tokenFile === undefined ? {} : { readToken: () => readTokenFile(tokenFile) }),
+    onNewToken: (token) => {
+      addSecrets?.([token]);
+      log.info('the token was replaced in its file: asking with the new one');
+    },
     clock,
     random: Math.random,
     userAgent: `safety-sync/${VERSION}`,
@@ -163,9 +177,23 @@ async function useEmbeddedServer({ embeddedDatabase, say }: CreateAppOptions): P
 
 export async function createApp(options: CreateAppOptions): Promise<App> {
   const { config, signal, clock = systemClock } = options;
-  const log = buildLogger(config);
+  const secrets = secretsOf(config);
+  const addSecrets = (more: readonly string[]): void => void secrets.push(...more);
+  const log = buildLogger(config, secrets);
   const embedded = config.databaseUrl === undefined ? await useEmbeddedServer(options) : undefined;
-  const warehouse = openWarehouse(config.databaseUrl ?? embedded?.url ?? '', statementLog(log));
+  const url = config.databaseUrl ?? embedded?.url ?? '';
+  const { databaseUrlFile } = config;
+  const readUrl =
+    databaseUrlFile === undefined
+      ? undefined
+      : createUrlReader(url, {
+          readFile: () => readSecretFile(databaseUrlFile),
+          onNew: (read) => {
+            addSecrets(secretsOfUrl(read));
+            log.info('the database password was replaced in its file: connecting with the new one');
+          },
+        });
+  const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log) });
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const owner = describeOwner();
   const clients: ApiClient[] = [];
@@ -175,14 +203,15 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     const ownLog = config.accounts.length === 1 ? log : accountLog(log, accountId);
     const offReasons = offReasonsOf(account);
     const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
+    let api: ApiClient | undefined;
     const health = createAccountHealth({
       log: ownLog,
       clock,
       streams: scheduled,
       database: databaseOutage,
       delays: options.trialDelays,
+      hasNewToken: () => api?.hasNewToken === true,
     });
-    let api: ApiClient | undefined;
     const made: Account = {
       config: account,
       id: accountId,
@@ -197,6 +226,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
           log: ownLog,
           clock,
           health,
+          addSecrets,
         });
         clients.push(api);
         return api;
@@ -209,7 +239,10 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
           maxDeleteRatio: config.maxDeleteRatio,
           readers: config.api.concurrency,
         },
-        databaseUrl: warehouse.url,
+        // Read when the run begins.
+        get databaseUrl() {
+          return warehouse.url;
+        },
         db: warehouse.connection.db,
         api: () => made.api,
         clock,
@@ -229,7 +262,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     isEmbedded: embedded !== undefined,
     owner,
     databaseOutage,
-    redact: createRedactor(secretsOf(config)),
+    redact: createRedactor(secrets),
     accounts: config.accounts.map(buildAccount),
     signal,
     async migrate() {

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../shared/errors.ts';
-import { createRedactor } from '../shared/redact.ts';
 import { withSpan } from '../shared/with-span.ts';
 import { readPaging } from './envelope.ts';
 import { type Call, createHttp, type HttpResponse } from './http.ts';
@@ -20,6 +19,7 @@ import type {
 } from './requests.ts';
 import { runRetrying } from './retry.ts';
 import { createSlots } from './slots.ts';
+import { createToken } from './token.ts';
 
 export interface ApiClient {
   /**
@@ -36,6 +36,8 @@ export interface ApiClient {
   page(request: ListRequest): Promise<ListPage>;
   fetchObject(request: ObjectRequest): Promise<ObjectResponse>;
   readonly pressure: ClientPressure;
+  /** The service refused the token, and another one stands where it is kept. */
+  readonly hasNewToken: boolean;
   /** Ends everything at once: what is still under way is rejected as `interrupted`. */
   close(): Promise<void>;
 }
@@ -53,18 +55,12 @@ function partOf(params: Call['params']): Readonly<Record<string, number>> {
 
 type Asked = (ListRequest | ObjectRequest) & { readonly fewRetries?: FewRetries };
 
-/** From how many characters on the beginning of a token is as secret as the token. */
-const SHORTEST_TOKEN_BEGINNING = 12;
-
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock } = options;
   const limiter = createLimiter(options);
   const slots = createSlots(limiter);
-  const redact = createRedactor([options.token], {
-    placeholder: '[token]',
-    shortestBeginning: SHORTEST_TOKEN_BEGINNING,
-  });
-  const http = createHttp(options, redact);
+  const token = createToken(options);
+  const http = createHttp(options, token.redact);
   const closing = new AbortController();
 
   /** What is asked with is in no span: it may tell more than a tracing service should know. */
@@ -103,12 +99,26 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  const attempt = (call: Call, attemptNumber: number): Promise<HttpResponse> =>
-    slots.run(async (ordinal) => {
+  /** Asks once more, at once, where the service refused a token that was replaced meanwhile. */
+  const ask = async (call: Omit<Call, 'token'>, attemptNumber: number): Promise<HttpResponse> => {
+    const asked = token.take();
+    call.meter.requests += 1;
+    if (attemptNumber > 1) call.meter.retries += 1;
+    try {
+      return await observed({ ...call, token: asked }, attemptNumber);
+    } catch (error) {
+      const isRefused = error instanceof SafetySyncError && error.recovery === 'fail_run';
+      if (!isRefused || !token.refuse(asked)) throw error;
       call.meter.requests += 1;
-      if (attemptNumber > 1) call.meter.retries += 1;
+      call.meter.retries += 1;
+      return await observed({ ...call, token: token.take() }, attemptNumber);
+    }
+  };
+
+  const attempt = (call: Omit<Call, 'token'>, attemptNumber: number): Promise<HttpResponse> =>
+    slots.run(async (ordinal) => {
       try {
-        const response = await observed(call, attemptNumber);
+        const response = await ask(call, attemptNumber);
         limiter.recordSuccess(ordinal);
         return response;
       } catch (error) {
@@ -142,7 +152,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         fewRetries: request.fewRetries,
         signal: stop.signal,
         attempt: (attemptNumber) => {
-          const call: Call = { ...request, signal: stop.signal };
+          const call = { ...request, signal: stop.signal };
           if (deliver === undefined) return attempt(call, attemptNumber);
           const takeRecords = (records: readonly unknown[]): Promise<void> => deliver(records, attemptNumber);
           return attempt({ ...call, takeRecords }, attemptNumber);
@@ -196,6 +206,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         concurrencyNow: limiter.concurrencyNow,
         coolingUntilMs: coolingMs > 0 ? clock.now() + coolingMs : undefined,
       };
+    },
+    get hasNewToken() {
+      return token.isReplaced;
     },
     close: async () => {
       closing.abort();

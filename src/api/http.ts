@@ -83,6 +83,8 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
 export interface Call {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** Goes into the body, and nowhere else. */
+  readonly token: string;
   /** The list whose elements go to `takeRecords`; undefined: everything is envelope. */
   readonly listKey?: string;
   /** The property that a usable response has; undefined: any will do. */
@@ -123,7 +125,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
 }
 
 export function createHttp(options: ApiClientOptions, redact: Redact): Http {
-  const { clock, requestTimeoutMs, token } = options;
+  const { clock, requestTimeoutMs } = options;
   const base = new URL(options.baseUrl);
   const pathPrefix = `${base.pathname.replace(/\/+$/, '')}/v1/`;
   const pool = createPool(options, base.origin);
@@ -135,7 +137,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
   };
 
   const call = async (request: Call): Promise<HttpResponse> => {
-    const { method, params, meter, signal } = request;
+    const { method, params, token, meter, signal } = request;
     const ended = new AbortController();
     const onAbort = (): void => {
       ended.abort(signal.reason);

@@ -7,6 +7,10 @@ export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
   readonly baseUrl: string;
   readonly token: string;
+  /** The token as it stands now where it is kept; undefined: it is kept nowhere, or cannot be read. */
+  readonly readToken?: (() => string | undefined) | undefined;
+  /** A token that was read again is asked with from now on. */
+  readonly onNewToken?: (token: string) => void;
   /** The account's name in the accounts file: errors advise by it. */
   readonly entry?: string;
   /** Most requests in flight, from 1. */

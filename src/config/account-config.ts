@@ -7,6 +7,8 @@ export interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly token: string;
+  /** The file that the token was read from; absent: it stood in the configuration itself. */
+  readonly tokenFile?: string;
   /** The account's name in the accounts file; absent where the variables describe the account. */
   readonly entry?: string;
 }
@@ -75,6 +77,16 @@ export function baseUrlProblems(
   return problems;
 }
 
-export function toServiceConfig(baseUrl: string, token: string, entry?: string): ServiceConfig {
-  return { baseUrl: baseUrl.replace(/\/+$/, ''), token, ...(entry === undefined ? {} : { entry }) };
+export function toServiceConfig({
+  baseUrl,
+  token,
+  tokenFile,
+  entry,
+}: ServiceConfig | (Omit<ServiceConfig, 'tokenFile'> & { tokenFile: string | undefined })): ServiceConfig {
+  return {
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    token,
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(entry === undefined ? {} : { entry }),
+  };
 }

@@ -108,7 +108,7 @@ function toProblems(issue: z.core.$ZodIssue, fields: Fields, schema: EntrySchema
 }
 
 /** A problem instead of the token where it cannot be used; its text either way. */
-function readToken(fields: Fields, folder: string): { text?: string; problem?: Problem } {
+function readToken(fields: Fields, folder: string): { text?: string; file?: string; problem?: Problem } {
   const { token: own } = fields;
   const path = value.path.safeParse(fields['token_file']).data;
   const text = typeof own === 'string' ? { text: own } : {};
@@ -124,7 +124,7 @@ function readToken(fields: Fields, folder: string): { text?: string; problem?: P
   const file = resolve(folder, path);
   try {
     const read = readFileSync(file, 'utf8').replace(/\s+$/, '');
-    if (value.token.safeParse(read).success) return { text: read };
+    if (value.token.safeParse(read).success) return { text: read, file };
     const problem = `expected ${EXPECTED.token} in ${file}, got something else (not shown)`;
     return { text: read, ...wrong('token_file', problem) };
   } catch (error) {
@@ -184,7 +184,12 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
     .map(({ path, text }) => `${path.join('.')}: ${text}`);
   const account = (entry: z.output<EntrySchema>): AccountConfig => ({
     accountId: entry.name,
-    service: toServiceConfig(entry.base_url, token.text ?? '', entry.name),
+    service: toServiceConfig({
+      baseUrl: entry.base_url,
+      token: token.text ?? '',
+      tokenFile: token.file,
+      entry: entry.name,
+    }),
     equipmentTypes: entry.equipment_types,
     reportingTimezone: entry.reporting_timezone ?? defaults.reportingTimezone,
     schedule: toSchedule(entry.schedule, defaults.schedule),

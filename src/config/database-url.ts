@@ -25,3 +25,28 @@ export function databaseUrlProblem(text: string): string | undefined {
     return `a % that begins no code such as %40 must be written %25 (the value is not shown): ${ENCODING}`;
   }
 }
+
+/**
+ * The URL with the password that its file holds now. What else changed there waits for a restart: the pool and the
+ * sessions of runs must be of one database.
+ */
+export function createUrlReader(
+  url: string,
+  { readFile, onNew }: { readonly readFile: () => string | undefined; readonly onNew: (url: string) => void },
+): () => string {
+  let current = url;
+  const withoutPassword = (text: string): string => {
+    const parsed = new URL(text);
+    parsed.password = '';
+    return parsed.href;
+  };
+  return () => {
+    const read = readFile();
+    const isUsable = read !== undefined && read !== current && databaseUrlProblem(read) === undefined;
+    if (isUsable && URL.canParse(read) && withoutPassword(read) === withoutPassword(current)) {
+      current = read;
+      onNew(read);
+    }
+    return current;
+  };
+}

@@ -26,6 +26,8 @@ export interface Config {
   readonly accounts: readonly AccountConfig[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
+  /** The file that it was read from, whose password may change. */
+  readonly databaseUrlFile: string | undefined;
   /** Of each account's service. */
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
@@ -62,6 +64,12 @@ const ACCOUNT_VARIABLES = [
   'SAFETY_EQUIPMENT_TYPES',
 ] as const;
 
+/** Of a variable that is read from a file: its path. */
+function fileOf(env: Environment, name: string): string | undefined {
+  const path = env[`${name}_FILE`];
+  return path === '' ? undefined : path;
+}
+
 function isSet(env: Environment, name: string): boolean {
   return [name, `${name}_FILE`].some((one) => (env[one] ?? '') !== '');
 }
@@ -81,10 +89,16 @@ function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinitio
 const isNamed = (problems: readonly string[], variable: string): boolean =>
   problems.some((problem) => problem.startsWith(variable));
 
+interface AccountOptions {
+  readonly needsService: boolean;
+  readonly schedule: ScheduleConfig;
+  readonly tokenFile: string | undefined;
+}
+
 /** The account that the variables themselves describe, and what is wrong with it. */
 function accountOfVariables(
   { values, problems: known }: ReadVariables,
-  { needsService, schedule }: { readonly needsService: boolean; readonly schedule: ScheduleConfig },
+  { needsService, schedule, tokenFile }: AccountOptions,
 ): { readonly account: AccountConfig; readonly problems: readonly string[] } {
   const { SAFETY_BASE_URL: baseUrl, SAFETY_TOKEN: token } = values;
   const permission = 'SAFETY_ALLOW_INSECURE_HTTP=true';
@@ -102,7 +116,10 @@ function accountOfVariables(
   }
   const account = {
     accountId: values.SAFETY_ACCOUNT,
-    service: baseUrl === undefined || token === undefined ? undefined : toServiceConfig(baseUrl, token),
+    service:
+      baseUrl === undefined || token === undefined
+        ? undefined
+        : toServiceConfig({ baseUrl, token, tokenFile }),
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
     reportingTimezone: values.REPORTING_TIMEZONE,
     schedule,
@@ -119,7 +136,9 @@ function findAccounts(
   const { values } = read;
   const hasFile = isSet(env, 'SAFETY_ACCOUNTS_FILE');
   const isDescribed = !hasFile || ACCOUNT_VARIABLES.some((name) => isSet(env, name));
-  const own = isDescribed ? [accountOfVariables(read, options)] : [];
+  const own = isDescribed
+    ? [accountOfVariables(read, { ...options, tokenFile: fileOf(env, 'SAFETY_TOKEN') })]
+    : [];
   const accounts = own.map(({ account }) => account);
   const problems = own.flatMap((one) => one.problems);
   if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts, problems, tokens: [] };
@@ -177,6 +196,7 @@ export function loadConfig(
   return Object.freeze<Config>({
     accounts: selectAccounts(found.accounts, asked),
     databaseUrl: values.DATABASE_URL,
+    databaseUrlFile: fileOf(env, 'DATABASE_URL'),
     api: {
       concurrency: values.API_CONCURRENCY,
       requestsPerMinute: values.API_REQUESTS_PER_MINUTE,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { VARIABLES, type VariableValues } from './variables.ts';
+import { token, VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -45,6 +45,19 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
     return { problem: `${name}_FILE: cannot read ${shown} (${String((error as { code?: unknown }).code)})` };
   }
 }
+
+/** What a file that holds a secret has now; undefined: it cannot be read, or is empty. */
+export function readSecretFile(path: string): string | undefined {
+  try {
+    const text = readFileSync(path, 'utf8').trimEnd();
+    return text === '' ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same of a token: what cannot be one is taken for a file that is being written. */
+export const readTokenFile = (path: string): string | undefined => token.safeParse(readSecretFile(path)).data;
 
 /** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */
 export function readVariables(env: Environment, variables = VARIABLES): ReadVariables {

@@ -26,6 +26,8 @@ export type Queryable = Pick<
 
 export interface ConnectionOptions {
   readonly url: string;
+  /** Asked for at every connection; default: the one in `url`. */
+  readonly password?: (() => string) | undefined;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Connections at most. */
@@ -162,6 +164,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const connect = options.isSession === true ? connectOnce(noteLoss) : connectSocket;
   const client = postgres(options.url, {
     max: options.max,
+    ...(options.password === undefined ? {} : { password: options.password }),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     idle_timeout: options.max === 1 ? 0 : 30,
     // A session that holds a lock must not be recycled under it.

@@ -4,6 +4,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { OnStatement } from './watch-statements.ts';
 
 export interface Warehouse {
+  /** With the password as it is now. */
   readonly url: string;
   readonly connection: Connection;
   /** Applies what is missing. */
@@ -16,17 +17,31 @@ export interface Warehouse {
 /** Besides the sessions of runs, each of which has a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
-export function openWarehouse(url: string, onStatement?: OnStatement): Warehouse {
+const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
+
+export interface OpenWarehouseOptions {
+  /** The URL as it is now: its password may change. Default: it does not. */
+  readonly readUrl?: (() => string) | undefined;
+  readonly onStatement?: OnStatement | undefined;
+}
+
+export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehouseOptions = {}): Warehouse {
+  // Without one in the URL PostgreSQL's own variables may tell it.
+  const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
+  const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({
     url,
+    password,
     applicationName: 'safety-sync',
     max: MAX_CONNECTIONS,
     onStatement,
   });
   return {
-    url,
+    get url() {
+      return currentUrl();
+    },
     connection,
-    migrate: () => migrateDatabase(url),
+    migrate: () => migrateDatabase(currentUrl()),
     async assertMigrated() {
       const { pending } = await readMigrationStatus(connection);
       if (pending > 0) {

@@ -58,6 +58,8 @@ export interface AccountHealthOptions {
   /** Of the database, which all accounts share. */
   readonly database: OutageLog;
   readonly delays?: TrialDelays | undefined;
+  /** Other credentials are there than those that the service refused. */
+  readonly hasNewToken?: () => boolean;
 }
 
 export function createAccountHealth({
@@ -130,7 +132,11 @@ export function createAccountHealth({
 
   return {
     admit(stream) {
-      const permit = breaker.admit(stream);
+      let permit = breaker.admit(stream);
+      if (permit === undefined && options.hasNewToken?.() === true) {
+        breaker.tryNow();
+        permit = breaker.admit(stream);
+      }
       if (permit === undefined) return undefined;
       return {
         end(result, kind) {

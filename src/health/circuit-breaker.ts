@@ -51,6 +51,8 @@ export interface Permit {
 export interface CircuitBreaker {
   /** A permit when a run may ask now; undefined while a circuit is open for its stream. */
   admit(stream: StreamName): Permit | undefined;
+  /** The credentials are others than those that were refused: the next run is the trial. */
+  tryNow(): void;
   readonly openCircuits: readonly OpenCircuit[];
 }
 
@@ -147,6 +149,10 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
         circuit.isHalfOpen = true;
       }
       return createPermit(stream, circuit);
+    },
+    tryNow() {
+      for (const circuit of circuits.values())
+        if (!circuit.isHalfOpen) circuit.trialAtMs = clock.monotonicMs();
     },
     get openCircuits() {
       const nowMs = clock.monotonicMs();

@@ -42,8 +42,21 @@ function commonLength(text: string, at: number, needle: string): number {
   return length;
 }
 
+/** `secrets` may grow: a new one is taken out of every text from then on. */
+export function createRedactor(secrets: readonly string[], options: RedactOptions = {}): Redact {
+  let known = secrets.length;
+  let redact = buildRedactor(secrets, options);
+  return (text) => {
+    if (secrets.length !== known) {
+      known = secrets.length;
+      redact = buildRedactor(secrets, options);
+    }
+    return redact(text);
+  };
+}
+
 /** Looks at every place of a text once, however many secrets there are. */
-export function createRedactor(
+function buildRedactor(
   secrets: readonly string[],
   { placeholder = '[secret]', shortestBeginning = Infinity }: RedactOptions = {},
 ): Redact {

@@ -249,8 +249,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'nobody hears of single requests at debug level',
     invariant: 6,
     file: 'src/api/client.ts',
-    search: 'const response = await observed(call, attemptNumber);',
-    replace: 'const response = await traced(call, attemptNumber);',
+    search: 'if (onRequest === undefined) return await traced(call, attemptNumber);',
+    replace: 'if (onRequest !== null) return await traced(call, attemptNumber);',
     tests: ['test/integration/requests-told.test.ts'],
   },
   {
@@ -1599,5 +1599,14 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'calculatedAtMs === -1 && isOlder(',
     tests: [VERIFY],
     names: 'older than the stored one',
+  },
+  {
+    breaks: 'a refused token is sent again although its file has another one',
+    invariant: 6,
+    file: 'src/api/token.ts',
+    search: 'if (current === lastRefused) renew();',
+    replace: '',
+    tests: ['test/integration/secrets-change.test.ts'],
+    names: 'not sent again',
   },
 ];

@@ -45,7 +45,8 @@ const NORTH = `- name: north
 describe('an accounts file', () => {
   test('lists accounts, each with what is its own; the rest is as the variables say', async () => {
     await mkdir(join(folder, 'secrets'));
-    await writeFile(join(folder, 'secrets', 'south'), 'south-token\n');
+    const tokenFile = join(folder, 'secrets', 'south');
+    await writeFile(tokenFile, 'south-token\n');
     const config = await load(
       `${NORTH}
 - name: south
@@ -60,7 +61,7 @@ describe('an accounts file', () => {
     timezone: Europe/Oslo
 - name: west
   base_url: https://west.example
-  token_file: ${join(folder, 'secrets', 'south')}
+  token_file: ${tokenFile}
   equipment_types: 1, 2
   schedule: off
 `,
@@ -83,7 +84,7 @@ describe('an accounts file', () => {
       },
       {
         accountId: 'south',
-        service: { baseUrl: 'https://south.example', token: 'south-token', entry: 'south' },
+        service: { baseUrl: 'https://south.example', token: 'south-token', tokenFile, entry: 'south' },
         // As they stand there: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
@@ -95,7 +96,7 @@ describe('an accounts file', () => {
       },
       {
         accountId: 'west',
-        service: { baseUrl: 'https://west.example', token: 'south-token', entry: 'west' },
+        service: { baseUrl: 'https://west.example', token: 'south-token', tokenFile, entry: 'west' },
         equipmentTypes: ['1', '2'],
         reportingTimezone: 'Asia/Tokyo',
         schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },

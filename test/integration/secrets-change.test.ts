@@ -1,0 +1,125 @@
+/** Tokens and passwords that are replaced in their files while the program runs. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createApiClient } from '../../src/api/client.ts';
+import { createRequestMeter } from '../../src/api/requests.ts';
+import { createUrlReader } from '../../src/config/database-url.ts';
+import { openWarehouse } from '../../src/database/open-warehouse.ts';
+import { systemClock } from '../../src/shared/time.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { makeTestFolder } from '../support/test-folder.ts';
+
+const NEW_TOKEN = 'new-token-7f31c2';
+
+let stage: CliStage;
+beforeEach(async () => {
+  stage = await createCliStage();
+});
+afterEach(() => stage.close());
+
+function replaceAtService(): void {
+  stage.sandbox.access.revoke();
+  stage.sandbox.access.set('active', NEW_TOKEN);
+}
+
+function createClient(kept: { token: string }) {
+  const api = createApiClient({
+    baseUrl: stage.sandbox.url,
+    token: stage.sandbox.token,
+    readToken: () => kept.token,
+    concurrency: 4,
+    requestsPerMinute: undefined,
+    requestTimeoutMs: 10_000,
+    retryAttempts: 0,
+    retryMinDelayMs: 1,
+    retryMaxDelayMs: 2,
+    clock: systemClock,
+    random: Math.random,
+    userAgent: 'safety-sync-test',
+  });
+  const meter = createRequestMeter();
+  const ask = () => api.page({ method: 'resources.list', listKey: 'resources', params: {}, meter });
+  return { api, ask };
+}
+const outcomes = () => stage.sandbox.requests.map(({ outcome }) => outcome);
+
+test('a token that was replaced in its file is asked with at once when the service refuses the old one, which is not sent again', async () => {
+  const kept = { token: stage.sandbox.token };
+  const { api, ask } = createClient(kept);
+  await ask();
+  kept.token = NEW_TOKEN;
+  replaceAtService();
+  await Promise.all([ask(), ask(), ask()]);
+  await ask();
+  expect(outcomes().filter((outcome) => outcome === 'ok')).toHaveLength(5);
+  expect(outcomes().slice(-1)).toEqual(['ok']);
+  await api.close();
+});
+
+test('a refused token whose file still has it fails at once, and once it is replaced the old one is not sent again', async () => {
+  const kept = { token: stage.sandbox.token };
+  const { api, ask } = createClient(kept);
+  replaceAtService();
+  await expect(ask()).rejects.toMatchObject({ code: 'token_invalid' });
+  expect([outcomes(), api.hasNewToken]).toEqual([['token_invalid'], false]);
+  kept.token = NEW_TOKEN;
+  expect(api.hasNewToken).toBe(true);
+  await ask();
+  expect(outcomes()).toEqual(['token_invalid', 'ok']);
+  await api.close();
+});
+
+test('a worker goes on by itself when the token is replaced in its file, without waiting for its next trial', async () => {
+  const path = join(await makeTestFolder('safety-sync-secrets-'), 'token');
+  await writeFile(path, stage.sandbox.token);
+  const env = { ...stage.env, SAFETY_TOKEN: '' };
+  const worker = stage.start(['start'], { ...env, SAFETY_TOKEN_FILE: path, SYNC_CRON: '* * * * * *' });
+  await worker.untilStderr(/resources: succeeded/);
+  replaceAtService();
+  await worker.untilStderr(/THE SERVICE REFUSES THE CREDENTIALS/);
+  await writeFile(path, `${NEW_TOKEN}\n`);
+  await worker.untilStderr(/accepts the credentials again/);
+  expect(worker.stderr).toContain('the token was replaced in its file');
+  expect(worker.stderr).not.toContain(NEW_TOKEN);
+  worker.kill('SIGTERM');
+  await worker.finished;
+});
+
+test('a database password that was replaced in its file is used by the next connection', async () => {
+  const role = `rotated_${String(process.pid)}_${String(Date.now())}`;
+  await stage.query(`create role ${role} login password 'old-password-1'`);
+  const toUrl = (password: string): string => {
+    const url = new URL(stage.databaseUrl);
+    url.username = role;
+    url.password = password;
+    return url.href;
+  };
+  const told: string[] = [];
+  let file = toUrl('old-password-1');
+  const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => told.push(url) });
+  const before = openWarehouse(file, { readUrl });
+  expect(await before.connection.query('select current_user as name')).toEqual([{ name: role }]);
+  await stage.query(`alter role ${role} password 'new-password-2'`);
+  file = toUrl('new-password-2');
+  const after = openWarehouse(toUrl('old-password-1'), { readUrl });
+  expect(await after.connection.query('select current_user as name')).toEqual([{ name: role }]);
+  expect(told).toEqual([file]);
+  expect(before.url).toBe(file);
+  await before.close();
+  await after.close();
+  await stage.query(`drop role ${role}`);
+});
+
+test('of a replaced URL nothing but the password is taken: another server or database waits for a restart', () => {
+  const url = 'postgres://u:old@host:5432/warehouse';
+  let file: string | undefined = 'postgres://u:new@other:5432/warehouse';
+  const readUrl = createUrlReader(url, { readFile: () => file, onNew: () => undefined });
+  expect(readUrl()).toBe(url);
+  file = undefined;
+  expect(readUrl()).toBe(url);
+  file = 'postgres://u:p@ss@host:5432/warehouse';
+  expect(readUrl()).toBe(url);
+  file = 'postgres://u:new@host:5432/warehouse';
+  expect(readUrl()).toBe(file);
+});
