@@ -196,6 +196,15 @@ test('a session that ends while keys are recorded as seen fails what is stored, 
   expect(await stored()).toEqual({});
 });
 
+test('a session that breaks while nothing is on its way is not replaced by another connection: the commit fails', async () => {
+  await load.add([followup('a', 1, [])], {});
+  await load.savepoint();
+  await reader.query('select pg_terminate_backend($1::int)', [session.backendPid]);
+  await expect.poll(() => session.connection.isLost).toBe(true);
+  await expect(commit()).rejects.toThrow();
+  expect(await reader.query('select user_id from safety_sync.user_lookups')).toEqual([]);
+});
+
 test('new records bring their users, and settle what kept them out before', async () => {
   await reader.query(
     `insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, kind, problem, value, occurrences)

@@ -1051,7 +1051,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/database/stream-session.ts',
     search: '    isSession: true,\n',
     replace: '',
-    tests: [CONNECTION, STATEMENTS],
+    tests: [LOADER],
+    names: 'breaks while nothing is on its way',
   },
   {
     breaks: 'a broken session connects again',
