@@ -12,10 +12,16 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 import { SMALL_SANDBOX } from '../support/worker.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
+/** What the arguments of a verb could be. */
+const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
+/** Each with the arguments that it needs. */
 const JSON_VERBS = buildProgram(CONTEXT, () => undefined)
   .commands.filter(({ options }) => options.some(({ long }) => long === '--json'))
-  .map((command) => command.name());
-const DATABASE_ANSWERS = JSON_VERBS.filter((verb) => verb !== 'check');
+  .map((command) => {
+    const needed = command.registeredArguments.filter(({ required }) => required);
+    return { verb: command.name(), taken: needed.map((one) => ARGUMENTS[one.name()] ?? 'something') };
+  });
+const DATABASE_ANSWERS = JSON_VERBS.filter(({ verb }) => verb !== 'check');
 
 interface JsonError {
   readonly error: { readonly code: string; readonly message: string; readonly advice: string };
@@ -40,28 +46,32 @@ const TABLES = ['runs', 'data_issues', 'stream_state'];
 const service = { SAFETY_BASE_URL: 'http://127.0.0.1:1', SAFETY_TOKEN: 'sandbox-token', RETRY_ATTEMPTS: '0' };
 
 describe('with --json', () => {
-  test.each(JSON_VERBS)('%s answers bad configuration as JSON, with exit code 2', async (verb) => {
-    const { code, stdout, stderr } = await runInProcess([verb, '--json'], {
-      ...service,
-      HTTP_PORT: 'eighty',
-    });
-    expect(JSON.parse(stdout)).toEqual({
-      error: {
-        code: 'configuration_invalid',
-        message: 'the configuration is not usable:\n  - HTTP_PORT: expected a port, 0 to 65535, got "eighty"',
-        advice: 'Correct the named variables; nothing was tried.',
-        request_id: null,
-      },
-    });
-    expect(stderr).toContain('configuration_invalid: ');
-    expect(code).toBe(2);
-  });
+  test.each(JSON_VERBS)(
+    '$verb answers bad configuration as JSON, with exit code 2',
+    async ({ verb, taken }) => {
+      const { code, stdout, stderr } = await runInProcess([verb, ...taken, '--json'], {
+        ...service,
+        HTTP_PORT: 'eighty',
+      });
+      expect(JSON.parse(stdout)).toEqual({
+        error: {
+          code: 'configuration_invalid',
+          message:
+            'the configuration is not usable:\n  - HTTP_PORT: expected a port, 0 to 65535, got "eighty"',
+          advice: 'Correct the named variables; nothing was tried.',
+          request_id: null,
+        },
+      });
+      expect(stderr).toContain('configuration_invalid: ');
+      expect(code).toBe(2);
+    },
+  );
 
   test.each(DATABASE_ANSWERS)(
-    '%s answers a database that is away as JSON, with exit code 1',
-    async (verb) => {
+    '$verb answers a database that is away as JSON, with exit code 1',
+    async ({ verb, taken }) => {
       const env = { ...service, DATABASE_URL: 'postgres://owner:hidden-word@127.0.0.1:1/nothing' };
-      const { code, stdout } = await runInProcess([verb, '--json'], env);
+      const { code, stdout } = await runInProcess([verb, ...taken, '--json'], env);
       const { error } = JSON.parse(stdout) as JsonError;
       expect(error).toMatchObject({ code: 'database_unreachable' });
       expect(error.message).toContain('ECONNREFUSED');
