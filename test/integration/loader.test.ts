@@ -63,8 +63,8 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   messages,
 });
 const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
-/** As many as are stored together: with them a batch is full. */
-const fill = (name: string, count = 2_000) =>
+/** 2,000 fill a batch; 500 are compared together. */
+const fill = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
 const stored = async (): Promise<Record<string, string>> => {
   const rows = await reader.query<{ id: string; messages: string }>(
@@ -150,7 +150,8 @@ test('a rollback takes back what came after the savepoint, with its counts, its 
   load = await openLoad(streamNamed('followups'), { tracksSeen: true });
   await load.add([followup('a', 1, [message('x', 'user-1')])], {});
   await load.savepoint();
-  await load.add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one')], {});
+  // So many that some are stored and others wait.
+  await load.add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one', 5_000)], {});
   await load.rollback();
   await load.add([followup('c', 1, [])], {});
   await load.rollback();
@@ -170,7 +171,7 @@ test('a rollback takes back what came after the savepoint, with its counts, its 
 });
 
 test('what was given up is not there, and the session goes on', async () => {
-  await load.add(fill('one'), {});
+  await load.add(fill('one', 5_000), {});
   await load.abort();
   expect(await stored()).toEqual({});
   load = await openLoad(streamNamed('followups'));
