@@ -49,5 +49,6 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "if(!require('fs').readFileSync('/proc/1/cmdline','utf8').split('\\0').includes('start'))process.exit(0);fetch('http://127.0.0.1:'+(process.env.HTTP_PORT||8080)+'/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Node is process 1 and takes SIGTERM itself as soon as it has booted, before the program is loaded; `docker run --init`
 # covers its boot too. It starts no processes that would have to be collected.
-ENTRYPOINT ["node", "/app/dist/main.js"]
+# The default of Node 24 lets new objects take 100 MB before they are looked at.
+ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/dist/main.js"]
 CMD ["start"]
