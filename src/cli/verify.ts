@@ -175,7 +175,7 @@ async function runVerify(
     const all: AccountResults[] = isRepaired
       ? await runAccounts(app, {
           kind: 'sync',
-          only: known,
+          onlyRecord: known,
           streamsOf: () => [stream],
           isAtTerminal: isAtTerminal(context, app),
         })

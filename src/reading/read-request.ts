@@ -76,7 +76,7 @@ export interface ReadRequest {
   /** Forget the ledger of an earlier backfill. */
   readonly restart: boolean;
   /** Only this record is asked for. */
-  readonly only?: KnownRecord | undefined;
+  readonly onlyRecord?: KnownRecord | undefined;
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;

@@ -24,8 +24,10 @@ function readerOf({ readMode }: StreamDefinition): (request: ReadRequest) => Ste
 
 /** Reads a stream from the service. The last step is the end. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  const { only, stream } = request;
-  const outcome = yield* only === undefined ? readerOf(stream)(request) : readOneRecord(request, only);
+  const { onlyRecord, stream } = request;
+  const outcome = yield* onlyRecord === undefined
+    ? readerOf(stream)(request)
+    : readOneRecord(request, onlyRecord);
   yield { kind: 'end', outcome };
 }
 

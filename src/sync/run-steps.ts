@@ -72,7 +72,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     force: request.force,
     range: request.range ?? { fromMs: null, toMs: null },
     restart: request.restart ?? false,
-    only: request.only,
+    onlyRecord: request.onlyRecord,
     state,
     settings,
     service: {

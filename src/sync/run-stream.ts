@@ -181,7 +181,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       shape: streamShape(stream),
       ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
-      fullCompare: request.kind === 'reconcile' || request.only !== undefined,
+      fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,

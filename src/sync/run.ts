@@ -59,7 +59,7 @@ export interface RunRequest {
   /** backfill: begin anew instead of going on where one was cut off. */
   readonly restart?: boolean;
   /** Ask for this record only, and store it whatever is stored of it. */
-  readonly only?: KnownRecord;
+  readonly onlyRecord?: KnownRecord;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
 }
@@ -112,8 +112,8 @@ export function authFailureOf(result: RunResult): SafetySyncError | undefined {
 }
 
 /** A run over single records says nothing of what the source has beside them. */
-export const isOfSingleRecords = ({ retryIssues, only }: RunRequest): boolean =>
-  retryIssues === true || only !== undefined;
+export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
+  retryIssues === true || onlyRecord !== undefined;
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 

@@ -1587,7 +1587,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a repair trusts the checksum of a row that was changed behind our back',
     invariant: 1,
     file: 'src/sync/run-stream.ts',
-    search: ' || request.only !== undefined',
+    search: ' || request.onlyRecord !== undefined',
     replace: '',
     tests: [VERIFY],
     names: 'behind our back',
