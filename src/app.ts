@@ -19,7 +19,7 @@ import { STREAM_NAMES } from './streams/index.ts';
 import type { StreamName } from './streams/stream.ts';
 import type { RunContext, RunEvents } from './sync/run.ts';
 import { toDatabaseError } from './database/database-error.ts';
-import type { MigrationOutcome } from './database/migrate.ts';
+import type { MigrateOptions, MigrationOutcome } from './database/migrate.ts';
 import { openWarehouse, type Warehouse } from './database/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
 import { type AccountTimezone, writeReportingTimezones } from './database/reporting.ts';
@@ -62,7 +62,7 @@ export interface App {
   /** Aborted when the process is asked to stop. */
   readonly signal: AbortSignal;
   /** Brings the warehouse up to date, and tells it in which time zone each account reports. */
-  migrate(): Promise<MigrationOutcome>;
+  migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   close(): Promise<void>;
 }
 
@@ -265,8 +265,8 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     redact: createRedactor(secrets),
     accounts: config.accounts.map(buildAccount),
     signal,
-    async migrate() {
-      const outcome = await warehouse.migrate();
+    async migrate(how) {
+      const outcome = await warehouse.migrate(how);
       try {
         await writeReportingTimezones(warehouse.connection.db, reportingTimezonesOf(config));
       } catch (error) {

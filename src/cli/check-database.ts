@@ -1,6 +1,7 @@
 /** What can be said of a database before anything is read or written. */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
+import { readCitus } from '../database/citus.ts';
 import { type MigrationStatus, readMigrationStatus } from '../database/migrate.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
 
@@ -71,6 +72,36 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
     { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
     await checkRights(connection, whose),
     await checkReader(connection),
+    ...(await checkCitus(connection)),
+  ];
+}
+
+/** Nothing to say where there is no Citus. */
+async function checkCitus(connection: Connection): Promise<Check[]> {
+  const citus = await readCitus(connection);
+  if (citus === undefined) return [];
+  const { version, nodes, isDistributed, missing } = citus;
+  const on = `Citus ${version}, ${nodes === 1 ? 'one node that holds' : `${nodes} nodes that hold`} rows`;
+  if (!isDistributed) {
+    return [
+      {
+        what: 'citus',
+        result: 'skipped',
+        finding: `${on}; the warehouse is on the coordinator alone`,
+        advice: 'To distribute it by account over the nodes: safety-sync migrate --citus',
+      },
+    ];
+  }
+  const isComplete = missing.length === 0;
+  return [
+    {
+      what: 'citus',
+      result: isComplete ? 'ok' : 'failed',
+      finding: isComplete
+        ? `${on}; the warehouse is distributed by account`
+        : `${on}; not distributed: ${missing.join(', ')}`,
+      advice: isComplete ? null : 'Run safety-sync migrate as the owner of the schemas.',
+    },
   ];
 }
 

@@ -3,19 +3,29 @@ import { formatNumber } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 import { type AccountOption, type Verb, withApp } from './verb.ts';
 
-export const migrate: Verb<AccountOption> = {
+type MigrateOptions = AccountOption & { readonly citus?: true };
+
+export const migrate: Verb<MigrateOptions> = {
   name: 'migrate',
   about: 'apply the migrations; safe to run by several processes at once',
   hasAccounts: true,
+  options: [
+    ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster (docs/scaling.md)'],
+  ],
   run: async (context, options) =>
     await withApp(context, { ...options, migrates: 'by_itself' }, async (app) => {
       const { terminal } = context;
-      const { applied, known, reader } = await app.migrate();
+      const { applied, known, reader, distributed } = await app.migrate({ onCitus: options.citus === true });
       terminal.print(
         applied === 0
           ? `The warehouse is up to date (${formatNumber(known, 'migration')}).`
           : `Applied ${formatNumber(applied, 'migration')}; the warehouse is up to date.`,
       );
+      if (distributed.length > 0) {
+        terminal.print(
+          `Distributed by account over the nodes of the Citus cluster: ${formatNumber(distributed.length, 'table')}.`,
+        );
+      } else if (options.citus === true) terminal.print('Every table is distributed already.');
       const advice = adviseOnReader(reader);
       if (advice !== null) terminal.note(advice);
       return EXIT.ok;

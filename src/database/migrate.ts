@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
 import { extendCalendar } from './calendar.ts';
+import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
 import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
@@ -25,6 +27,13 @@ export interface MigrationOutcome {
   readonly applied: number;
   readonly known: number;
   readonly reader: ReaderRole;
+  /** Tables that were distributed now. */
+  readonly distributed: readonly string[];
+}
+
+export interface MigrateOptions {
+  /** Spreads the warehouse over the nodes of a Citus cluster. One that is spread stays so without it. */
+  readonly onCitus?: boolean;
 }
 
 async function knownMigrations(): Promise<number[]> {
@@ -48,8 +57,33 @@ export async function readMigrationStatus(connection: Pick<Connection, 'query'>)
   return { known: known.length, pending: known.filter((when) => when > newest).length };
 }
 
+/** The same where tables are distributed already: a new one has to be too before the next statement refers to it. */
+async function migrateDistributed(
+  connection: Connection,
+  { known, pending }: MigrationStatus,
+): Promise<void> {
+  const missing = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).slice(known - pending);
+  await connection.query('begin');
+  // Statements over several tables that foreign keys tie together, in one transaction.
+  await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+  for (const { sql: statements, hash, folderMillis } of missing) {
+    for (const statement of statements) {
+      await connection.query(statement);
+      if (/create table/i.test(statement)) await distribute(connection);
+    }
+    await connection.query(
+      `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at) values ($1, $2)`,
+      [hash, folderMillis],
+    );
+  }
+  await connection.query('commit');
+}
+
 /** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
-export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
+export async function migrateDatabase(
+  url: string,
+  { onCitus = false }: MigrateOptions = {},
+): Promise<MigrationOutcome> {
   const connection = openConnection({
     url,
     applicationName: 'safety-sync migrate',
@@ -63,20 +97,25 @@ export async function migrateDatabase(url: string): Promise<MigrationOutcome> {
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);
     }
+    if (onCitus) await assertCitus(connection);
     await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
     const before = await readMigrationStatus(connection);
-    if (before.pending > 0) {
+    const isDistributed = (await readCitus(connection))?.isDistributed === true;
+    if (before.pending > 0 && isDistributed) await migrateDistributed(connection, before);
+    else if (before.pending > 0) {
       await migrate(connection.db, {
         migrationsFolder: MIGRATIONS_FOLDER,
         migrationsSchema: MIGRATIONS.schema,
         migrationsTable: MIGRATIONS.table,
       });
     }
+    const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
     // Beyond the migrations: both may lag behind a program that only words or grants something anew.
     await writeComments(connection);
     const reader = await grantReader(connection);
-    return { applied: before.pending, known: before.known, reader };
+    if (onCitus || isDistributed) await grantFreshness(connection);
+    return { applied: before.pending, known: before.known, reader, distributed };
   } catch (error) {
     throw toDatabaseError(error);
   } finally {

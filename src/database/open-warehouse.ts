@@ -1,5 +1,10 @@
 import { type Connection, openConnection } from './connection.ts';
-import { migrateDatabase, type MigrationOutcome, readMigrationStatus } from './migrate.ts';
+import {
+  migrateDatabase,
+  type MigrateOptions,
+  type MigrationOutcome,
+  readMigrationStatus,
+} from './migrate.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { OnStatement } from './watch-statements.ts';
 
@@ -8,7 +13,7 @@ export interface Warehouse {
   readonly url: string;
   readonly connection: Connection;
   /** Applies what is missing. */
-  migrate(): Promise<MigrationOutcome>;
+  migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   /** Throws `database_not_migrated` when the warehouse lacks a migration of this program. */
   assertMigrated(): Promise<void>;
   close(): Promise<void>;
@@ -41,7 +46,7 @@ export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehou
       return currentUrl();
     },
     connection,
-    migrate: () => migrateDatabase(currentUrl()),
+    migrate: (options) => migrateDatabase(currentUrl(), options),
     async assertMigrated() {
       const { pending } = await readMigrationStatus(connection);
       if (pending > 0) {

@@ -1,7 +1,6 @@
 /** Reads and writes `safety_sync.runs`. */
 import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../shared/errors.ts';
-import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { runs, type RunStatus, type RunTrigger } from './control-tables.ts';
@@ -229,11 +228,19 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
  */
 export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
 
+/**
+ * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because a list that
+ * comes with the statement could not be joined so where accounts are distributed.
+ */
+export const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
+
 /** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
   const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
   const rows = await db.execute(sql`
-    select l.* from unnest(${toArrayLiteral(filter.accountIds)}::text[]) as a (account_id) cross join lateral (
+    select l.* from (
+      select distinct account_id from ${KNOWN_STREAMS} k where account_id = any (${toArrayLiteral(filter.accountIds)}::text[])
+    ) a cross join lateral (
       select * from ${runs} r where r.account_id = a.account_id ${ofStream}
       order by r.run_id desc limit ${filter.limit}) l
     order by l.run_id desc limit ${filter.limit}`);
@@ -243,10 +250,10 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
 /** The newest run of each stream of each account that took place. */
 export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
   const rows = await db.execute(sql`
-    select l.* from unnest(${toArrayLiteral(accountIds)}::text[]) as a (account_id)
-    cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
-      select * from ${runs} r where r.account_id = a.account_id and r.stream = s.stream and ${TOOK_PLACE}
-      order by r.run_id desc limit 1) l`);
+    select l.* from ${KNOWN_STREAMS} k cross join lateral (
+      select * from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${TOOK_PLACE}
+      order by r.run_id desc limit 1) l
+    where k.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   return rows.map(toRunRow);
 }
 

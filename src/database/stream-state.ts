@@ -22,6 +22,12 @@ const toColumns = (time: ServiceTime | null) => ({
   clock_offset_ms: time?.clockOffsetMs ?? null,
 });
 
+/** Before the first run of a stream: see `KNOWN_STREAMS`. */
+export async function noteStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
+  await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
+}
+
+/** `NO_STATE` itself when there is no row. */
 export async function readStreamState(
   db: Queryable,
   accountId: string,

@@ -131,6 +131,15 @@ const WAREHOUSE_ERRORS = {
   },
   database_not_migrated: { recovery: 'fail_stream', advice: 'Run: safety-sync migrate' },
   database_too_old: { recovery: 'fail_stream', advice: 'PostgreSQL 14 or later is needed.' },
+  citus_missing: {
+    recovery: 'fail_stream',
+    advice:
+      'Point DATABASE_URL at the coordinator of a Citus cluster, in a database where create extension citus was run; or migrate without --citus.',
+  },
+  citus_unfit: {
+    recovery: 'fail_stream',
+    advice: 'Citus 13 or later is needed, and DATABASE_URL must point at its coordinator.',
+  },
   database_permission: {
     recovery: 'fail_stream',
     advice: 'Migrate as the owner of the schemas; safety-sync check prints the grants that this user lacks.',

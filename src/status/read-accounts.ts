@@ -8,7 +8,7 @@ import type { RunStatus } from '../database/control-tables.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import { TOOK_PLACE } from '../database/runs.ts';
+import { KNOWN_STREAMS, TOOK_PLACE } from '../database/runs.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
 export interface LastRun {
@@ -92,11 +92,11 @@ type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: 
 async function readEndedRuns(db: Queryable, accounts: string) {
   return byKey(
     await db.execute<Ended>(sql`
-      select a.account_id, s.stream, l.status, l.error_code from unnest(${accounts}::text[]) as a (account_id)
-      cross join unnest(${toArrayLiteral(STREAM_NAMES)}::text[]) as s (stream) cross join lateral (
+      select k.account_id, k.stream, l.status, l.error_code from ${KNOWN_STREAMS} k cross join lateral (
         select r.status, r.error_code from safety_sync.runs r
-        where r.account_id = a.account_id and r.stream = s.stream and r.status <> 'running' and ${TOOK_PLACE}
-        order by r.run_id desc limit 1) l`),
+        where r.account_id = k.account_id and r.stream = k.stream and r.status <> 'running' and ${TOOK_PLACE}
+        order by r.run_id desc limit 1) l
+      where k.account_id = any (${accounts}::text[])`),
   );
 }
 

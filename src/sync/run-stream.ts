@@ -16,13 +16,14 @@ import {
   startRun,
 } from '../database/runs.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
-import { readStreamState } from '../database/stream-state.ts';
+import { noteStream, readStreamState } from '../database/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { markFailed, withSpan } from '../shared/with-span.ts';
+import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
 import {
   isOfSingleRecords,
@@ -166,6 +167,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   const dead = await closeDeadRuns(db, accountId, request.stream);
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
+  if (state === NO_STATE) await noteStream(db, accountId, request.stream);
   const watermark = toInstant(state.watermark?.ms ?? null);
   const runId = await startRun(
     db,

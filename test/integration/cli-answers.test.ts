@@ -111,6 +111,9 @@ describe('runs', () => {
   const REASON = `the worker ${'of a host with a long name '.repeat(4)}ended`;
 
   beforeEach(async () => {
+    await query(
+      `insert into safety_sync.stream_state (account_id, stream) values ('default', 'users') on conflict do nothing`,
+    );
     await query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, finished_at, error_code, error_message)
       values ('default', 'users', 'sync', 'manual', 'failed', 'test', now(), 'worker_died', '${REASON}')`);
   });

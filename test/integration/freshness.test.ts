@@ -1,7 +1,9 @@
 /** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
+import { noteStream } from '../../src/database/stream-state.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -37,11 +39,13 @@ const statusOf = async (accountId: string, stream: string) =>
 
 async function addRun(run: {
   readonly account: string;
-  readonly stream: string;
+  readonly stream: StreamName;
   readonly status: string;
   readonly requests: number;
 }): Promise<void> {
   const ended = run.status === 'running' ? 'null' : 'now()';
+  // As every run that begins does.
+  if (run.status !== 'skipped') await noteStream(worker.connection.db, run.account, run.stream);
   await worker.query(
     `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner)
      values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test')`,
@@ -62,7 +66,8 @@ test('a reader sees of every stream when it was last synced, how that went, and 
   );
   const differing = await worker.query(
     `select f.stream from safety.freshness f join safety_sync.stream_state s using (account_id, stream)
-     left join lateral (select finished_at from safety_sync.runs r where r.stream = f.stream order by run_id desc limit 1) r on true
+     left join lateral (select finished_at from safety_sync.runs r
+       where r.account_id = f.account_id and r.stream = f.stream order by run_id desc limit 1) r on true
      where f.last_success_at <> s.last_success_at or f.last_finished_at <> r.finished_at
        or f.as_of is distinct from case f.stream when 'followups' then s.watermark
          when 'training-employee-status' then s.calculated_at else s.last_success_at end`,

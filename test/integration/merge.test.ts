@@ -88,7 +88,7 @@ test('_raw holds the record as it came, _run_id and _synced_at tell the run that
   await sync();
   const rows = await worker.query<{ id: string; raw: string; run: string; is_synced: boolean }>(
     `select f.id, f._raw::text as raw, f._run_id::text as run, f._synced_at between r.started_at and r.finished_at as is_synced
-     from safety.followups f join safety_sync.runs r on r.run_id = f._run_id`,
+     from safety.followups f join safety_sync.runs r on r.account_id = f.account_id and r.run_id = f._run_id`,
   );
   expect(rows).toHaveLength(30);
   expect(rows.every((row) => row.is_synced)).toBe(true);

@@ -89,7 +89,7 @@ test('what was open a month ago counts what has been closed since, also where no
      where created_at < (now() at time zone 'UTC')::date - 29
        and (is_open or resolved_at >= (now() at time zone 'UTC')::date - 29)
        -- Reopened between the two syncs: it was closed then.
-       and not exists (select from safety.followup_states s where s.id = f.id and not s.is_open
+       and not exists (select from safety.followup_states s where s.account_id = f.account_id and s.id = f.id and not s.is_open
          and s.resolved_at < (now() at time zone 'UTC')::date - 29)`,
   );
   expect(Number(expected?.['closed_since'])).toBeGreaterThan(0);

@@ -130,11 +130,13 @@ async function spreadStates(): Promise<void> {
     ['training_employee_status', 'training_employee_status_states', 'user_id', `'incomplete'`],
   ];
   for (const [table, states, key, status] of pasts) {
-    await worker.query(`update safety.${states} set valid_from = valid_from - interval '40 days'`);
+    await worker.query(
+      `update safety.${states} set valid_from = (valid_from at time zone 'UTC' - interval '40 days') at time zone 'UTC'`,
+    );
     await worker.query(
       `insert into safety.${states} (account_id, ${key}, status, valid_from, valid_to)
        select account_id, ${key}, ${status}, _valid_from - (1 + abs(hashtext(${key})) % 30) * interval '19 hours', _valid_from
-       from safety.${table} t where not exists (select from safety.${states} s where s.${key} = t.${key})`,
+       from safety.${table} t where not exists (select from safety.${states} s where s.account_id = t.account_id and s.${key} = t.${key})`,
     );
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
+import { inDatabase, joinCluster, nodesOf } from './citus-nodes.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
 import { providePostgresServer } from './postgres-server.ts';
 
@@ -9,6 +10,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A server on which databases may be created, as the user who may. */
     testServerUrl: string;
+    /** The same and, where it is the coordinator of a Citus cluster, the other nodes: databases are made on all of them. */
+    testServerNodes: readonly string[];
     /** All databases of this test run begin with it, so that several runs can share a server. */
     testDatabasePrefix: string;
     /** How databases are cloned: copying files is the faster way, which PostgreSQL 15 made one of two. */
@@ -18,6 +21,7 @@ declare module 'vitest' {
 
 interface TestServer {
   readonly url: string;
+  readonly nodes: readonly string[];
   readonly prefix: string;
   readonly cloneStrategy: ProvidedContext['testCloneStrategy'];
   close(): Promise<void>;
@@ -32,6 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   shared.projects += 1;
   const server = await shared.server;
   project.provide('testServerUrl', server.url);
+  project.provide('testServerNodes', server.nodes);
   project.provide('testDatabasePrefix', server.prefix);
   project.provide('testCloneStrategy', server.cloneStrategy);
   return async () => {
@@ -47,14 +52,16 @@ async function startServer(): Promise<TestServer> {
   const server = await providePostgresServer(process.env, say);
   say(server.description);
   const prefix = `safety_sync_test_${randomBytes(4).toString('hex')}_`;
+  const nodes = await nodesOf(server.url);
   try {
-    await createTemplate(server.url, `${prefix}template`);
+    await createTemplate(nodes, `${prefix}template`);
     return {
       url: server.url,
+      nodes,
       prefix,
       cloneStrategy: (await isFrom15(server.url)) ? 'strategy file_copy' : '',
       close: async () => {
-        await dropDatabases(server.url, prefix);
+        for (const node of nodes) await dropDatabases(node, prefix);
         await server.stop();
       },
     };
@@ -64,16 +71,21 @@ async function startServer(): Promise<TestServer> {
   }
 }
 
-async function createTemplate(serverUrl: string, template: string): Promise<void> {
-  await onServer(
-    serverUrl,
-    (sql) => sql`create database ${sql(template)} encoding 'UTF8' template template0`,
-  );
-  const url = new URL(serverUrl);
-  url.pathname = `/${template}`;
-  await migrateDatabase(url.href);
+async function createTemplate(nodes: readonly string[], template: string): Promise<void> {
+  const onCitus = nodes.length > 1;
+  for (const node of nodes) {
+    await onServer(node, (sql) => sql`create database ${sql(template)} encoding 'UTF8' template template0`);
+  }
+  if (onCitus) await joinCluster(nodes, template);
+  await migrateDatabase(inDatabase(nodes[0] ?? '', template), { onCitus });
   // Cloning is refused while anybody is connected to the original.
-  await onServer(serverUrl, (sql) => sql`alter database ${sql(template)} with allow_connections false`);
+  for (const node of nodes) {
+    await onServer(node, async (sql) => {
+      await sql`alter database ${sql(template)} with allow_connections false`;
+      if (onCitus)
+        await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ${template}`;
+    });
+  }
 }
 
 async function isFrom15(url: string): Promise<boolean> {

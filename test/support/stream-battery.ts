@@ -443,7 +443,7 @@ export function describeStream({
       expect(beforeRelease).toBeLessThanOrEqual(isList ? 1 : 2);
       const [overlap] = await worker.query<{ overlapping: number }>(
         `select count(*)::int as overlapping from safety_sync.runs a join safety_sync.runs b
-         on a.stream = b.stream and a.run_id < b.run_id and a.finished_at > b.started_at
+         on a.account_id = b.account_id and a.stream = b.stream and a.run_id < b.run_id and a.finished_at > b.started_at
        where a.stream = '${name}' and a.status = 'succeeded' and b.status = 'succeeded'`,
       );
       expect(overlap).toEqual({ overlapping: 0 });

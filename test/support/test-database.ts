@@ -25,6 +25,12 @@ async function create(template: string): Promise<TestDatabase> {
     (sql) =>
       sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8' ${sql.unsafe(inject('testCloneStrategy'))}`,
   );
+  if (inject('testServerNodes').length > 1) {
+    // What `migrate --citus` has set for the template is no part of a clone.
+    await onServer(
+      (sql) => sql`alter database ${sql(name)} set citus.allow_nested_distributed_execution = on`,
+    );
+  }
   const url = new URL(inject('testServerUrl'));
   url.pathname = `/${name}`;
   return {
@@ -33,15 +39,13 @@ async function create(template: string): Promise<TestDatabase> {
   };
 }
 
-let server: postgres.Sql | undefined;
+/** All nodes, if the server is the coordinator of a Citus cluster. */
+let servers: readonly postgres.Sql[] | undefined;
 
 /** One connection for all tests of a worker: a new one for each would take longer than the clone. */
 async function onServer(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  server ??= postgres(inject('testServerUrl'), {
-    max: 2,
-    idle_timeout: 2,
-    fetch_types: false,
-    onnotice: () => undefined,
-  });
-  await work(server);
+  servers ??= inject('testServerNodes').map((url) =>
+    postgres(url, { max: 2, idle_timeout: 2, fetch_types: false, onnotice: () => undefined }),
+  );
+  await Promise.all(servers.map(work));
 }

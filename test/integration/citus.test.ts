@@ -1,0 +1,245 @@
+/**
+ * The warehouse on a Citus cluster. `TEST_CITUS_URL`: a superuser's URL of a coordinator, in whose database are the extension
+ * and the workers. Without it these tests are skipped. All other tests of a database run on Citus too, when
+ * `TEST_DATABASE_URL` is such a coordinator.
+ */
+import { randomBytes } from 'node:crypto';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkDatabase } from '../../src/cli/check-database.ts';
+import { openConnection } from '../../src/database/connection.ts';
+import { migrateDatabase } from '../../src/database/migrate.ts';
+import { readRuns } from '../../src/database/runs.ts';
+import { readAccounts } from '../../src/status/read-accounts.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { type HistoryName, HISTORIES, readHistory } from '../support/state-replay.ts';
+import { createEmptyTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+
+const COORDINATOR = process.env['TEST_CITUS_URL'] ?? '';
+const HAS_NODES = COORDINATOR !== '';
+if (!HAS_NODES) process.stdout.write('citus: skipped, because TEST_CITUS_URL names no coordinator\n');
+
+async function ask(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => undefined });
+  try {
+    return await sql.unsafe(text);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** An empty database on every node. `urls`: of each node, the coordinator's first. */
+async function createClusterDatabase(): Promise<TestDatabase & { readonly urls: readonly string[] }> {
+  const nodes = await nodesOf(COORDINATOR);
+  const name = `safety_sync_citus_${randomBytes(6).toString('hex')}`;
+  for (const node of nodes) await ask(node, `create database ${name} encoding 'UTF8' template template0`);
+  await joinCluster(nodes, name);
+  const urls = nodes.map((node) => inDatabase(node, name));
+  return {
+    url: urls[0] ?? '',
+    urls,
+    drop: async () => {
+      for (const node of nodes) await ask(node, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+const findingsOf = async (url: string) => {
+  const connection = openConnection({ url, applicationName: 'test', max: 1 });
+  const checks = await checkDatabase(connection, 'the tables').finally(() => connection.close());
+  return Object.fromEntries(checks.map(({ what, result, finding }) => [what, `${result}: ${finding}`]));
+};
+
+/** Of each history: states that do not begin where the one before them ended. Deleted ones may come back later. */
+async function findBreaks(worker: TestWorker): Promise<unknown[]> {
+  const all = await Promise.all(
+    (Object.keys(HISTORIES) as HistoryName[]).map(async (history) => {
+      const key =
+        history === 'equipment_schedule_history'
+          ? 'equipment_id, schedule_id'
+          : history.startsWith('training')
+            ? 'user_id'
+            : 'id';
+      return await worker.query(`select * from (
+        select '${history}' as history, ${key}, valid_to,
+          lead(valid_from) over (partition by account_id, ${key} order by valid_from) as next_from
+        from safety.${history}) h where next_from <> valid_to`);
+    }),
+  );
+  return all.flat();
+}
+
+test('migrate --citus refuses a PostgreSQL without the extension, and says what to do', async () => {
+  const database = await createEmptyTestDatabase();
+  try {
+    await expect(migrateDatabase(database.url, { onCitus: true })).rejects.toMatchObject({
+      code: 'citus_missing',
+    });
+    expect(await ask(database.url, `select from pg_namespace where nspname = 'safety'`)).toHaveLength(0);
+  } finally {
+    await database.drop();
+  }
+});
+
+describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
+  let database: Awaited<ReturnType<typeof createClusterDatabase>>;
+  let north: TestWorker;
+  let south: TestWorker;
+  const workers = () => [north, south];
+  const syncAll = async () => {
+    for (const worker of workers())
+      for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+  };
+
+  beforeAll(async () => {
+    database = await createClusterDatabase();
+    const keep = { url: database.url, drop: () => Promise.resolve() };
+    north = await createTestWorker({
+      database: keep,
+      sandbox: { seed: 3, size: SMALL_SANDBOX },
+      settings: { accountId: 'north' },
+    });
+    south = await createTestWorker({
+      database: keep,
+      sandbox: { seed: 8, size: SMALL_SANDBOX },
+      settings: { accountId: 'south' },
+    });
+  });
+  afterAll(async () => {
+    for (const worker of workers()) await worker.close();
+    await database.drop();
+  });
+
+  const ofAccount = (worker: TestWorker): TestWorker => ({
+    ...worker,
+    settings: { ...worker.settings, equipmentTypes: worker.sandbox.equipmentTypes },
+    query: (text) =>
+      worker.query(
+        text.replace(
+          /from safety\.(\w+)( \w+)?/g,
+          (_, table: string, alias = ' t') =>
+            `from (select * from safety.${table} where account_id = '${worker.settings.accountId}')${alias}`,
+        ),
+      ),
+  });
+
+  test('a warehouse that holds rows is distributed with them, with its grants and comments, once', async () => {
+    await migrateDatabase(database.url);
+    await ask(
+      database.url,
+      `do $$ begin create role safety_reader nologin; exception when duplicate_object then null; end $$`,
+    );
+    await syncAll();
+    const read = (text: string) => north.query<{ value: string }>(text);
+    const rows = `select count(*)::text || md5(string_agg(_raw::text, ' ' order by account_id, id)) as value from safety.followups`;
+    const comments = `select count(*)::text as value from pg_description where classoid = 'pg_class'::regclass
+      and objoid in (select oid from pg_class where relnamespace in ('safety'::regnamespace, 'safety_sync'::regnamespace))`;
+    const grants = `select string_agg(relname || relacl::text, ' ' order by relname) as value from pg_class where relnamespace = 'safety'::regnamespace and relkind in ('r', 'v')`;
+    const before = [await read(rows), await read(comments), await read(grants)];
+    expect((await findingsOf(database.url))['citus']).toMatch(/^skipped: Citus .* on the coordinator alone$/);
+    expect((await migrateDatabase(database.url, { onCitus: true })).distributed).toContain(
+      'safety_sync.runs',
+    );
+    expect([await read(rows), await read(comments), await read(grants)]).toEqual(before);
+    expect(await read(`select pg_relation_size('safety.followups')::text as value`)).toEqual([
+      { value: '0' },
+    ]);
+    expect((await migrateDatabase(database.url, { onCitus: true })).distributed).toEqual([]);
+    expect((await findingsOf(database.url))['citus']).toMatch(
+      /^ok: Citus .*; the warehouse is distributed by account$/,
+    );
+  });
+
+  test('changes, deletions and returns leave what the source has, and histories without gap and overlap', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (const worker of workers()) worker.sandbox.live.step(40);
+      await syncAll();
+    }
+    for (const worker of workers()) {
+      for (const stream of STREAM_NAMES) expectSucceeded(await worker.run(stream, { kind: 'reconcile' }));
+      await expectWarehouseEqualsSource(ofAccount(worker));
+      expect((await readHistory(worker, 'equipment_schedule_history')).length).toBeGreaterThan(0);
+    }
+    expect(await findBreaks(north)).toEqual([]);
+    const ended = await north.query(
+      `select from safety.equipment_schedule_history where valid_to is not null`,
+    );
+    expect(ended.length).toBeGreaterThan(10);
+  });
+
+  test('status, runs and the probes read every account', async () => {
+    const { accounts } = await readAccounts(north.connection, ['north', 'south']);
+    for (const streams of accounts.values())
+      expect(streams.map(({ lastRun }) => lastRun?.status)).toEqual(STREAM_NAMES.map(() => 'succeeded'));
+    expect(await readRuns(north.connection.db, { accountIds: ['north', 'south'], limit: 7 })).toHaveLength(7);
+    expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
+  });
+
+  test('a migration that comes later makes its tables where the others are', async () => {
+    await north.query('drop table safety.equipment_asked_types');
+    await north.query('alter table safety_sync.user_lookups drop column failures, drop column last_error');
+    await north.query(`alter table safety_sync.stream_state drop column backfill_clock_offset_ms, drop column clock_offset_ms,
+      drop column older_since, drop column keyless`);
+    await north.query('delete from safety_sync.migrations where id > 7');
+    expect((await migrateDatabase(database.url)).applied).toBe(2);
+    expect((await findingsOf(database.url))['citus']).toMatch(/^ok/);
+    await syncAll();
+  });
+
+  test('a loader that is no superuser loads with the grants that check prints', async () => {
+    const role = `loader_${randomBytes(4).toString('hex')}`;
+    const url = new URL(database.url);
+    await ask(database.url, `create role ${role} login password '${role}'`);
+    await ask(database.url, `grant usage on schema safety, safety_sync to ${role}`);
+    await ask(
+      database.url,
+      `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${role}`,
+    );
+    Object.assign(url, { username: role, password: role });
+    const loader = await createTestWorker({
+      database: { url: url.href, drop: () => Promise.resolve() },
+      settings: { accountId: 'loader' },
+    });
+    try {
+      for (const result of await loader.runAll({ force: true })) expectSucceeded(result);
+      loader.sandbox.live.step(40);
+      for (const result of await loader.runAll({ force: true })) expectSucceeded(result);
+    } finally {
+      await loader.close();
+      await ask(database.url, `drop owned by ${role}`);
+      await ask(database.url, `drop role ${role}`);
+    }
+  });
+
+  test('a node that is away fails the run as what it is, and the next one is right', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const [, ...others] = await nodesOf(COORDINATOR);
+    for (const worker of workers()) worker.sandbox.live.step(40);
+    const away = async (isAway: boolean) => {
+      for (const node of others) {
+        await ask(node, `alter database ${name} with allow_connections ${isAway ? 'false' : 'true'}`);
+        if (isAway)
+          await ask(node, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+      }
+    };
+    await away(true);
+    const failed = await north.run('followups');
+    await away(false);
+    expect(failed).toMatchObject({ outcome: 'failed' });
+    expect(failed.outcome === 'failed' && failed.error.code).toMatch(/^database_/);
+    await syncAll();
+    for (const worker of workers())
+      await expectWarehouseEqualsSource(ofAccount(worker), { exceptDeletedFollowups: true });
+    expect(await findBreaks(north)).toEqual([]);
+  });
+
+  test('migrate --citus at a worker node is refused', async () => {
+    const [, node] = database.urls;
+    if (node === undefined) return;
+    await expect(migrateDatabase(node, { onCitus: true })).rejects.toMatchObject({ code: 'citus_unfit' });
+  });
+});
