@@ -2,18 +2,19 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './api/client.ts';
-import type { RequestEvent } from './api/requests.ts';
+import { logRequest } from './api/log-request.ts';
 import { type AccountConfig, type OffReasons, offReasonsOf } from './config/account-config.ts';
 import { createUrlReader } from './config/database-url.ts';
 import type { ApiConfig, Config } from './config/load-config.ts';
 import { readSecretFile, readTokenFile } from './config/read-variables.ts';
+import { secretsOf, secretsOfUrl } from './config/secrets.ts';
 import { type AccountHealth, createAccountHealth } from './health/account-health.ts';
 import type { TrialDelays } from './health/circuit-breaker.ts';
 import { createOutageLog, type OutageLog } from './health/outage-log.ts';
 import { SafetySyncError } from './shared/errors.ts';
 import { createLogger, type Logger } from './shared/logger.ts';
 import { createRedactor, type Redact } from './shared/redact.ts';
-import { formatCount, formatDuration, formatNumber } from './shared/format.ts';
+import { formatDuration } from './shared/format.ts';
 import { type Clock, SECOND_MS, systemClock } from './shared/time.ts';
 import { STREAM_NAMES } from './streams/index.ts';
 import type { StreamName } from './streams/stream.ts';
@@ -82,19 +83,6 @@ function describeOwner(): string {
   return `${hostname()} pid ${process.pid}`;
 }
 
-/** A short password is also a word: redacting it everywhere would make logs unreadable, so only its place in a URL is. */
-function secretsOfUrl(databaseUrl: string): string[] {
-  const { username, password } = new URL(databaseUrl);
-  if (password === '') return [];
-  const plain = decodeURIComponent(password);
-  return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
-}
-
-function secretsOf({ accounts, databaseUrl }: Config): string[] {
-  const tokens = accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
-  return databaseUrl === undefined ? tokens : [...tokens, ...secretsOfUrl(databaseUrl)];
-}
-
 /** `secrets` may grow. */
 export function buildLogger(config: Config, secrets: readonly string[] = secretsOf(config)): Logger {
   return createLogger({ ...config.log, secrets });
@@ -107,25 +95,6 @@ export interface BuildApiClientOptions {
   readonly health?: AccountHealth;
   /** Of what was read again. */
   readonly addSecrets?: (secrets: readonly string[]) => void;
-}
-
-function logRequest(log: Logger, event: RequestEvent): void {
-  const { method, part, attempt, durationMs, bytes, records, requestId, errorCode } = event;
-  const outcome = errorCode ?? formatNumber(records ?? 0, 'record');
-  const asked = Object.entries(part).map(([name, value]) => `${name} ${value}`);
-  log.debug(
-    {
-      method,
-      ...part,
-      attempt,
-      duration_ms: Math.round(durationMs),
-      bytes,
-      records,
-      error_code: errorCode,
-      request_id: requestId ?? null,
-    },
-    `${[method, ...asked].join(', ')}: ${outcome} in ${formatDuration(durationMs)}, ${formatCount(bytes)} bytes [request ${requestId ?? 'without id'}]`,
-  );
 }
 
 export function buildApiClient(
