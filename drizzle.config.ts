@@ -8,6 +8,7 @@ export default defineConfig({
     './src/database/control-tables.ts',
     './src/database/reporting.ts',
     './src/database/calendar.ts',
+    './src/database/labels.ts',
   ],
   out: './migrations',
   schemaFilter: ['safety', 'safety_sync'],

@@ -1,4 +1,4 @@
-/** What belongs to no stream: days, and how old the data is. */
+/** What belongs to no stream: days, labels, and how old the data is. */
 import { ACCOUNT, type Descriptions } from './description.ts';
 
 /** `stream`: the column that names one. */
@@ -34,6 +34,18 @@ export const describeTime = (stream: string): Descriptions => ({
       month: 'Month, 1 to 12.',
       day_of_week: '1 = Monday to 7 = Sunday.',
       is_weekend: 'Saturday or Sunday.',
+    },
+  },
+  labels: {
+    comment:
+      'Names for the ids that the service sends bare, one row each; written by people (labels import), never by a sync.',
+    columns: {
+      ...ACCOUNT,
+      kind: 'What the id stands for: form, training, equipment_type, schedule, category, field_office, client, line_of_business, metafield or metafield_item.',
+      id: 'The id as text, numbers too.',
+      label: 'Its name: shown as …_label in the views, where an id without a label is shown as text.',
+      parent_id:
+        'Id, of the same kind, of what this one belongs to: the region of a field office; null for none.',
     },
   },
   freshness: {

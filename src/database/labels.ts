@@ -1,0 +1,39 @@
+/** Names for the ids that the service sends bare: given by people, shown by the views, never touched by a sync. */
+import { sql } from 'drizzle-orm';
+import { check, primaryKey, text } from 'drizzle-orm/pg-core';
+import { accountId, safetySchema } from '../streams/columns.ts';
+
+/** What an id may stand for. */
+export const LABEL_KINDS = [
+  'form',
+  'training',
+  'equipment_type',
+  'schedule',
+  'category',
+  'field_office',
+  'client',
+  'line_of_business',
+  'metafield',
+  'metafield_item',
+] as const;
+export type LabelKind = (typeof LABEL_KINDS)[number];
+
+export const labels = safetySchema.table(
+  'labels',
+  {
+    account_id: accountId(),
+    kind: text().$type<LabelKind>().notNull(),
+    /** As text, numbers too. */
+    id: text().notNull(),
+    label: text().notNull(),
+    /** Another label of the same kind: what this one belongs to. */
+    parent_id: text(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.kind, t.id] }),
+    check(
+      'labels_kind_check',
+      sql`${t.kind} in (${sql.raw(LABEL_KINDS.map((kind) => `'${kind}'`).join(', '))})`,
+    ),
+  ],
+);
