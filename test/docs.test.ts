@@ -61,6 +61,11 @@ const program = buildProgram(
   () => undefined,
 );
 const verbs = program.commands.map((command) => command.name());
+/** Verbs behind verbs, too: `labels import`. */
+const commands = program.commands.flatMap((command) => [
+  [command.name(), command] as const,
+  ...command.commands.map((one) => [`${command.name()} ${one.name()}`, one] as const),
+]);
 
 describe('the documents have', () => {
   it.each(Object.entries(VARIABLES))('%s with its default', (name, declared) => {
@@ -93,24 +98,21 @@ describe('the documents have', () => {
     }
   });
 
-  it.each(program.commands.map((command) => [command.name(), command] as const))(
-    '%s with its arguments and options, and no others',
-    (verb, command) => {
-      const places = command.registeredArguments.map((argument) =>
-        argument.required ? `<${argument.name()}>` : `[${argument.name()}...]`,
-      );
-      const usage = [verb, ...places].join(' ');
-      expect(rowsOf(cli, `\`${usage}\``).length).toBeGreaterThan(0);
-      const options = command.options.map(({ flags }) => flags);
-      expect([...documentedOptions(verb).keys()].sort()).toEqual(options.sort());
-    },
-  );
+  it.each(commands)('%s with its arguments and options, and no others', (verb, command) => {
+    const places = command.registeredArguments.map((argument) =>
+      argument.required ? `<${argument.name()}>` : `[${argument.name()}...]`,
+    );
+    const usage = [verb, ...places].join(' ');
+    expect(rowsOf(cli, `\`${usage}\``).length).toBeGreaterThan(0);
+    const options = command.options.map(({ flags }) => flags);
+    expect([...documentedOptions(verb).keys()].sort()).toEqual(options.sort());
+  });
 
   it('the default of every option that has one', () => {
-    for (const command of program.commands) {
+    for (const [verb, command] of commands) {
       for (const { flags, defaultValue } of command.options) {
         if (defaultValue === undefined || defaultValue === '0') continue;
-        expect(documentedOptions(command.name()).get(flags), flags).toMatch(
+        expect(documentedOptions(verb).get(flags), flags).toMatch(
           new RegExp(`\\b${String(defaultValue)}\\b`),
         );
       }

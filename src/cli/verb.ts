@@ -27,6 +27,8 @@ export interface Verb<Options = never> {
   /** Takes --account. */
   readonly hasAccounts?: true;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
+  /** Verbs behind its name, as in `labels import`. */
+  readonly verbs?: readonly Verb[];
   /** Returns the exit code. */
   run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
 }
@@ -38,24 +40,31 @@ export interface AccountOption {
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
 
-export function toCommand(verb: Verb, context: CommandContext, exit: (code: number) => void): Command {
-  const command = new Command(verb.name)
-    .description(verb.about)
-    .exitOverride()
-    .showHelpAfterError(`(see safety-sync ${verb.name} --help)`);
-  if (verb.hasAccounts) {
-    command.option(
-      '--account <name>',
-      'only this account; can be given several times (default: all that are configured)',
-      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
+export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
+  /** `name`: with those of the verbs that it stands behind. */
+  const build = (verb: Verb, name: string): Command => {
+    const command = new Command(verb.name)
+      .description(verb.about)
+      .exitOverride()
+      // What stands behind the name of a verb is that verb's, also where the one before has the same option.
+      .enablePositionalOptions()
+      .showHelpAfterError(`(see safety-sync ${name} --help)`);
+    for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
+    if (verb.hasAccounts) {
+      command.option(
+        '--account <name>',
+        'only this account; can be given several times (default: all that are configured)',
+        (account: string, before: readonly string[] | undefined) => [...(before ?? []), account],
+      );
+    }
+    if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
+    for (const [taken, about] of verb.takes ?? []) command.argument(`<${taken}>`, about);
+    for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
+    return command.action(async () =>
+      exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
     );
-  }
-  if (verb.hasStreams) command.argument('[stream...]', STREAM_NAMES.join(', '));
-  for (const [name, about] of verb.takes ?? []) command.argument(`<${name}>`, about);
-  for (const [flags, about, fallback] of verb.options ?? []) command.option(flags, about, fallback);
-  return command.action(async () =>
-    exit(await verb.run(context, command.opts<Record<string, unknown>>() as never, command.args)),
-  );
+  };
+  return build(root, root.name);
 }
 
 export interface WithAppOptions extends AccountOption {

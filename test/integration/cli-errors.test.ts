@@ -14,12 +14,16 @@ import { SMALL_SANDBOX } from '../support/worker.ts';
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
 /** What the arguments of a verb could be. */
 const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
-/** Each with the arguments that it needs. */
+/** Each with the arguments that it needs; of a verb behind a verb its name is the first of them. */
 const JSON_VERBS = buildProgram(CONTEXT, () => undefined)
-  .commands.filter(({ options }) => options.some(({ long }) => long === '--json'))
-  .map((command) => {
+  .commands.flatMap((command) => [
+    { verb: command.name(), before: [] as string[], command },
+    ...command.commands.map((one) => ({ verb: command.name(), before: [one.name()], command: one })),
+  ])
+  .filter(({ command }) => command.options.some(({ long }) => long === '--json'))
+  .map(({ verb, before, command }) => {
     const needed = command.registeredArguments.filter(({ required }) => required);
-    return { verb: command.name(), taken: needed.map((one) => ARGUMENTS[one.name()] ?? 'something') };
+    return { verb, taken: [...before, ...needed.map((one) => ARGUMENTS[one.name()] ?? 'something')] };
   });
 const DATABASE_ANSWERS = JSON_VERBS.filter(({ verb }) => verb !== 'check');
 
