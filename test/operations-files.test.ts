@@ -4,9 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
+import { EXIT } from '../src/cli/run-results.ts';
 import { buildStatus } from '../src/status/build-status.ts';
 import { createMetrics } from '../src/status/metrics.ts';
 import { createSandbox } from '../src/sandbox/index.ts';
@@ -136,6 +137,7 @@ describe('manifests', () => {
   it.each([
     'docs/operations/kubernetes.yml',
     'docs/operations/compose.accounts.yml',
+    'docs/operations/safety-sync.service',
     'docs/operations.md',
     'docker-compose.yml',
   ])('%s sets only variables that exist', (path) => {
@@ -207,6 +209,49 @@ describe('manifests', () => {
     ]) {
       expect(text).toContain(line);
     }
+  });
+
+  it('of Kubernetes all mean the same pods and the same port', () => {
+    interface Selecting {
+      kind: string;
+      spec?: {
+        selector?: { matchLabels?: object; app?: string };
+        podSelector?: { matchLabels?: object };
+        podMetricsEndpoints?: { port: string }[];
+        template?: {
+          metadata: { labels: object };
+          spec: { containers: { ports: { name: string }[] }[] };
+        };
+      };
+    }
+    const files = ['docs/operations/kubernetes.yml', 'docs/operations/kubernetes.podmonitor.yml'];
+    const all = files.flatMap((path) =>
+      parseAllDocuments(read(path)).map((document) => document.toJS() as Selecting),
+    );
+    const pod = all.find(({ kind }) => kind === 'Deployment')?.spec?.template;
+    const selecting = all.filter(({ kind }) => kind !== 'ConfigMap');
+    expect(selecting.map(({ kind }) => kind).sort()).toEqual([
+      'Deployment',
+      'NetworkPolicy',
+      'PodDisruptionBudget',
+      'PodMonitor',
+      'Service',
+    ]);
+    for (const { kind, spec } of selecting) {
+      const { selector, podSelector } = spec ?? {};
+      expect(podSelector?.matchLabels ?? selector?.matchLabels ?? selector, kind).toEqual(
+        pod?.metadata.labels,
+      );
+    }
+    const monitor = all.find(({ kind }) => kind === 'PodMonitor');
+    const ports = pod?.spec.containers.flatMap((container) => container.ports.map(({ name }) => name));
+    expect(monitor?.spec?.podMetricsEndpoints?.map(({ port }) => port)).toEqual(ports);
+  });
+
+  it('keep systemd from starting a worker again whose configuration is wrong', () => {
+    expect(read('docs/operations/safety-sync.service')).toContain(
+      `\nRestartPreventExitStatus=${EXIT.usage}\n`,
+    );
   });
 });
 
