@@ -85,7 +85,8 @@ describe('the documents have', () => {
     ];
     const ofTests = ['TEST_DATABASE_URL', 'TEST_CITUS_URL', 'TEST_POSTGRES_IMAGE', 'TEST_CHROMIUM'];
     const ofCode = ['MAY_IMPORT'];
-    const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCode]);
+    const ofCompose = [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
+    const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCode, ...ofCompose]);
     for (const page of PAGES) {
       const named = [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)+)[`=]/g)].map((match) => match[1] ?? '');
       const isKnown = (name: string) =>
