@@ -103,13 +103,13 @@ test('a database that throws everybody out in the middle fails the run as lock_l
 test('a run that loses its session, and then the connection that would close its record, is closed over a third one', async () => {
   await start();
   const saboteur = await createSaboteur(worker);
-  // The run is begun and noted with two writes; the third one is the one that closes it.
-  await saboteur.arm(3, 'terminate');
   worker.sandbox.hooks.beforeResponse = async () => {
     worker.sandbox.hooks.beforeResponse = undefined;
-    await terminateSession(worker, 'followups');
+    expect(await terminateSession(worker, 'followups')).toBe(true);
+    // The next write is the one that closes the run.
+    await saboteur.arm(1, 'terminate');
   };
   const result = await worker.run('followups');
-  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' } });
+  expect(result).toMatchObject({ outcome: 'failed', error: { code: 'lock_lost' }, record: { runId: 1 } });
   expect(await leftRunning()).toEqual([]);
 });

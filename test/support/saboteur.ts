@@ -1,12 +1,14 @@
-/** Lets PostgreSQL itself strike down a run at its n-th write, or right before a commit: every step can be hit. */
+/**
+ * Lets PostgreSQL itself strike down a run at its n-th write, or right before a commit: every step can be hit. On a Citus
+ * cluster the node strikes that holds the account's rows, and counts its own writes.
+ */
+import { inject } from 'vitest';
 import type { TestWorker } from './worker.ts';
 
 export interface Saboteur {
   /** The n-th write from now on (1: the next one) fails. `terminate` ends the session, `refuse` the statement. */
   arm(nth: number, how: 'terminate' | 'refuse'): Promise<void>;
   disarm(): Promise<void>;
-  /** Writes since `arm` or `disarm`. */
-  writes(): Promise<number>;
 }
 
 const STRIKE = `create function sabotage.strike() returns trigger language plpgsql as $$
@@ -25,10 +27,22 @@ const STRIKE = `create function sabotage.strike() returns trigger language plpgs
     return null;
   end $$`;
 
+/** What Citus does not spread by itself. */
+async function onEveryNode({ query }: Pick<TestWorker, 'query'>, text: string): Promise<void> {
+  if (inject('testServerNodes').length === 1) {
+    await query(text);
+    return;
+  }
+  const failed = await query(
+    `select nodeid, result from run_command_on_all_nodes($$${text}$$) where not success`,
+  );
+  if (failed.length > 0) throw new Error(JSON.stringify(failed));
+}
+
 export async function createSaboteur(worker: Pick<TestWorker, 'query'>): Promise<Saboteur> {
   await worker.query('create schema sabotage');
-  await worker.query('create sequence sabotage.writes');
-  await worker.query(`create table sabotage.plan as select 0::bigint as at, 'never' as how`);
+  await onEveryNode(worker, 'create sequence sabotage.writes');
+  await onEveryNode(worker, `create table sabotage.plan as select 0::bigint as at, 'never' as how`);
   await worker.query(STRIKE);
   const tables = await worker.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -41,26 +55,27 @@ export async function createSaboteur(worker: Pick<TestWorker, 'query'>): Promise
   await worker.query(`create constraint trigger sabotage_commit after update on safety_sync.runs
     deferrable initially deferred for each row execute function sabotage.strike()`);
   const plan = async (at: number, how: string): Promise<void> => {
-    await worker.query(`select setval('sabotage.writes', 1, false)`);
-    await worker.query(`update sabotage.plan set at = ${at}, how = '${how}'`);
+    await onEveryNode(
+      worker,
+      `with restarted as (select setval('sabotage.writes', 1, false))
+       update sabotage.plan set at = ${at}, how = '${how}' from restarted`,
+    );
   };
   return {
     arm: (nth, how) => plan(nth, how),
     disarm: () => plan(0, 'never'),
-    async writes() {
-      const [row] = await worker.query<{ writes: number }>(
-        'select case when is_called then last_value else 0 end::int as writes from sabotage.writes',
-      );
-      return row?.writes ?? 0;
-    },
   };
 }
 
 /** Ends the database session of the run of a stream that is under way; answers whether there was one. */
 export async function terminateSession(worker: Pick<TestWorker, 'query'>, stream: string): Promise<boolean> {
-  const rows = await worker.query<{ ended: boolean }>(
-    `select pg_terminate_backend(backend_pid) as ended from safety_sync.runs
+  // Two statements, because Citus would look for the session on the node that holds the run.
+  const runs = await worker.query<{ pid: number }>(
+    `select backend_pid as pid from safety_sync.runs
      where stream = '${stream}' and status = 'running' and backend_pid is not null`,
+  );
+  const rows = await worker.query<{ ended: boolean }>(
+    `select pg_terminate_backend(pid) as ended from unnest('{${runs.map(({ pid }) => pid).join()}}'::int[]) pid`,
   );
   return rows.some(({ ended }) => ended);
 }

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import pRetry from 'p-retry';
 import postgres from 'postgres';
 import { inject } from 'vitest';
+
+const OBJECT_IN_USE = '55006';
 
 /** A database of one test alone; what the test forgets to drop goes at the end of the run. */
 export interface TestDatabase {
@@ -26,16 +29,26 @@ async function create(template: string): Promise<TestDatabase> {
       sql`create database ${sql(name)} template ${sql(template)} encoding 'UTF8' ${sql.unsafe(inject('testCloneStrategy'))}`,
   );
   if (inject('testServerNodes').length > 1) {
-    // What `migrate --citus` has set for the template is no part of a clone.
-    await onServer(
-      (sql) => sql`alter database ${sql(name)} set citus.allow_nested_distributed_execution = on`,
-    );
+    await onServer(async (sql) => {
+      // What `migrate --citus` has set for the template is no part of a clone.
+      await sql`alter database ${sql(name)} set citus.allow_nested_distributed_execution = on`;
+      // Tests let a table refuse or wait by a trigger; the product has none.
+      await sql`alter database ${sql(name)} set citus.enable_unsafe_triggers = on`;
+    });
   }
   const url = new URL(inject('testServerUrl'));
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => onServer((sql) => sql`drop database if exists ${sql(name)} with (force)`),
+    drop: () =>
+      onServer((sql) =>
+        // A background worker of Citus can come back between the end of all sessions and the drop.
+        pRetry(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
+          retries: 2,
+          minTimeout: 50,
+          shouldRetry: ({ error }) => 'code' in error && error.code === OBJECT_IN_USE,
+        }),
+      ),
   };
 }
 
