@@ -208,6 +208,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
           maxDeleteRatio: config.maxDeleteRatio,
           readers: config.api.concurrency,
         },
+        retention: config.retention,
         // Read when the run begins.
         get databaseUrl() {
           return warehouse.url;

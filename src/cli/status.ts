@@ -1,4 +1,5 @@
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
+import type { Config } from '../config/load-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
@@ -133,6 +134,21 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promi
   });
 }
 
+function retentionText({ deletedDays, runsDays, issuesDays }: Config['retention']): string {
+  const periods = [
+    ['rows that the source deleted', deletedDays],
+    ['runs', runsDays],
+    ['resolved data issues', issuesDays],
+  ] as const;
+  if (periods.every(([, days]) => days === undefined)) {
+    return 'Kept for ever: rows that the source deleted, runs, resolved data issues.';
+  }
+  const texts = periods.map(
+    ([what, days]) => `${what} ${days === undefined ? 'for ever' : formatNumber(days, 'day')}`,
+  );
+  return `Kept: ${texts.join(', ')}.`;
+}
+
 async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
     const judged = await judgeAccounts(app);
@@ -143,7 +159,13 @@ async function runStatus(context: CommandContext, options: StatusOptions): Promi
         account_id: id,
         streams: (judged[index] ?? []).map(toJsonStream),
       }));
-      context.terminal.print(JSON.stringify(isMany ? { accounts: bodies } : bodies[0]));
+      const { deletedDays, runsDays, issuesDays } = app.config.retention;
+      const retention = {
+        deleted_days: deletedDays ?? null,
+        runs_days: runsDays ?? null,
+        issues_days: issuesDays ?? null,
+      };
+      context.terminal.print(JSON.stringify({ ...(isMany ? { accounts: bodies } : bodies[0]), retention }));
       return EXIT.ok;
     }
     const { terminal } = context;
@@ -189,6 +211,7 @@ async function runStatus(context: CommandContext, options: StatusOptions): Promi
       colors,
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
+    terminal.print(colors.dim(`\n${retentionText(app.config.retention)}`));
     return EXIT.ok;
   });
 }

@@ -32,6 +32,12 @@ export interface Config {
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
+  /** Days; undefined: for ever. */
+  readonly retention: {
+    readonly deletedDays: number | undefined;
+    readonly runsDays: number | undefined;
+    readonly issuesDays: number | undefined;
+  };
   /** Most runs at once in this process, over all accounts: each has a database session of its own. */
   readonly syncConcurrency: number;
   /** Over how many seconds the accounts' ticks are spread; with one account nothing is. */
@@ -207,6 +213,11 @@ export function loadConfig(
     },
     followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
     maxDeleteRatio: values.MAX_DELETE_RATIO,
+    retention: {
+      deletedDays: values.RETENTION_DELETED_DAYS,
+      runsDays: values.RETENTION_RUNS_DAYS,
+      issuesDays: values.RETENTION_ISSUES_DAYS,
+    },
     syncConcurrency: values.SYNC_CONCURRENCY,
     syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
     http: { host: values.HTTP_HOST, port: values.HTTP_PORT },

@@ -82,6 +82,9 @@ function variable<T, Default extends string | undefined = undefined>(
   return { schema, expected, secret: false, ...options, default: options.default as Default };
 }
 
+const days = wholeNumber(1, 36_500);
+const EXPECTED_DAYS = 'days, from 1';
+
 /** All but the schedules of single streams, which `variablesOf` derives from their declarations. */
 const COMMON = {
   SAFETY_BASE_URL: variable(url('https:', 'http:'), EXPECTED.baseUrl),
@@ -121,6 +124,9 @@ const COMMON = {
     'a number from 0 to 1',
     { default: '0.5' },
   ),
+  RETENTION_DELETED_DAYS: variable(days, EXPECTED_DAYS),
+  RETENTION_RUNS_DAYS: variable(days, EXPECTED_DAYS),
+  RETENTION_ISSUES_DAYS: variable(days, EXPECTED_DAYS),
   HTTP_HOST: variable(z.string().regex(/^\S+$/), 'a host name or address', { default: '127.0.0.1' }),
   HTTP_PORT: variable(wholeNumber(0, 65_535), 'a port, 0 to 65535', { default: '8080' }),
   FRESHNESS_BUDGET_MINUTES: variable(wholeNumber(1, 1_000_000), 'minutes, from 1', { default: '60' }),

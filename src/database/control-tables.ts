@@ -85,6 +85,8 @@ export const streamState = controlSchema.table(
     last_success_at: instant(),
     /** Records that came without a usable key, and the rows that they may be (keyless.ts). */
     keyless: jsonb(),
+    /** When everything that was older than its retention had been removed. */
+    retained_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );

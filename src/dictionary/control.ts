@@ -6,7 +6,7 @@ const account_id = 'Account (SAFETY_ACCOUNT).';
 /** `stream`: the column that names one. */
 export const describeControl = (stream: string): Descriptions => ({
   runs: {
-    comment: 'One row per run of one stream, kept until somebody deletes it.',
+    comment: 'One row per run of one stream, kept for RETENTION_RUNS_DAYS, else for ever.',
     columns: {
       run_id: 'Number of the run.',
       account_id,
@@ -59,6 +59,8 @@ export const describeControl = (stream: string): Descriptions => ({
       last_success_at: 'End of the last successful run; null before it.',
       keyless:
         'Records of the last complete read that came without a usable key, by content, and the keys of rows that may be these records; null: there were none. For the worker.',
+      retained_at:
+        'When everything older than RETENTION_… allows had last been removed; null: never, or nothing is.',
     },
   },
   backfill_slices: {

@@ -15,6 +15,7 @@ import {
   type RunKey,
   startRun,
 } from '../database/runs.ts';
+import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
 import { noteStream, readStreamState } from '../database/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
@@ -25,6 +26,7 @@ import { SECOND_MS } from '../shared/time.ts';
 import { markFailed, withSpan } from '../shared/with-span.ts';
 import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 import {
   isOfSingleRecords,
   isScheduled,
@@ -188,7 +190,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,
     });
-    return await runSteps({ ...run, load, stream, state, key, record });
+    const end = await runSteps({ ...run, load, stream, state, key, record });
+    await tidy(run, stream);
+    return end;
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
     await load?.abort();
@@ -200,6 +204,26 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       repaired: null,
       record,
     };
+  }
+}
+
+/** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
+async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
+  const { retention, settings, signal, clock, events } = context;
+  if (retention === undefined || isOfSingleRecords(request)) return;
+  try {
+    const removed = await removeExpired({
+      session,
+      shape: streamShape(stream),
+      accountId: settings.accountId,
+      retention,
+      signal,
+      monotonicMs: () => clock.monotonicMs(),
+    });
+    if (Object.values(removed).some((count) => count > 0)) events.onRemoved?.(stream.name, removed);
+  } catch (error) {
+    await session.rollback();
+    events.onRemoved?.(stream.name, NOTHING_REMOVED, toError(error, signal));
   }
 }
 

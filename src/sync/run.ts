@@ -6,6 +6,7 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
+import type { Removed, Retention } from '../database/retention.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
@@ -14,6 +15,8 @@ import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;
+  /** Absent: everything is kept for ever. */
+  readonly retention?: Retention;
   /** Among which a run finds its stream; default: the registry. */
   readonly streams?: readonly StreamDefinition[];
   readonly databaseUrl: string;
@@ -32,6 +35,8 @@ export interface RunContext {
 export interface RunEvents {
   readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
+  /** What was older than its retention is gone; `failure`: why some of it may not be. */
+  readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
   readonly onSession?: (stream: StreamName, backendPid: number) => void;

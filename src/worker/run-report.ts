@@ -1,5 +1,5 @@
 /** How runs are told: as JSON, and as one log line each. */
-import { formatCount, formatDuration } from '../shared/format.ts';
+import { formatCount, formatDuration, formatNumber } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../streams/state.ts';
@@ -86,6 +86,20 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       const who =
         holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
       log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
+    },
+    onRemoved: (stream, removed, failure) => {
+      if (failure !== undefined) {
+        log.warn(
+          { stream, error_code: failure.code },
+          `${stream}: what is older than its retention could not be removed (${failure.message}); the next run tries again`,
+        );
+        return;
+      }
+      const { rows, runs, issues } = removed;
+      log.info(
+        { stream, removed },
+        `${stream}: removed what is older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
+      );
     },
     onDeadRuns: (stream, closed) => {
       log.warn({ stream, closed }, `${stream}: closed ${closed} run(s) of workers that had died`);

@@ -41,6 +41,7 @@ const MERGE = 'test/integration/merge.test.ts';
 const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
 const VERIFY = 'test/integration/verify.test.ts';
+const RETENTION = 'test/integration/retention.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -1627,5 +1628,33 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     tests: ['test/integration/secrets-change.test.ts'],
     names: 'not sent again',
+  },
+  {
+    breaks: 'retention removes the newest run of a stream when it is old',
+    invariant: 1,
+    file: 'src/database/retention.ts',
+    search:
+      "and status <> 'running'\n      and run_id not in (select max(run_id) from safety_sync.runs where ${ofStream}\n        group by kind, status, requests > 0, backend_pid is null)",
+    replace: '',
+    tests: [RETENTION],
+    names: 'stays known',
+  },
+  {
+    breaks: 'superseded states of rows that retention removes stay',
+    invariant: 1,
+    file: 'src/database/retention.ts',
+    search: 'table.history === null',
+    replace: 'table.history !== undefined',
+    tests: [RETENTION],
+    names: 'any life of the source',
+  },
+  {
+    breaks: 'retention removes data issues that are open',
+    invariant: 5,
+    file: 'src/database/retention.ts',
+    search: 'and resolved_at < ${before}::timestamptz',
+    replace: '',
+    tests: [RETENTION],
+    names: 'open ones never',
   },
 ];

@@ -5,6 +5,7 @@ import type { StreamDefinition, StreamName } from '../../src/streams/stream.ts';
 import type { SyncSettings } from '../../src/reading/read-request.ts';
 import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
+import type { Retention } from '../../src/database/retention.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
@@ -13,6 +14,7 @@ export interface TestWorkerOptions {
   readonly sandbox?: SandboxOptions;
   readonly clock?: Clock;
   readonly settings?: Partial<SyncSettings>;
+  readonly retention?: Retention;
   readonly retryAttempts?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
@@ -75,6 +77,7 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
       {
         settings,
         streams,
+        ...(options.retention === undefined ? {} : { retention: options.retention }),
         databaseUrl: database.url,
         db: connection.db,
         api: () => api,
