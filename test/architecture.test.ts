@@ -58,6 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sync: ['shared', 'api', 'streams', 'database', 'loading', 'reading', 'backfill'],
   health: ['shared', 'streams', 'sync'],
   status: ['shared', 'config', 'streams', 'database', 'sync', 'reading', 'health'],
+  labels: ['shared', 'streams', 'database'],
   pages: ['shared', 'streams', 'database', 'status'],
   'app.ts': ['version.ts', 'shared', 'config', 'api', 'streams', 'database', 'embedded', 'sync', 'health'],
   worker: [
@@ -84,6 +85,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'backfill',
     'sync',
     'status',
+    'labels',
     'pages',
     'worker',
     'sandbox',

@@ -6,6 +6,7 @@ import { backfill } from './backfill.ts';
 import { check } from './check.ts';
 import { dataIssues } from './data-issues.ts';
 import { demo } from './demo.ts';
+import { labels } from './labels.ts';
 import { migrate } from './migrate.ts';
 import { reconcile } from './reconcile.ts';
 import { report } from './report.ts';
@@ -30,6 +31,7 @@ const VERBS: readonly Verb[] = [
   status,
   runs,
   report,
+  labels,
   dataIssues,
   verify,
   sandbox,
@@ -50,6 +52,8 @@ export function buildProgram(context: CommandContext, exit: (code: number) => vo
     .version(VERSION)
     .showHelpAfterError('(see safety-sync --help)')
     .addHelpText('after', OVERVIEW)
+    // As for verbs that have verbs behind them.
+    .enablePositionalOptions()
     .exitOverride();
   for (const verb of VERBS) program.addCommand(toCommand(verb, context, exit));
   return program;

@@ -4,8 +4,11 @@ import {
   defaultSize,
   type RequestLogEntry,
   type Sandbox,
+  sandboxLabels,
   type SandboxOptions,
 } from '../sandbox/index.ts';
+import { renderLabelsFile } from '../labels/labels-file.ts';
+import { writeWholeFile } from '../pages/report/write-file.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { parseWholeNumber } from './arguments.ts';
 import { EXIT } from './run-results.ts';
@@ -27,6 +30,7 @@ interface Flags {
   readonly deletions?: true;
   readonly faults: string;
   readonly rateLimit?: string;
+  readonly labels?: string;
   readonly quiet?: true;
 }
 
@@ -105,8 +109,10 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 }
 
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
+  const options = toOptions(flags);
+  if (flags.labels !== undefined) await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
   const sandbox = await startSandbox({
-    ...toOptions(flags),
+    ...options,
     onRequest: (entry) => {
       if (!flags.quiet) terminal.note(renderRequest(entry, terminal.noteColors));
     },
@@ -147,6 +153,7 @@ export const sandbox: Verb<Flags> = {
     ['--latency <ms>', 'added to every response', '0'],
     ['--faults <percent>', 'share of requests that go wrong, over all kinds of faults', '0'],
     ['--rate-limit <n/seconds>', 'refuse more than n requests in a window, e.g. 100/60'],
+    ['--labels <file>', 'write the names of its ids there, for labels import'],
     ['--quiet', 'no request log'],
   ],
   run: runSandbox,

@@ -1,6 +1,8 @@
 export { createSandbox } from './create-sandbox.ts';
 export type { Sandbox } from './create-sandbox.ts';
 export { defaultSize } from './generate/sandbox-size.ts';
+export { sandboxLabels } from './generate/labels.ts';
+export type { SandboxLabel } from './generate/labels.ts';
 export type { SandboxSize } from './generate/sandbox-size.ts';
 export type { SandboxOptions, TlsOptions } from './options.ts';
 export type { Fault, FaultKind, FaultOptions, FaultRates } from './faults/fault.ts';

@@ -42,6 +42,7 @@ const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
 const VERIFY = 'test/integration/verify.test.ts';
 const RETENTION = 'test/integration/retention.test.ts';
+const LABELS = 'test/integration/labels.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -1656,5 +1657,32 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     tests: [RETENTION],
     names: 'open ones never',
+  },
+  {
+    breaks: 'an import stores the lines that are right of a file that has bad ones',
+    invariant: 5,
+    file: 'src/labels/import-labels.ts',
+    search: '  if (bad.length === 0) return;',
+    replace: '  if (bad.length >= 0) return;',
+    tests: [LABELS],
+    names: 'with one bad line',
+  },
+  {
+    breaks: 'an import writes labels that are stored as they are',
+    invariant: 1,
+    file: 'src/labels/import-labels.ts',
+    search: 'const news = lines.filter(isNews);',
+    replace: 'const news = lines;',
+    tests: [LABELS],
+    names: 'done again',
+  },
+  {
+    breaks: 'an import removes labels of kinds that its file does not name',
+    invariant: 4,
+    file: 'src/labels/import-labels.ts',
+    search: 'replace && kinds.has(one.kind) && ',
+    replace: 'replace && ',
+    tests: [LABELS],
+    names: 'of its kinds',
   },
 ];

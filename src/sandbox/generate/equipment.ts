@@ -4,9 +4,11 @@ import type { Equipment, Metavalue, Schedule } from '../records.ts';
 import { equipmentAt } from '../store/status-rules.ts';
 import { equipmentTypes } from './equipment-types.ts';
 import type { EquipmentType, Metafield } from './equipment-types.ts';
-import { clients, oddTexts } from './vocabulary.ts';
+import { clients, items, oddTexts } from './vocabulary.ts';
 import { STREAM } from './world.ts';
 import type { World } from './world.ts';
+
+const itemIds = items.map(([id]) => id);
 
 export function* buildEquipment(world: World): Generator<Equipment> {
   const lastOfType = new Map<string, string>();
@@ -114,7 +116,7 @@ function buildMetavalues(
     } else if (field.kind === 'text') {
       metavalues[field.id] = random.pick(world.oddities && random.chance(0.06) ? oddTexts : field.texts);
     } else {
-      metavalues[field.id] = { item_ids: random.sample([901, 902, 903, 904, 905], random.int(0, 3)) };
+      metavalues[field.id] = { item_ids: random.sample(itemIds, random.int(0, 3)) };
     }
   }
   return metavalues;

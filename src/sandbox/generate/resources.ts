@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../shared/time.ts';
 import { Random } from '../random.ts';
 import type { Resource, ResourceVersion } from '../records.ts';
-import { oddTexts } from './vocabulary.ts';
+import { categories, oddTexts } from './vocabulary.ts';
 import { STREAM } from './world.ts';
 import type { World } from './world.ts';
 
@@ -20,7 +20,7 @@ const subjects = [
   ['Emergency plan', 'Site evacuation'],
 ] as const;
 
-const categories = ['11', '12', '13', 'cat_external'] as const;
+const categoryIds = categories.map(([id]) => id);
 const tags = ['lifting', 'height', 'chemicals', 'permit', 'emergency', 'Größe', 'new!'] as const;
 const changes = [
   'First issue',
@@ -55,7 +55,7 @@ export function buildResource(index: number, world: World): Resource {
     title: world.oddities && index % 17 === 3 ? random.pick(oddTexts) : `${kind}: ${subject} (${index + 1})`,
     created,
     sequence: index + 1,
-    category_id: random.pick(categories),
+    category_id: random.pick(categoryIds),
     tags: random.sample(tags, random.int(0, 3)),
     shouldBeAvailableOffline: random.chance(0.3),
     versions: newest !== undefined && index % UNAPPROVED === 5 ? [toDraft(newest), ...older] : versions,

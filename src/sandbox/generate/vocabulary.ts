@@ -1,15 +1,41 @@
-/** Identifier and name. The service sends only the identifiers; the names help whoever reads this. */
+/** Identifier and name. The service sends only the identifiers; the names are the sandbox's labels. */
 type Named = readonly [id: string, name: string];
 
-export const fieldOffices: readonly Named[] = [
-  ['410', 'Aberdeen – Altens yard'],
-  ['411', 'Stavanger – Dusavik base'],
-  ['412', 'Rotterdam – Europoort'],
-  ['413', 'Houston – Pasadena shop'],
-  ['414', 'Calgary – Foothills'],
-  ['415', 'Perth – Henderson'],
-  ['fo_gdansk', 'Gdańsk – Remontowa'],
-  ['417', 'Singapore – Tuas'],
+/** Each with the region that it belongs to, which the service never sends. */
+export const fieldOffices: readonly (readonly [id: string, name: string, regionId: string])[] = [
+  ['410', 'Aberdeen – Altens yard', 'north_sea'],
+  ['411', 'Stavanger – Dusavik base', 'north_sea'],
+  ['412', 'Rotterdam – Europoort', 'continent'],
+  ['413', 'Houston – Pasadena shop', 'americas'],
+  ['414', 'Calgary – Foothills', 'americas'],
+  ['415', 'Perth – Henderson', 'asia_pacific'],
+  ['fo_gdansk', 'Gdańsk – Remontowa', 'continent'],
+  ['417', 'Singapore – Tuas', 'asia_pacific'],
+];
+
+/** The first is what two of them belong to. */
+export const regions: readonly (readonly [id: string, name: string, parentId?: string])[] = [
+  ['europe', 'Europe'],
+  ['north_sea', 'North Sea', 'europe'],
+  ['continent', 'Continental Europe', 'europe'],
+  ['americas', 'Americas'],
+  ['asia_pacific', 'Asia Pacific'],
+];
+
+export const categories: readonly Named[] = [
+  ['11', 'Procedures'],
+  ['12', 'Safety data sheets'],
+  ['13', 'Forms and plans'],
+  ['cat_external', 'From clients'],
+];
+
+/** What a metafield of the kind `items` may list, whatever the type of equipment. */
+export const items: readonly (readonly [id: number, name: string])[] = [
+  [901, 'Carrying case'],
+  [902, 'Spare battery'],
+  [903, 'Tag line'],
+  [904, 'Inspection certificate'],
+  [905, 'Spare part set'],
 ];
 
 export const lineOfBusinesses: readonly Named[] = [

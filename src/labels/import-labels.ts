@@ -1,0 +1,124 @@
+/** Stores the labels of a file: all of them or, where one line is bad, none. */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Database, Queryable } from '../database/connection.ts';
+import { labels } from '../database/labels.ts';
+import { asGiven } from '../database/sql-names.ts';
+import { formatNumber } from '../shared/format.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { checkLabels } from './check-labels.ts';
+import type { BadLine, Label, LabelsFile } from './labels-file.ts';
+
+export interface ImportOptions {
+  readonly accountId: string;
+  /** Of the kinds that the file names, labels that it does not have are removed. */
+  readonly replace: boolean;
+}
+
+export interface ImportOutcome {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly removed: number;
+  /** Lines without a label. */
+  readonly unfilled: number;
+}
+
+const MOST_TOLD = 20;
+/** Far below the 65,534 parameters of a statement. */
+const ROWS_PER_STATEMENT = 1000;
+
+const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
+
+function refuse(bad: readonly BadLine[]): void {
+  if (bad.length === 0) return;
+  const told = bad.toSorted((one, other) => one.line - other.line);
+  const rest = told.length - MOST_TOLD;
+  const list = told.slice(0, MOST_TOLD).map(({ line, problem }) => `  - line ${line}: ${problem}`);
+  throw new SafetySyncError(
+    'usage_invalid',
+    `nothing was imported: ${formatNumber(told.length, 'line')} of the labels file ${told.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
+    { advice: 'Correct these lines and import the file again.' },
+  );
+}
+
+async function readLabels(db: Queryable, accountId: string): Promise<Label[]> {
+  return await db
+    .select({ kind: labels.kind, id: labels.id, label: labels.label, parentId: labels.parent_id })
+    .from(labels)
+    .where(eq(labels.account_id, accountId));
+}
+
+function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += ROWS_PER_STATEMENT) yield all.slice(at, at + ROWS_PER_STATEMENT);
+}
+
+/** Throws `usage_invalid`, naming every bad line. Importing the same file again changes nothing. */
+export async function importLabels(
+  db: Database,
+  { lines, kinds, unfilled, bad }: LabelsFile,
+  { accountId, replace }: ImportOptions,
+): Promise<ImportOutcome> {
+  return await db.transaction(async (tx) => {
+    // Two imports at once could each be right and together make a circle.
+    await tx.execute(
+      sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
+    );
+    const stored = await readLabels(tx, accountId);
+    const named = new Set(lines.map(keyOf));
+    const isGone = (one: Label) => replace && kinds.has(one.kind) && !named.has(keyOf(one));
+    refuse([
+      ...bad,
+      ...checkLabels(
+        lines,
+        stored.filter((one) => !isGone(one)),
+      ),
+    ]);
+
+    const known = new Map(stored.map((one) => [keyOf(one), one]));
+    const isNews = (one: Label) => {
+      const before = known.get(keyOf(one));
+      return before?.label !== one.label || before.parentId !== one.parentId;
+    };
+    const news = lines.filter(isNews);
+    for (const chunk of inChunks(news)) {
+      await tx
+        .insert(labels)
+        .values(
+          chunk.map(({ kind, id, label, parentId }) => ({
+            account_id: accountId,
+            kind,
+            id,
+            label,
+            parent_id: parentId,
+          })),
+        )
+        .onConflictDoUpdate({
+          target: [labels.account_id, labels.kind, labels.id],
+          set: asGiven({ label: '', parent_id: '' }),
+        });
+    }
+    const gone = stored.filter(isGone);
+    for (const kind of kinds) {
+      for (const chunk of inChunks(gone.filter((one) => one.kind === kind))) {
+        await tx.delete(labels).where(
+          and(
+            eq(labels.account_id, accountId),
+            eq(labels.kind, kind),
+            inArray(
+              labels.id,
+              chunk.map(({ id }) => id),
+            ),
+          ),
+        );
+      }
+    }
+    const changed = news.filter((one) => known.has(keyOf(one))).length;
+    return {
+      added: news.length - changed,
+      changed,
+      unchanged: lines.length - news.length,
+      removed: gone.length,
+      unfilled,
+    };
+  });
+}

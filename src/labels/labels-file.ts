@@ -1,0 +1,168 @@
+/** The CSV file of labels: `kind,id,label,parent_id,seen`. */
+import { CsvError, type Info, parse } from 'csv-parse/sync';
+import { stringify } from 'csv-stringify/sync';
+import { LABEL_KINDS, type LabelKind } from '../database/labels.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+
+/** Of the template; `seen` is for whoever fills it in. */
+const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
+type ColumnName = (typeof COLUMNS)[number];
+const NEEDED: readonly ColumnName[] = ['kind', 'id', 'label'];
+
+export interface Label {
+  readonly kind: LabelKind;
+  readonly id: string;
+  readonly label: string;
+  /** null: it belongs to none. */
+  readonly parentId: string | null;
+}
+
+export interface LabelLine extends Label {
+  /** Where it begins in the file, from 1. */
+  readonly line: number;
+}
+
+export interface BadLine {
+  readonly line: number;
+  /** What is wrong, and what to do. */
+  readonly problem: string;
+}
+
+export interface LabelsFile {
+  readonly lines: readonly LabelLine[];
+  /** Every kind that a line names, also one that was left without a label. */
+  readonly kinds: ReadonlySet<LabelKind>;
+  /** Lines of a template that nobody filled in. */
+  readonly unfilled: number;
+  readonly bad: readonly BadLine[];
+}
+
+/** What a spreadsheet makes of a long number. */
+const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new SafetySyncError('usage_invalid', 'the labels file is not UTF-8', {
+      cause,
+      advice: 'Save it as UTF-8; in a spreadsheet choose “CSV UTF-8”.',
+    });
+  }
+}
+
+/** Of the header, which has no texts in it: a spreadsheet may write `;` or tabs. */
+function delimiterOf(text: string): string {
+  const [header = ''] = text.split(/\r?\n|\r/, 1);
+  return [';', '\t'].find((one) => header.includes(one)) ?? ',';
+}
+
+interface Cells {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/** The lines with something in them. */
+function readCells(text: string): Cells[] {
+  const delimiter = delimiterOf(text);
+  try {
+    const parsed = parse(text, { delimiter, bom: true, info: true, raw: true, relax_column_count: true });
+    const found = parsed as unknown as { record: string[]; raw: string; info: Info }[];
+    return found.flatMap(({ record, raw, info }) => {
+      const cells = record.map((cell) => cell.trim());
+      // Told is the last line of a record; a text in quotes may have several.
+      const lines = raw.replace(/[\r\n]+$/, '').split(/\r\n|\r|\n/).length;
+      return cells.every((cell) => cell === '') ? [] : [{ line: info.lines - lines + 1, cells }];
+    });
+  } catch (cause) {
+    if (!(cause instanceof CsvError)) throw cause;
+    throw new SafetySyncError('usage_invalid', `the labels file is no CSV: ${cause.message}`, {
+      cause,
+      advice: 'A text in quotes ends with a quote, and a quote within it is written twice.',
+    });
+  }
+}
+
+function readHeader(header: Cells | undefined): ColumnName[] {
+  const names = (header?.cells ?? []).map((name) => name.toLowerCase());
+  const unknown = names.filter((name) => !(COLUMNS as readonly string[]).includes(name));
+  const missing = NEEDED.filter((name) => !names.includes(name));
+  if (unknown.length === 0 && missing.length === 0 && new Set(names).size === names.length) {
+    return names as ColumnName[];
+  }
+  throw new SafetySyncError(
+    'usage_invalid',
+    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(','))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
+    { advice: 'safety-sync labels template writes such a file.' },
+  );
+}
+
+const isKind = (text: string): text is LabelKind => (LABEL_KINDS as readonly string[]).includes(text);
+
+type Cell = (column: ColumnName) => string;
+
+/** What is wrong with a line by itself; undefined: nothing. */
+function problemOf(kind: string, cell: Cell): string | undefined {
+  const id = cell('id');
+  if (!isKind(kind)) {
+    return `kind ${JSON.stringify(kind)} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
+  }
+  if (id === '') return 'has no id; write the id that the label is for, or remove the line';
+  if (ROUNDED.test(id)) {
+    return `id ${id} is a number that a spreadsheet has rounded; format the column as text and write the whole id`;
+  }
+  if (COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
+  if (cell('label') === '' && cell('parent_id') !== '') {
+    return `${kind} ${id} has a parent_id and no label; give it one (its id will do)`;
+  }
+  return undefined;
+}
+
+/** Takes what is right and tells what is not. Throws `usage_invalid` for what is no such file at all. */
+export function readLabelsFile(bytes: Uint8Array): LabelsFile {
+  const [header, ...rows] = readCells(decode(bytes));
+  const columns = readHeader(header);
+  const lines: LabelLine[] = [];
+  const kinds = new Set<LabelKind>();
+  const bad: BadLine[] = [];
+  let unfilled = 0;
+  for (const { line, cells } of rows) {
+    if (cells.length > columns.length && cells.slice(columns.length).some((one) => one !== '')) {
+      const problem = `has ${cells.length} cells where the first line has ${columns.length}; put a text with a delimiter in quotes`;
+      bad.push({ line, problem });
+      continue;
+    }
+    const cell: Cell = (column) => cells[columns.indexOf(column)] ?? '';
+    const kind = cell('kind').toLowerCase();
+    const problem = problemOf(kind, cell);
+    if (isKind(kind)) kinds.add(kind);
+    if (problem !== undefined || !isKind(kind)) bad.push({ line, problem: problem ?? '' });
+    else if (cell('label') === '') unfilled += 1;
+    else {
+      const parent = cell('parent_id');
+      lines.push({
+        line,
+        kind,
+        id: cell('id'),
+        label: cell('label'),
+        parentId: parent === '' ? null : parent,
+      });
+    }
+  }
+  return { lines, kinds, unfilled, bad };
+}
+
+export interface TemplateLine {
+  readonly kind: string;
+  readonly id: string;
+  readonly label?: string;
+  readonly parentId?: string | null;
+  readonly seen?: number;
+}
+
+export function renderLabelsFile(lines: readonly TemplateLine[]): string {
+  return stringify(
+    lines.map(({ kind, id, label = '', parentId, seen }) => [kind, id, label, parentId ?? '', seen ?? '']),
+    { header: true, columns: [...COLUMNS] },
+  );
+}

@@ -1,0 +1,68 @@
+/** Where the ids of each kind stand. Coverage and template are derived from it. */
+import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
+import type { LabelKind } from '../database/labels.ts';
+import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
+import { followups } from '../streams/followups.ts';
+import { resources } from '../streams/resources.ts';
+import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
+
+export interface Place {
+  /** Holds an id of the kind, or a list of them. */
+  readonly column: PgColumn;
+  /** Of the same table: names the record that has the id, also where several places tell of one. */
+  readonly record: PgColumn;
+  /** Of a child table: the key of the parent, whose row says whether the record is live. */
+  readonly parent?: PgColumn;
+}
+
+const { complete_training_ids: complete, incomplete_training_ids: incomplete } = trainingEmployeeStatus;
+const employee = trainingEmployeeStatus.user_id;
+
+export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
+  form: [{ column: followups.form_id, record: followups.id }],
+  training: [
+    { column: complete, record: employee },
+    { column: incomplete, record: employee },
+    { column: trainingCompletions.training_id, record: trainingCompletions.user_id, parent: employee },
+  ],
+  equipment_type: [{ column: equipment.equipment_type_id, record: equipment.id }],
+  schedule: [
+    {
+      column: equipmentSchedules.schedule_id,
+      record: equipmentSchedules.equipment_id,
+      parent: equipment.id,
+    },
+  ],
+  category: [{ column: resources.category_id, record: resources.id }],
+  field_office: [{ column: equipment.field_office_ids, record: equipment.id }],
+  client: [{ column: equipment.client_ids, record: equipment.id }],
+  line_of_business: [{ column: equipment.line_of_business_id, record: equipment.id }],
+  metafield: [
+    {
+      column: equipmentMetavalues.metafield_id,
+      record: equipmentMetavalues.equipment_id,
+      parent: equipment.id,
+    },
+  ],
+  metafield_item: [
+    { column: equipmentMetavalues.item_ids, record: equipmentMetavalues.equipment_id, parent: equipment.id },
+  ],
+};
+
+export interface PlaceNames {
+  readonly table: string;
+  readonly column: string;
+  readonly isList: boolean;
+  readonly record: string;
+  readonly parent: { readonly table: string; readonly key: string } | null;
+}
+
+export function namesOf({ column, record, parent }: Place): PlaceNames {
+  return {
+    table: getTableConfig(column.table).name,
+    column: column.name,
+    isList: column.getSQLType().endsWith('[]'),
+    record: record.name,
+    parent: parent === undefined ? null : { table: getTableConfig(parent.table).name, key: parent.name },
+  };
+}

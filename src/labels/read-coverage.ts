@@ -1,0 +1,55 @@
+/** Which ids the warehouse has met, in how many live records, and which of them have a label. */
+import { sql, type SQL } from 'drizzle-orm';
+import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import { LABEL_KINDS, type LabelKind, labels } from '../database/labels.ts';
+import { name } from '../database/sql-names.ts';
+import { namesOf, type Place, PLACES } from './places.ts';
+
+export interface MetId {
+  readonly accountId: string;
+  readonly kind: LabelKind;
+  readonly id: string;
+  /** Live records that have it. */
+  readonly seen: number;
+  /** null: it has none. */
+  readonly label: string | null;
+}
+
+function selectPlace(place: Place, accountIds: string): SQL {
+  const { table, column, isList, record, parent } = namesOf(place);
+  const id = isList ? sql`unnest(t.${name(column)})` : sql`t.${name(column)}`;
+  const join =
+    parent === null
+      ? sql``
+      : sql`join safety.${name(parent.table)} p on p.account_id = t.account_id and p.${name(parent.key)} = t.${name(record)}`;
+  const live = parent === null ? sql`t._deleted_at` : sql`p._deleted_at`;
+  return sql`select t.account_id, t.${name(record)} as record, ${id}::text as id
+    from safety.${name(table)} t ${join} where t.account_id = any (${accountIds}::text[]) and ${live} is null`;
+}
+
+/** By kind, in each the most used first. */
+export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
+  const met: MetId[] = [];
+  for (const kind of LABEL_KINDS) {
+    const places = PLACES[kind].map((place) => selectPlace(place, toArrayLiteral(accountIds)));
+    // A record that has an id in several places counts once.
+    const rows = await db.execute<{ account_id: string; id: string; seen: string; label: string | null }>(
+      sql`select m.account_id, m.id, m.seen, l.label from (
+          select u.account_id, u.id, count(*) as seen from (${sql.join(places, sql` union `)}) u
+          where u.id <> '' group by u.account_id, u.id
+        ) m left join ${labels} l on l.account_id = m.account_id and l.kind = ${kind} and l.id = m.id
+        order by m.seen desc, m.id`,
+    );
+    for (const row of rows) {
+      met.push({
+        accountId: row.account_id,
+        kind,
+        id: row.id,
+        seen: Number(row.seen),
+        label: row.label,
+      });
+    }
+  }
+  return met;
+}

@@ -1,0 +1,225 @@
+/** Names for ids as people give them: coverage, template, import, through the verbs. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'csv-parse/sync';
+import { sandboxLabels } from '../../src/sandbox/index.ts';
+import { renderLabelsFile } from '../../src/labels/labels-file.ts';
+import { entryFor } from '../support/accounts-file.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+
+let stage: CliStage;
+beforeAll(async () => {
+  stage = await createCliStage();
+  expect((await stage.run(['sync'], stage.env)).code).toBe(0);
+});
+afterAll(() => stage.close());
+afterEach(() => stage.query('delete from safety.labels'));
+
+const fileOf = (name: string) => join(stage.cli.directory, name);
+const run = (...args: string[]) => stage.run(['labels', ...args], stage.env);
+
+async function importText(text: string, ...args: string[]) {
+  await writeFile(fileOf('labels.csv'), text);
+  return await run('import', fileOf('labels.csv'), ...args);
+}
+
+interface KindCoverage {
+  readonly kind: string;
+  readonly ids: number;
+  readonly labelled: number;
+  readonly unlabelled: readonly { readonly id: string; readonly seen: number }[];
+}
+
+async function coverage(): Promise<readonly KindCoverage[]> {
+  return (JSON.parse((await run('--json')).stdout) as { labels: KindCoverage[] }).labels;
+}
+
+async function template(): Promise<Record<string, string>[]> {
+  return parse((await run('template')).stdout, { columns: true });
+}
+
+/** By hand, what the verbs derive from one table of places. */
+const SEEN = [
+  ['form', `select form_id::text from safety.followups where _deleted_at is null`],
+  [
+    'training',
+    `select training_id::text from (
+      select user_id, training_id from safety.training_assignments union select user_id, training_id from safety.training_completions) t`,
+  ],
+  ['equipment_type', `select equipment_type_id from safety.equipment where _deleted_at is null`],
+  ['schedule', `select schedule_id from safety.equipment_inspections`],
+  ['category', `select category_id from safety.resources where _deleted_at is null`],
+  ['field_office', `select field_office_id from safety.equipment_field_offices`],
+  ['client', `select client_id from safety.equipment_clients`],
+  ['line_of_business', `select line_of_business_id from safety.equipment where _deleted_at is null`],
+  ['metafield', `select metafield_id from safety.equipment_metavalues`],
+  ['metafield_item', `select unnest(item_ids)::text from safety.equipment_metavalues`],
+] as const;
+
+describe('coverage', () => {
+  test.each(SEEN)('counts the ids of kind %s where they stand', async (kind, ids) => {
+    const expected = await stage.query<{ id: string; seen: number }>(
+      `select id, count(*)::int as seen from (${ids}) t (id) where id <> '' group by id order by seen desc, id collate "C"`,
+    );
+    expect(expected.length).toBeGreaterThan(2);
+    const found = (await coverage()).find((one) => one.kind === kind);
+    const inOrder = (found?.unlabelled ?? []).toSorted((a, b) => b.seen - a.seen || (a.id < b.id ? -1 : 1));
+    expect(inOrder).toEqual([...expected]);
+    expect(found?.unlabelled.map(({ seen }) => seen)).toEqual(expected.map(({ seen }) => seen));
+  });
+
+  test('says what to do next, and that nothing is left to do', async () => {
+    const before = (await run()).stdout;
+    expect(before).toMatch(/^kind +ids met +labelled +most used without a label \(records\)$/m);
+    expect(before).toMatch(/^form +7 +0 +\d+ \(\d+\), \d+ \(\d+\), \d+ \(\d+\)$/m);
+    expect(before).toContain('safety-sync labels template --out labels.csv');
+    expect((await importText(renderLabelsFile(sandboxLabels()))).code).toBe(0);
+    const after = (await run()).stdout;
+    expect(after).toMatch(/^form +7 +7 +–$/m);
+    expect(after).toContain('Every id has a label.');
+  });
+});
+
+test('the hierarchy of docs/bi.md answers by region', async () => {
+  const page = await readFile(new URL('../../docs/bi.md', import.meta.url), 'utf8');
+  const [, question = ''] = /```sql\n(-- How does equipment stand[^`]*)```/.exec(page) ?? [];
+  await importText(renderLabelsFile(sandboxLabels()));
+  const found = await stage.query<Record<string, unknown>>(question);
+  const offices = {
+    Americas: ['413', '414'],
+    'Asia Pacific': ['415', '417'],
+    Europe: ['410', '411', '412', 'fo_gdansk'],
+  };
+  const live = await stage.query<{ field_office_ids: string[]; status: string }>(
+    `select to_json(field_office_ids) as field_office_ids, status from safety.equipment where is_in_service and _deleted_at is null`,
+  );
+  const expected = Object.entries(offices).map(([region, ids]) => {
+    const there = live.filter((one) => one.field_office_ids.some((id) => ids.includes(id)));
+    return [region, there.length, there.filter(({ status }) => status === 'expired').length];
+  });
+  const sorted = found.map((row) => [row['region'], Number(row['in_service']), Number(row['expired'])]);
+  expect(sorted.toSorted()).toEqual(expected);
+});
+
+describe('a template', () => {
+  test('that is filled in and imported leaves nothing without a label', async () => {
+    const { stdout } = await run('template', '--out', fileOf('template.csv'));
+    const rows = await template();
+    expect(stdout).toContain(`${rows.length} ids without a label are in ${fileOf('template.csv')}`);
+    const seen = rows.map((row) => Number(row['seen']));
+    expect(seen).toEqual(seen.toSorted((one, other) => other - one));
+    expect(Object.keys(rows[0] ?? {})).toEqual(['kind', 'id', 'label', 'parent_id', 'seen']);
+
+    const text = await readFile(fileOf('template.csv'), 'utf8');
+    const filled = text.replaceAll(
+      /^(\w+),([^,]*),,/gm,
+      (_, kind, id) => `${kind},${id},Name of ${kind} ${id},`,
+    );
+    expect((await importText(filled)).stdout).toBe(`${rows.length} labels added, 0 changed, 0 as before.\n`);
+    expect((await coverage()).every(({ ids, labelled }) => ids === labelled)).toBe(true);
+    expect(await template()).toEqual([]);
+    expect(await stage.query(`select label from safety.labels where kind = 'form' and id = '1201'`)).toEqual([
+      { label: 'Name of form 1201' },
+    ]);
+  });
+
+  test('that is filled in half is taken as far as it is, and the rest is asked for again', async () => {
+    const rows = await template();
+    const half = rows.map((row, at) => ({
+      kind: row['kind'] ?? '',
+      id: row['id'] ?? '',
+      label: at % 2 === 0 ? `Name ${at}` : '',
+    }));
+    const { stdout } = await importText(renderLabelsFile(half));
+    expect(stdout).toContain(`${Math.floor(rows.length / 2)} lines without a label skipped.\n`);
+    expect(await template()).toEqual(rows.filter((_, at) => at % 2 === 1));
+  });
+});
+
+describe('an import', () => {
+  const FILE =
+    'kind;id;label;parent_id\nfield_office;uk;Britain;\nfield_office;410;Aberdeen;uk\nform;1201;Check;\n';
+  const stored = () =>
+    stage.query(
+      `select kind, id, label, parent_id, xmin::text from safety.labels order by kind, id collate "C"`,
+    );
+
+  test('that is done again writes nothing', async () => {
+    expect((await importText(FILE)).stdout).toBe('3 labels added, 0 changed, 0 as before.\n');
+    const before = await stored();
+    expect((await importText(FILE)).stdout).toBe('0 labels added, 0 changed, 3 as before.\n');
+    expect(await stored()).toEqual(before);
+  });
+
+  test('changes what the file has, and with --replace removes what it lacks of its kinds', async () => {
+    await importText(FILE);
+    const { stdout } = await importText('kind,id,label\nform,1202,Near miss\nform,1201,Inspection\n');
+    expect(stdout).toBe('1 label added, 1 changed, 0 as before.\n');
+    const replaced = await importText('kind,id,label\nfield_office,411,Stavanger\n', '--replace');
+    expect(replaced.stdout).toBe('1 label added, 0 changed, 0 as before, 2 removed.\n');
+    const labels = await stage.query(`select kind, id, label from safety.labels order by kind, id`);
+    expect(labels.map((row) => Object.values(row as object).join(' '))).toEqual([
+      'field_office 411 Stavanger',
+      'form 1201 Inspection',
+      'form 1202 Near miss',
+    ]);
+  });
+
+  test('with one bad line stores none, and names each', async () => {
+    await importText(FILE);
+    const before = await stored();
+    const bad =
+      'kind,id,label,parent_id\nform,1203,Talk,\nfork,1,A,\nform,1203,Again,\nfield_office,412,R,nl\n';
+    const { code, stdout, stderr } = await importText(bad, '--replace');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(
+      'usage_invalid: nothing was imported: 3 lines of the labels file are not usable:',
+    );
+    expect(stderr).toContain('  - line 3: kind "fork" is not known');
+    expect(stderr).toContain('  - line 4: form 1203 stands on line 2 already');
+    expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no label');
+    expect(await stored()).toEqual(before);
+  });
+
+  test('tells of labels for ids that no record has, other than those that are parents', async () => {
+    const { stdout } = await importText(`${FILE}form;12O1;Letter for a zero;\n`);
+    expect(stdout).toContain('1 label for ids that no record has (form 12O1)');
+    const json = JSON.parse((await importText(FILE, '--json')).stdout) as unknown;
+    expect(json).toEqual({
+      labels: { added: 0, changed: 0, unchanged: 3, removed: 0, unfilled: 0, unmet: [] },
+    });
+  });
+
+  test('is never touched by a sync', async () => {
+    await importText(FILE);
+    const before = await stored();
+    stage.sandbox.live.step(50);
+    expect((await stage.run(['reconcile'], stage.env)).code).toBe(0);
+    expect(await stored()).toEqual(before);
+  });
+
+  test('of a file that is not there, or of one account of several, says what to do', async () => {
+    expect(await run('import', fileOf('none.csv'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('cannot read the labels file') as string,
+    });
+    const entries = ['north', 'south'].map((name) => entryFor(name, stage.sandbox, { token: `of-${name}` }));
+    await writeFile(fileOf('accounts.json'), JSON.stringify(entries));
+    await writeFile(fileOf('labels.csv'), FILE);
+    const env = {
+      DATABASE_URL: stage.databaseUrl,
+      SAFETY_ACCOUNTS_FILE: fileOf('accounts.json'),
+      SAFETY_ALLOW_INSECURE_HTTP: 'true',
+    };
+    const all = await stage.run(['labels', 'import', fileOf('labels.csv')], env);
+    expect(all.stderr).toContain(
+      'a file of labels is of one account, there are 2: choose one with --account',
+    );
+    const one = await stage.run(['labels', 'import', fileOf('labels.csv'), '--account', 'south'], env);
+    expect(one.stdout).toContain('3 labels added');
+    expect(await stage.query(`select distinct account_id from safety.labels`)).toEqual([
+      { account_id: 'south' },
+    ]);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { checkLabels } from '../../../src/labels/check-labels.ts';
+import { readLabelsFile, renderLabelsFile } from '../../../src/labels/labels-file.ts';
+
+const read = (text: string) => readLabelsFile(Buffer.from(text));
+const linesOf = (text: string) =>
+  read(text).lines.map(({ line, kind, id, label, parentId }) => [line, kind, id, label, parentId]);
+
+describe('a labels file', () => {
+  test('is read as spreadsheets write it: byte order mark, semicolons or tabs, quotes, any line ends', () => {
+    const expected = [
+      [2, 'form', '1201', 'Near miss, "serious"', null],
+      [3, 'field_office', '410', 'Aberdeen\nyard', 'uk'],
+      [5, 'training', '301', 'Site induction', null],
+    ];
+    const rows = [
+      ['kind', 'id', 'label', 'parent_id', 'seen'],
+      ['form', '1201', '"Near miss, ""serious"""', '', '12'],
+      ['field_office', '410', '"Aberdeen\nyard"', 'uk', '3'],
+      ['Training', ' 301 ', 'Site induction', '', ''],
+    ];
+    for (const delimiter of [',', ';', '\t']) {
+      for (const end of ['\n', '\r\n']) {
+        const text = rows.map((cells) => cells.join(delimiter)).join(end);
+        expect(linesOf(`\uFEFF${text}${end}`)).toEqual(expected);
+      }
+    }
+  });
+
+  test('may have its columns in any order, and leaves out what is not needed', () => {
+    expect(linesOf('Label,ID,Kind\nMobile crane,21,equipment_type\n')).toEqual([
+      [2, 'equipment_type', '21', 'Mobile crane', null],
+    ]);
+  });
+
+  test('of a template nobody filled in says nothing, and counts what was left', () => {
+    const file = read('kind,id,label,parent_id,seen\nform,1,,,9\n\n,,,,\nform,2,Two,,8\n');
+    expect([file.unfilled, file.bad, [...file.kinds]]).toEqual([1, [], ['form']]);
+    expect(file.lines.map(({ line, id }) => [line, id])).toEqual([[5, '2']]);
+  });
+
+  test('has each bad line named, with what to do', () => {
+    const { bad } = read(
+      [
+        'kind,id,label,parent_id',
+        'fork,1,A',
+        'form,,B',
+        'form,2,C,,,D',
+        '"form","3","E\nE"',
+        'form,1.2E+15,F',
+        'field_office,4,,uk',
+        'form,5,G\0',
+      ].join('\n'),
+    );
+    expect(bad.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+      expect.stringMatching(/^2 kind "fork" is not known; it is one of form, training, /),
+      '3 has no id; write the id that the label is for, or remove the line',
+      '4 has 6 cells where the first line has 4; put a text with a delimiter in quotes',
+      '7 id 1.2E+15 is a number that a spreadsheet has rounded; format the column as text and write the whole id',
+      '8 field_office 4 has a parent_id and no label; give it one (its id will do)',
+      '9 holds a NUL character; remove it',
+    ]);
+  });
+
+  test('that is none is refused as a whole', () => {
+    expect(() => read('')).toThrow('line 1 of the labels file names the columns ""; expected kind,id,label');
+    expect(() => read('kind,id,name\n')).toThrow('names the columns "kind,id,name"');
+    expect(() => read('kind,id,label,label\n')).toThrow('names the columns');
+    expect(() => read('kind,id,label\nform,1,"open\n')).toThrow('the labels file is no CSV: ');
+    expect(() => readLabelsFile(Buffer.from('kind,id,label\nform,1,Größe\n', 'latin1'))).toThrow(
+      'the labels file is not UTF-8',
+    );
+  });
+
+  test('is written so that it is read again as it was', () => {
+    const odd = {
+      kind: 'client',
+      id: '=1;2,"3"',
+      label: 'He said:\n"fine"; yes, – Größe',
+      parentId: 'p',
+    } as const;
+    expect(read(renderLabelsFile([odd])).lines).toEqual([{ line: 2, ...odd }]);
+  });
+});
+
+describe('labels beside each other', () => {
+  const problemsOf = (text: string, staying: Parameters<typeof checkLabels>[1] = []) =>
+    checkLabels(read(`kind,id,label,parent_id\n${text}`).lines, staying).map(
+      ({ line, problem }) => `${line} ${problem}`,
+    );
+
+  test('stand once each', () => {
+    expect(problemsOf('form,1,A,\ntraining,1,B,\nform,1,C,\n')).toEqual([
+      '4 form 1 stands on line 2 already; keep one of them',
+    ]);
+  });
+
+  test('belong to one of the same kind, of the file or stored before', () => {
+    const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
+    expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
+      '4 parent_id eu of client 3 has no label; add a line client,eu with one, or empty the parent_id',
+    ]);
+  });
+
+  test('never belong to themselves, by no way round', () => {
+    const stored = { kind: 'client', id: 'c', label: 'C', parentId: 'a' } as const;
+    expect(problemsOf('client,a,A,b\nclient,b,B,c\nclient,d,D,a\nclient,e,E,e\n', [stored])).toEqual([
+      '2 client a belongs to itself (a → b → c → a); empty the parent_id of the topmost',
+      '3 client b belongs to itself (b → c → a → b); empty the parent_id of the topmost',
+      '5 client e belongs to itself (e → e); empty the parent_id of the topmost',
+    ]);
+  });
+});
