@@ -3,6 +3,9 @@ import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from '.
 const STATUS =
   'uptodate, expiring or expired; others are kept as they come. Source: status; null when not sent.';
 
+const SINCE =
+  'when it was first seen, since the source does not tell; never before the end of the state before.';
+
 const equipment = {
   comment: 'Equipment of the configured types, in and out of service (source: equipments.list).',
   columns: {
@@ -48,11 +51,11 @@ const equipment_schedules = {
 const equipment_id = { equipment_id: 'Equipment: equipment.id.' };
 const history = historyOf(equipment, {
   what: 'equipment (without its schedules, which have a history of their own)',
-  since: 'when it was first seen, since the source does not tell; never before the end of the state before.',
+  since: SINCE,
 });
 const schedules = historyOf(equipment_schedules, {
   what: 'inspection schedules; a state ends when the schedule or its equipment disappears',
-  since: 'when it was first seen, since the source does not tell; never before the end of the state before.',
+  since: SINCE,
 });
 
 export const EQUIPMENT: Descriptions = {

@@ -23,7 +23,7 @@ import {
   type RunRecord,
   type RunRequest,
   type RunResult,
-  toInstant,
+  watermarkText,
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { createWarehouse, writeNotes } from './warehouse.ts';
@@ -141,7 +141,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const { request, session, meter, load, stream, state, key, record } = run;
   const { db } = session.connection;
   const change: StateChange = outcome.state ?? {};
-  const watermarkAfter = toInstant((change.watermark ?? state.watermark)?.ms ?? null);
+  const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
   let ending = toEnding(outcome);
   let repaired: number | null = null;
   // Nobody waits for the outcome of a scheduled run that asked nothing: it is logged and counted, and leaves no row.

@@ -36,7 +36,7 @@ import {
   type RunRecord,
   type RunRequest,
   type RunResult,
-  toInstant,
+  watermarkText,
 } from './run.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
 
@@ -150,7 +150,7 @@ function newRun(
     trigger: request.trigger,
     owner: context.owner,
     backendPid,
-    watermark: toInstant(watermarkMs),
+    watermark: watermarkText(watermarkMs),
   };
 }
 
@@ -170,7 +170,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
   if (state === NO_STATE) await noteStream(db, accountId, request.stream);
-  const watermark = toInstant(state.watermark?.ms ?? null);
+  const watermark = watermarkText(state.watermark?.ms ?? null);
   const runId = await startRun(
     db,
     newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),

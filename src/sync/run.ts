@@ -3,6 +3,7 @@ import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
+import { toInstant } from '../streams/time-text.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
@@ -122,6 +123,5 @@ export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): bool
 
 export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'schedule';
 
-/** ms since 1970 as ISO time. */
-export const toInstant = (ms: number | null): string | null =>
-  ms === null ? null : new Date(ms).toISOString();
+/** ms since 1970 as ISO time; null before the first watermark. */
+export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
