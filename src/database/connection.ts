@@ -58,12 +58,13 @@ export interface Connection {
 }
 
 /**
- * An expression that frees a session from the time-outs that somebody has set on the role or the database: they are for
- * others. A merge and a migration take as long as they take, and a session is idle while the service is waited for. Not every
- * version of PostgreSQL has all of them.
+ * An expression that frees a session from the time-outs that somebody has set on the role or the database, and names those
+ * that there were (`lock_timeout,statement_timeout`, null: none): they are for others. A merge and a migration take as long
+ * as they take, and a session is idle while the service is waited for. Not every version of PostgreSQL has all of them.
  */
-export const NO_TIMEOUTS = `(select count(set_config(name, '0', false)) from pg_settings where name in ('statement_timeout',
-  'lock_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
+export const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
+  from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
+  'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 const CLOSE_TIMEOUT_SECONDS = 5;

@@ -56,7 +56,19 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
  * end to end. Compiling statements that take milliseconds costs more than it brings.
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
-  set_config('jit', 'off', false), ${NO_TIMEOUTS}`;
+  set_config('jit', 'off', false), ${NO_TIMEOUTS} as freed`;
+
+/**
+ * Citus gives a role's time-outs to its sessions on the nodes too, and takes only a `set local` there. On one PostgreSQL it
+ * says again what holds already.
+ */
+function freeNodes(freed: string | null): readonly string[] {
+  if (freed === null) return [];
+  return [
+    `set local citus.propagate_set_commands = 'local'`,
+    ...freed.split(',').map((timeout) => `set local ${timeout} = 0`),
+  ];
+}
 
 const BEGUN = `select pg_backend_pid() as pid,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
@@ -84,12 +96,13 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     onStatement: options.onStatement,
   });
   try {
-    await connection.query(SESSION_SETTINGS);
+    const [settings] = await connection.query<{ freed: string | null }>(SESSION_SETTINGS);
+    const first = freeNodes(settings?.freed ?? null);
     for (let waited = false; ; waited = true) {
       if (signal?.aborted === true)
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
-      if (row?.locked === true) return buildSession(connection, stream, row.pid);
+      if (row?.locked === true) return buildSession({ connection, stream, backendPid: row.pid, first });
       if (options.whenBusy === 'skip') {
         await connection.close();
         return undefined;
@@ -103,7 +116,15 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   }
 }
 
-function buildSession(connection: Connection, stream: StreamName, backendPid: number): StreamSession {
+interface Opened {
+  readonly connection: Connection;
+  readonly stream: StreamName;
+  readonly backendPid: number;
+  /** Statements with which every transaction begins. */
+  readonly first: readonly string[];
+}
+
+function buildSession({ connection, stream, backendPid, first }: Opened): StreamSession {
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
@@ -116,10 +137,10 @@ function buildSession(connection: Connection, stream: StreamName, backendPid: nu
       return transactionTime;
     },
     async begin() {
-      const [, [row]] = await Promise.all([
-        connection.query('begin'),
-        connection.query<{ pid: number; now: string }>(BEGUN),
-      ]);
+      const replies = await Promise.all(
+        ['begin', ...first, BEGUN].map((text) => connection.query<{ pid: number; now: string }>(text)),
+      );
+      const [row] = replies.at(-1) ?? [];
       if (row?.pid !== backendPid) throw lockLost();
       transactionTime = row.now;
     },

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { createApiClient } from '../../src/api/client.ts';
 import type { Check } from '../../src/cli/check-database.ts';
 import { checkService } from '../../src/cli/check-service.ts';
+import { distribute, readCitus } from '../../src/database/citus.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
@@ -119,6 +120,7 @@ async function createWorker(options: TestWorkerOptions): Promise<TestWorker> {
   const worker = await createTestWorker({ ...options, streams: SIX, sandbox });
   sitesOf.set(worker.sandbox, sites);
   await worker.query(MIGRATION);
+  if ((await readCitus(worker.connection)) !== undefined) await distribute(worker.connection);
   return worker;
 }
 

@@ -19,11 +19,13 @@ const DAMAGE = [
   ],
   [
     'a changed child',
-    `update safety.followup_messages set note = 'forged' where ctid = (select min(ctid) from safety.followup_messages)`,
+    `update safety.followup_messages set note = 'forged' 
+      where (followup_id, id) = (select followup_id, id from safety.followup_messages order by followup_id, id limit 1)`,
   ],
   [
     'a child that is gone',
-    `delete from safety.equipment_schedules where ctid = (select min(ctid) from safety.equipment_schedules)`,
+    `delete from safety.equipment_schedules where (equipment_id, schedule_id) =
+      (select equipment_id, schedule_id from safety.equipment_schedules order by equipment_id, schedule_id limit 1)`,
   ],
   [
     'a child too many',

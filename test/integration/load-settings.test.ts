@@ -64,10 +64,10 @@ test('a superuser copies as a replica does', async () => {
 
 test('not where somebody has put a trigger on one of the tables', async () => {
   await session.query(
-    `create function pg_temp.nothing() returns trigger language plpgsql as 'begin return null; end'`,
+    `create function public.nothing() returns trigger language plpgsql as 'begin return null; end'`,
   );
   await session.query(
-    'create trigger mine after insert on safety.followup_messages execute function pg_temp.nothing()',
+    'create trigger mine after insert on safety.followup_messages execute function public.nothing()',
   );
   expect(await observe()).toEqual(PLANS_KEPT);
 });

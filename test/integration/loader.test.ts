@@ -1,5 +1,5 @@
 /** What is stored in one transaction: batches that are compared while others are stored, savepoints, records that come twice. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
 import { createLoad, type Load } from '../../src/loading/load.ts';
@@ -236,25 +236,31 @@ test('a state begins when the source says, and every bookkeeping column is there
   ]);
 });
 
-test('a new record that PostgreSQL itself cannot store is an issue, and all others are stored', async () => {
-  // These triggers stand for whatever our own checks let through.
-  await session.connection.query(`create function pg_temp.refuse() returns trigger language plpgsql as
+/** Citus does not say what kind of error it was that a node had with a COPY. */
+const isKindHidden = inject('testServerNodes').length > 1;
+
+test.skipIf(isKindHidden)(
+  'a new record that PostgreSQL itself cannot store is an issue, and all others are stored',
+  async () => {
+    // These triggers stand for whatever our own checks let through.
+    await session.connection.query(`create function public.refuse() returns trigger language plpgsql as
     'begin if new.id = ''bad'' then raise data_exception; end if; return new; end'`);
-  await session.connection.query(
-    'create trigger refuse before insert on safety.followups for each row execute function pg_temp.refuse()',
-  );
-  await load.add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
-  expect(await commit()).toMatchObject({ read: 3, inserted: 2, rejected: 1 });
-  expect(await stored()).toEqual({ a: 'x', b: '' });
-  const issues = await reader.query('select record_id, kind, problem from safety_sync.data_issues');
-  expect(issues).toEqual([
-    {
-      record_id: 'bad',
-      kind: 'record_rejected',
-      problem: expect.stringContaining('PostgreSQL cannot store it') as unknown,
-    },
-  ]);
-});
+    await session.connection.query(
+      'create trigger refuse before insert on safety.followups for each row execute function public.refuse()',
+    );
+    await load.add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
+    expect(await commit()).toMatchObject({ read: 3, inserted: 2, rejected: 1 });
+    expect(await stored()).toEqual({ a: 'x', b: '' });
+    const issues = await reader.query('select record_id, kind, problem from safety_sync.data_issues');
+    expect(issues).toEqual([
+      {
+        record_id: 'bad',
+        kind: 'record_rejected',
+        problem: expect.stringContaining('PostgreSQL cannot store it') as unknown,
+      },
+    ]);
+  },
+);
 
 test('rows that refer to what is not there are refused, also where PostgreSQL would not look', async () => {
   const stream = streamNamed('followups');

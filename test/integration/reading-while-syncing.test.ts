@@ -1,8 +1,15 @@
 /** What BI sees while a sync stores: the state before or the state after, at once. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, inject, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+/** Whether the run waits for a lock: on Citus it does so on a node. */
+const WAITS =
+  inject('testServerNodes').length > 1
+    ? `select exists (select from citus_lock_waits where blocked_statement like '%stream_state%') as held`
+    : `select exists (select from pg_stat_activity where datname = current_database()
+         and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`;
 
 let worker: TestWorker;
 let reader: Connection;
@@ -85,13 +92,12 @@ test('between the last written row and the commit a reader sees the state before
     for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
     // The run's own record is written last: who holds it keeps the finished transaction open.
     await blocker.query('begin');
-    await blocker.query(`select from safety_sync.stream_state where stream = 'equipments' for update`);
+    await blocker.query(
+      `select from safety_sync.stream_state where account_id = 'default' and stream = 'equipments' for update`,
+    );
     const running = worker.run('equipments');
     const isHeld = async () => {
-      const [row] = await worker.query<{ held: boolean }>(
-        `select exists (select from pg_stat_activity where datname = current_database()
-           and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`,
-      );
+      const [row] = await worker.query<{ held: boolean }>(WAITS);
       return row?.held === true;
     };
     while (!(await isHeld())) await look();

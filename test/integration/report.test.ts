@@ -125,7 +125,8 @@ describe('of a warehouse with everything in it', () => {
     for (const statement of [
       `update safety.users set name = '${quoted}'`,
       `update safety.resources set title = '${quoted}'`,
-      `update safety.equipment set title = '${quoted}', serial_number = '${quoted}', equipment_type_id = '${quoted}', status = case when id = (select min(id) from safety.equipment) then '${quoted}' else status end`,
+      `update safety.equipment set title = '${quoted}', serial_number = '${quoted}', equipment_type_id = '${quoted}'`,
+      `update safety.equipment set status = '${quoted}' where id = (select min(id) from safety.equipment)`,
       `update safety.training_employee_status set status = '${quoted}' where user_id = (select min(user_id) from safety.training_employee_status)`,
       `update safety.equipment_schedules set schedule_id = schedule_id || '${quoted}'`,
     ])

@@ -45,7 +45,8 @@ async function looksFresh(): Promise<boolean | undefined> {
 /** As if the database's clock had gone on, or back, since the last check. */
 const moveDatabaseClock = (by: string) =>
   worker.query(
-    `update safety_sync.stream_state set checked_at_database = checked_at_database - interval '${by}'`,
+    `update safety_sync.stream_state
+     set checked_at_database = (checked_at_database at time zone 'UTC' - interval '${by}') at time zone 'UTC'`,
   );
 
 describe('when the calculation is asked for', () => {

@@ -88,7 +88,8 @@ test('a name is refreshed after about a week, and a new person is asked for at o
   expect(asked()).toEqual(['newcomer']);
 
   await worker.query(
-    `update safety_sync.user_lookups set due_at = due_at - interval '8 days' where is_known`,
+    `update safety_sync.user_lookups
+     set due_at = (due_at at time zone 'UTC' - interval '8 days') at time zone 'UTC' where is_known`,
   );
   const { counts } = await sync();
   expect(counts).toMatchObject({ inserted: 0, updated: 1 });
