@@ -22,6 +22,13 @@ export const BOOKKEEPING = {
   _run_id: 'The run that last changed the row: safety_sync.runs.run_id.',
 } as const;
 
+/** What views have beside ids and times. */
+export const labelOf = (what: string): string =>
+  `Name of ${what} in safety.labels; without one its id as text.`;
+export const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
+export const keyTo = (what: string, id: string): string =>
+  `${what} in one column, for tools that join on one: account_id/${id}.`;
+
 const PERIOD = {
   valid_from: 'From when this state held.',
   valid_to: 'Until when it held; the moment itself belongs to the next state.',
@@ -44,7 +51,16 @@ export function columnsOf(
 /** The table of superseded states and the view of all of them. */
 export function historyOf(
   { columns }: Description,
-  { what, since }: { readonly what: string; readonly since: string },
+  {
+    what,
+    since,
+    shown,
+  }: {
+    readonly what: string;
+    readonly since: string;
+    /** Columns that only the view has. */
+    readonly shown: Readonly<Record<string, string>>;
+  },
 ): { readonly states: Description; readonly history: Description } {
   const own = Object.fromEntries(Object.entries(columns).filter(([name]) => !name.startsWith('_')));
   return {
@@ -59,6 +75,7 @@ export function historyOf(
         valid_from: `From when this state held: ${since}`,
         valid_to:
           'Until when it held, the moment itself excluded: the beginning of the next state, or the deletion; null: present state.',
+        ...shown,
       },
     },
   };

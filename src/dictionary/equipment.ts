@@ -1,4 +1,13 @@
-import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from './description.ts';
+import {
+  ACCOUNT,
+  BOOKKEEPING,
+  columnsOf,
+  type Descriptions,
+  historyOf,
+  keyTo,
+  labelOf,
+  localDay,
+} from './description.ts';
 
 const STATUS =
   'uptodate, expiring or expired; others are kept as they come. Source: status; null when not sent.';
@@ -49,13 +58,33 @@ const equipment_schedules = {
 };
 
 const equipment_id = { equipment_id: 'Equipment: equipment.id.' };
+const equipment_key = keyTo('The equipment', 'equipment_id');
+const equipment_type_label = labelOf('the type');
+const line_of_business_label = labelOf('the line of business');
+const schedule_label = labelOf('the inspection schedule');
+const scheduleDays = {
+  schedule_label,
+  last_completed_on: localDay('last_completed_at'),
+  expiring_on: localDay('expiring_at'),
+  expires_on: localDay('expires_at'),
+  equipment_key,
+};
+/** What every view of whole equipment has beside its columns. */
+const shown = {
+  equipment_type_label,
+  line_of_business_label,
+  created_on: localDay('created_at'),
+  equipment_key: keyTo('The equipment', 'id'),
+};
 const history = historyOf(equipment, {
   what: 'equipment (without its schedules, which have a history of their own)',
   since: SINCE,
+  shown,
 });
 const schedules = historyOf(equipment_schedules, {
   what: 'inspection schedules; a state ends when the schedule or its equipment disappears',
   since: SINCE,
+  shown: scheduleDays,
 });
 
 export const EQUIPMENT: Descriptions = {
@@ -94,11 +123,19 @@ export const EQUIPMENT: Descriptions = {
       ...ACCOUNT,
       ...equipment_id,
       field_office_id: 'Field office. Source: element of fieldOffice_id.',
+      field_office_label: labelOf('the field office'),
+      equipment_key,
     },
   },
   equipment_clients: {
     comment: 'One row for each client of each live equipment.',
-    columns: { ...ACCOUNT, ...equipment_id, client_id: 'Client. Source: element of clients_id.' },
+    columns: {
+      ...ACCOUNT,
+      ...equipment_id,
+      client_id: 'Client. Source: element of clients_id.',
+      client_label: labelOf('the client'),
+      equipment_key,
+    },
   },
   equipment_metavalue_items: {
     comment: 'One row for each item that is chosen in a field of a live equipment.',
@@ -107,6 +144,9 @@ export const EQUIPMENT: Descriptions = {
       ...equipment_id,
       metafield_id: 'The field. Source: key in metavalues.',
       item_id: 'The item. Source: element of item_ids.',
+      metafield_label: labelOf('the field'),
+      item_label: labelOf('the item'),
+      equipment_key,
     },
   },
   equipment_assigned_users: {
@@ -115,6 +155,28 @@ export const EQUIPMENT: Descriptions = {
       ...ACCOUNT,
       ...equipment_id,
       user_id: 'Person: users.id. Source: element of assignedUsers_id.',
+      equipment_key,
+      user_key: keyTo('The person', 'user_id'),
+    },
+  },
+  equipment_overview: {
+    comment: 'Live equipment with names for what it is. Offices, clients and people have views of their own.',
+    columns: {
+      ...columnsOf(
+        equipment,
+        'account_id',
+        'id',
+        'title',
+        'serial_number',
+        'equipment_type_id',
+        'line_of_business_id',
+        'parent_id',
+        'is_in_service',
+        'status',
+        'notes',
+        'created_at',
+      ),
+      ...shown,
     },
   },
   equipment_inspections: {
@@ -135,6 +197,29 @@ export const EQUIPMENT: Descriptions = {
       equipment_status: 'Status of the equipment as a whole: equipment.status.',
       days_until_expiry:
         'Calendar days from today to expires_at (reporting time zone): 0 today, negative when it is past; null when it does not expire.',
+      equipment_type_label,
+      line_of_business_label,
+      ...scheduleDays,
+    },
+  },
+  inspection_completions: {
+    comment:
+      'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen.',
+    columns: {
+      ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
+      ...columnsOf(equipment, 'title', 'equipment_type_id'),
+      completed_at: 'When it was done.',
+      was_due_at:
+        'When it had been due: expires_at of the state before; null where none is known or it did not expire.',
+      days_late:
+        'Calendar days from was_due_on to completed_on; 0 when it was in time; null when it is not known when it was due.',
+      in_time:
+        'Whether it was done on the day on which it was due or before; null when that day is not known.',
+      completed_on: localDay('completed_at'),
+      was_due_on: localDay('was_due_at'),
+      equipment_type_label,
+      schedule_label,
+      equipment_key,
     },
   },
   equipment_status_daily: {

@@ -1,4 +1,13 @@
-import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from './description.ts';
+import {
+  ACCOUNT,
+  BOOKKEEPING,
+  columnsOf,
+  type Descriptions,
+  historyOf,
+  keyTo,
+  labelOf,
+  localDay,
+} from './description.ts';
 
 const user = (what: string, field: string) => `${what}: users.id. Source: ${field}; null when not sent.`;
 const nameOf = (who: string) => `Name of ${who}; null when there is none or the service does not tell it.`;
@@ -25,9 +34,19 @@ const followups = {
   },
 };
 
+/** What every view of whole follow-ups has beside their columns. */
+const shown = {
+  form_label: labelOf('the form'),
+  created_on: localDay('created_at'),
+  updated_on: localDay('updated_at'),
+  resolved_on: localDay('resolved_at'),
+  followup_key: keyTo('The follow-up', 'id'),
+};
+
 const history = historyOf(followups, {
   what: 'follow-ups (all their columns but updated_at, which moves with every message and shows its last value in the state)',
   since: 'the updated_on with which it came; never before the end of the state before.',
+  shown,
 });
 
 const followup_overview = {
@@ -47,6 +66,20 @@ const followup_overview = {
     message_count: 'How many messages it has; 0 for none.',
     reassignment_count: 'How many of its messages handed it to somebody else; 0 for none.',
     last_message_at: 'When its latest message was sent; null without messages.',
+    ...shown,
+    last_message_on: localDay('last_message_at'),
+    days_until_due:
+      'Days from today (reporting time zone) to the due day of an open one: 0 today, negative when it is overdue; null when it is not open or has no due day.',
+    days_overdue: 'How many days it is overdue; null when it is not.',
+    age_bucket:
+      'age_days of an open one as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
+    closed_in_time:
+      'Of a closed one, whether its day of completion is no later than its due day; null without one, and while it is open. The due day may have been moved: due_changes.',
+    first_response_at: 'When somebody else than who raised it sent the first message; null when nobody did.',
+    first_response_on: localDay('first_response_at'),
+    due_changes: 'How often its due day was changed, as far as syncs saw it; 0 for never.',
+    reopen_count: 'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',
+    assignee_key: keyTo('Whose task it is', 'assignee_id'),
   },
 };
 
@@ -82,6 +115,25 @@ export const FOLLOWUPS: Descriptions = {
   followup_states: history.states,
   followup_history: history.history,
   followup_overview,
+  followup_events: {
+    comment:
+      'What happened to live follow-ups, one row each: raised, message, handed_on (a message that hands it to somebody else is two rows), due_moved, closed, reopened. The last three are known as far as syncs saw them; of one that was closed when first seen, the closing is.',
+    columns: {
+      ...ACCOUNT,
+      followup_id: 'Follow-up: followups.id.',
+      occurred_at:
+        'When: created_at, sent_at, resolved_at, else when the source says that its state changed.',
+      occurred_on: localDay('occurred_at'),
+      event: 'raised, message, handed_on, due_moved, closed or reopened.',
+      user_id: 'Who did it: users.id; null where the source does not tell.',
+      from_value:
+        'due_moved: the due day before, null for none. handed_on: to whom the message before had handed it, null for the first. Else null.',
+      to_value:
+        'due_moved: the due day from then on, null for none. handed_on: to whom it was handed. Else null.',
+      user_name: nameOf('who did it'),
+      followup_key: shown.followup_key,
+    },
+  },
   followup_daily: {
     comment:
       'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',

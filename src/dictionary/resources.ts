@@ -1,4 +1,14 @@
-import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions } from './description.ts';
+import {
+  ACCOUNT,
+  BOOKKEEPING,
+  columnsOf,
+  type Descriptions,
+  keyTo,
+  labelOf,
+  localDay,
+} from './description.ts';
+
+const resource_key = keyTo('The document', 'resource_id');
 
 const resources = {
   comment: 'Controlled documents and links (source: resources.list).',
@@ -43,6 +53,7 @@ export const RESOURCES: Descriptions = {
       ...ACCOUNT,
       resource_id: 'Document: resources.id.',
       tag: 'The tag. Source: element of tags.',
+      resource_key,
     },
   },
   current_resource_versions: {
@@ -54,6 +65,11 @@ export const RESOURCES: Descriptions = {
       ),
       ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
       creator_name: 'Name of who created the version; null when the service does not tell it.',
+      category_label: labelOf('the category'),
+      created_on: localDay('created_at'),
+      approved_on: localDay('approved_at'),
+      age_days: 'Days from created_on to today (reporting time zone).',
+      resource_key,
     },
   },
 };

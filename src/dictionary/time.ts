@@ -1,5 +1,5 @@
 /** What belongs to no stream: days, labels, and how old the data is. */
-import { ACCOUNT, type Descriptions } from './description.ts';
+import { ACCOUNT, type Descriptions, localDay } from './description.ts';
 
 /** `stream`: the column that names one. */
 export const describeTime = (stream: string): Descriptions => ({
@@ -61,6 +61,8 @@ export const describeTime = (stream: string): Descriptions => ({
       last_finished_at: 'When it ended.',
       as_of:
         'Up to when what the source holds is stored. followups: every change before it, by the service’s clock; training-employee-status: when the source calculated it; the others: last_success_at.',
+      last_success_on: localDay('last_success_at'),
+      last_finished_on: localDay('last_finished_at'),
     },
   },
 });

@@ -1,4 +1,13 @@
-import { ACCOUNT, BOOKKEEPING, columnsOf, type Descriptions, historyOf } from './description.ts';
+import {
+  ACCOUNT,
+  BOOKKEEPING,
+  columnsOf,
+  type Descriptions,
+  historyOf,
+  keyTo,
+  labelOf,
+  localDay,
+} from './description.ts';
 
 const training_employee_status = {
   comment: 'How each employee stands with the trainings (source: training-employee-status.list).',
@@ -37,9 +46,14 @@ const training_completions = {
 
 const user_name = 'Name of the employee; null when the service does not tell it.';
 
+const training_label = labelOf('the training');
+const user_key = keyTo('The employee', 'user_id');
+const calculated_on = localDay('calculated_at');
+
 const history = historyOf(training_employee_status, {
   what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
   since: 'the last_updated of the report that first showed it; never before the end of the state before.',
+  shown: { calculated_on, user_key },
 });
 
 export const TRAINING: Descriptions = {
@@ -54,6 +68,8 @@ export const TRAINING: Descriptions = {
       ...columnsOf(training_employee_status, 'user_id'),
       training_id: 'Training. Source: element of complete_training_ids or incomplete_training_ids.',
       is_complete: 'True when it comes from complete_training_ids.',
+      training_label,
+      user_key,
     },
   },
   training_compliance: {
@@ -74,6 +90,8 @@ export const TRAINING: Descriptions = {
       incomplete_count: 'How many assigned trainings are not complete.',
       next_expires_on:
         'The next day, today included (reporting time zone), on which a completion expires, of those not known as not required; null when none does.',
+      calculated_on,
+      user_key,
     },
   },
   training_expiry: {
@@ -85,6 +103,28 @@ export const TRAINING: Descriptions = {
         'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past.',
       expiry_status:
         'expired (its day is past), expiring (from starts_expiring_on on) or active, as of today (reporting time zone).',
+      training_label,
+      user_key,
+    },
+  },
+  training_matrix: {
+    comment:
+      'Live employees and trainings, one row for each training that an employee is assigned or has ever completed.',
+    columns: {
+      ...ACCOUNT,
+      ...columnsOf(training_completions, 'user_id', 'expires_on'),
+      training_id: 'Training.',
+      state:
+        'expired (the last completion has expired), missing (assigned and not complete), expiring (from starts_expiring_on on) or complete, as of today (reporting time zone).',
+      is_required:
+        'Whether it is required of the employee: as the completion says, else true for assigned trainings, else null.',
+      days_until_expiry:
+        'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when it does not expire or was never completed.',
+      is_assigned: 'Whether the training report lists it as complete or incomplete for the employee.',
+      completed_on: 'Day of the last completion; null when none is told.',
+      user_name,
+      training_label,
+      user_key,
     },
   },
   training_status_daily: {

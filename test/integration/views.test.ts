@@ -1,5 +1,6 @@
 /** The views against an independent computation from the service's answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LABEL_KINDS } from '../../src/database/labels.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
@@ -50,6 +51,25 @@ describe.each(ZONES)('with days that begin in %s', (timezone) => {
       expect(expected.length, view).toBeGreaterThan(0);
       const found = await readView(view, Object.keys(expected[0] ?? {}));
       expect(sorted(found), view).toEqual(sorted(expected));
+    }
+  });
+
+  test('every point in time in a view has its local day beside it', async () => {
+    const columns = await readViewColumns();
+    const times = columns.filter(({ type }) => type === 'timestamp with time zone');
+    const days = times.filter(({ name }) => name.endsWith('_at'));
+    expect(days.length).toBeGreaterThan(20);
+    for (const { view, name } of days) {
+      const day = name.replace(/_at$/, '_on');
+      expect(
+        columns.some((one) => one.view === view && one.name === day),
+        `${view}.${day}`,
+      ).toBe(true);
+      const [wrong] = await worker.query<{ rows: number }>(
+        `select count(*)::int as rows from safety.${view}
+         where account_id = 'default' and ${day} is distinct from (${name} at time zone '${timezone}')::date`,
+      );
+      expect(wrong?.rows, `${view}.${day}`).toBe(0);
     }
   });
 
@@ -118,6 +138,56 @@ describe.each(ZONES)('with days that begin in %s', (timezone) => {
       sorted(expected),
     );
   });
+});
+
+const readViewColumns = () =>
+  worker.query<{ view: string; name: string; type: string }>(
+    `select c.relname as view, a.attname as name, format_type(a.atttypid, null) as type
+     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' order by 1, a.attnum`,
+  );
+
+test('every id of a form, training, type, schedule, category, office, client, business or field has its name beside it', async () => {
+  const KINDS: Readonly<Record<string, string>> = {
+    ...Object.fromEntries(LABEL_KINDS.map((kind) => [`${kind}_id`, kind])),
+    item_id: 'metafield_item',
+  };
+  const columns = await readViewColumns();
+  const ids = columns.flatMap(({ view, name }) => (name in KINDS ? [{ view, id: name }] : []));
+  expect(new Set(ids.map(({ id }) => id)).size).toBe(LABEL_KINDS.length);
+  const rowsOf = ({ view, id }: { view: string; id: string }) => {
+    const label = id.replace(/_id$/, '_label');
+    return worker.query<{ id: string | null; label: string | null }>(
+      `select distinct ${id}::text as id, ${label} as label from safety.${view} where account_id = 'default'`,
+    );
+  };
+  // Without a name the id as text; then some have one.
+  const seen = new Map<string, Set<string>>(LABEL_KINDS.map((kind) => [kind, new Set()]));
+  for (const one of ids) {
+    for (const { id, label } of await rowsOf(one)) {
+      expect(label, `${one.view}.${one.id}`).toBe(id);
+      if (id !== null) seen.get(KINDS[one.id] ?? '')?.add(id);
+    }
+  }
+  const named = [...seen].flatMap(([kind, found]) =>
+    [...found].filter((_, index) => index % 2 === 0).map((id) => ({ kind, id, label: `${kind} of ${id}` })),
+  );
+  expect(new Set(named.map(({ kind }) => kind)).size).toBe(LABEL_KINDS.length);
+  const values = named.map(({ kind, id, label }) => `('default', '${kind}', '${id}', '${label}')`);
+  await worker.query(`insert into safety.labels (account_id, kind, id, label) values ${values.join(', ')}`);
+  const names = new Map(named.map(({ kind, id, label }) => [`${kind} ${id}`, label]));
+  for (const one of ids) {
+    for (const { id, label } of await rowsOf(one)) {
+      expect(label, `${one.view}.${one.id}`).toBe(names.get(`${KINDS[one.id] ?? ''} ${id ?? ''}`) ?? id);
+    }
+  }
+});
+
+test('a sync leaves labels alone', async () => {
+  const labels = `select * from safety.labels order by kind, id`;
+  const before = await worker.query(labels);
+  for (const result of await worker.runAll({ kind: 'reconcile', force: true })) expectSucceeded(result);
+  expect(await worker.query(labels)).toEqual(before);
 });
 
 /** Gives some rows a past, as weeks of syncing would have: once for all zones. */
