@@ -15,7 +15,8 @@ import { ExactNumber } from '../shared/exact-number.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { describeValue, isWireRecord, readFields } from './wire.ts';
+import { as, entriesOf, itemsOf, readFields } from './read-fields.ts';
+import { describeValue, isWireRecord } from './wire.ts';
 
 const equipmentColumns = () => ({
   account_id: accountId(),
@@ -124,30 +125,37 @@ export const equipmentAskedTypes = safetySchema.table(
 
 const status = wire.oneOf(['uptodate', 'expiring', 'expired']);
 
-const equipmentFields = {
-  id: wire.key,
-  serialNumber: wire.text,
-  equipmentType_id: wire.identifier,
-  created: wire.instant,
-  parent_id: wire.identifier,
-  fieldOffice_id: wire.list(wire.identifier),
-  lineOfBusiness_id: wire.identifier,
-  clients_id: wire.list(wire.identifier),
-  assignedUsers_id: wire.list(wire.identifier),
-  title: wire.text,
-  notes: wire.text,
-  isInService: wire.boolean,
-  metavalues: wire.object,
-  status,
-  schedules: wire.items,
-};
-
 const scheduleFields = {
   schedule_id: wire.key,
   status,
-  expiresOn: wire.instant,
-  expiringOn: wire.instant,
-  lastCompletedOn: wire.instant,
+  expiresOn: as('expires_at', wire.instant),
+  expiringOn: as('expiring_at', wire.instant),
+  lastCompletedOn: as('last_completed_at', wire.instant),
+};
+
+/** The column that holds what an entry of `metavalues` says; null: it is empty, or nothing that is known. */
+function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_ids' | null {
+  if (typeof value === 'number' || value instanceof ExactNumber) return 'number_value';
+  if (typeof value === 'string') return value === 'NULL' ? null : 'text_value';
+  return isWireRecord(value) && Array.isArray(value['item_ids']) ? 'item_ids' : null;
+}
+
+const equipmentFields = {
+  id: wire.key,
+  serialNumber: as('serial_number', wire.text),
+  equipmentType_id: as('equipment_type_id', wire.identifier),
+  created: as('created_at', wire.instant),
+  parent_id: wire.identifier,
+  fieldOffice_id: as('field_office_ids', wire.list(wire.identifier)),
+  lineOfBusiness_id: as('line_of_business_id', wire.identifier),
+  clients_id: as('client_ids', wire.list(wire.identifier)),
+  assignedUsers_id: as('assigned_user_ids', wire.list(wire.identifier)),
+  title: wire.text,
+  notes: wire.text,
+  isInService: as('is_in_service', wire.boolean),
+  metavalues: entriesOf(equipmentMetavalues, metavalueColumn),
+  status,
+  schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 
 const itemIdsField = wire.list(wire.bigint);
@@ -162,16 +170,17 @@ function toMetavalueRow(
 ): MetavalueRow {
   const empty: MetavalueRow = { ...base, number_value: null, text_value: null, item_ids: null };
   const field = `metavalues.${base.metafield_id}`;
+  const column = metavalueColumn(value);
   if (value === null || value === 'NULL') return empty;
-  if (typeof value === 'number' || value instanceof ExactNumber) {
+  if (column === 'number_value') {
     const number = wire.numeric.read(value, (problem) =>
       report({ kind: 'field_nulled', field, problem, value }),
     );
     return { ...empty, number_value: number };
   }
-  if (typeof value === 'string') return { ...empty, text_value: value };
-  if (isWireRecord(value) && Array.isArray(value['item_ids'])) {
-    const itemIds = itemIdsField.read(value['item_ids'], (problem, detail) =>
+  if (column === 'text_value') return { ...empty, text_value: value as string };
+  if (column === 'item_ids') {
+    const itemIds = itemIdsField.read((value as WireRecord)['item_ids'], (problem, detail) =>
       report({
         kind: 'field_nulled',
         field: `${field}.item_ids${detail?.suffix ?? ''}`,
@@ -219,6 +228,7 @@ export const equipmentsStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: equipment,
+  fields: equipmentFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
   versionColumn: null,
   contextColumns: [],
@@ -235,21 +245,21 @@ export const equipmentsStream: StreamDefinition = {
     const fields = readFields(equipmentFields, record, { report });
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
-    const type = fields.equipmentType_id ?? asked;
+    const type = fields.equipment_type_id ?? asked;
     const parent: RowOf<typeof equipment> = {
       id,
-      serial_number: fields.serialNumber,
+      serial_number: fields.serial_number,
       // The response holds the equipment of one type only: where the record does not say its type, the question does.
       equipment_type_id: type,
-      created_at: fields.created,
+      created_at: fields.created_at,
       parent_id: fields.parent_id,
-      field_office_ids: fields.fieldOffice_id,
-      line_of_business_id: fields.lineOfBusiness_id,
-      client_ids: fields.clients_id,
-      assigned_user_ids: fields.assignedUsers_id,
+      field_office_ids: fields.field_office_ids,
+      line_of_business_id: fields.line_of_business_id,
+      client_ids: fields.client_ids,
+      assigned_user_ids: fields.assigned_user_ids,
       title: fields.title,
       notes: fields.notes,
-      is_in_service: fields.isInService,
+      is_in_service: fields.is_in_service,
       metavalues: fields.metavalues,
       status: fields.status,
     };
@@ -265,9 +275,9 @@ export const equipmentsStream: StreamDefinition = {
         equipment_id: id,
         schedule_id: key,
         status: schedule.status,
-        expires_at: schedule.expiresOn,
-        expiring_at: schedule.expiringOn,
-        last_completed_at: schedule.lastCompletedOn,
+        expires_at: schedule.expires_at,
+        expiring_at: schedule.expiring_at,
+        last_completed_at: schedule.last_completed_at,
       };
     });
     const metavalues = toMetavalueRows(id, fields.metavalues, report);

@@ -14,7 +14,7 @@ import {
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './wire.ts';
+import { as, itemsOf, readFields, type Values } from './read-fields.ts';
 
 const followupColumns = () => ({
   account_id: accountId(),
@@ -96,47 +96,47 @@ export const followupAttachments = safetySchema.table(
   ],
 );
 
+const attachmentFields = { key: wire.text, caption: wire.text };
+
+const messageFields = {
+  id: wire.key,
+  date: as('sent_at', wire.instant),
+  m_user_id: as('user_id', wire.identifier),
+  note: wire.text,
+  m_reassignee_id: as('reassignee_id', wire.identifier),
+  signature: wire.anything,
+  attachments: itemsOf(followupAttachments, attachmentFields),
+  notify: wire.boolean,
+};
+
 const followupFields = {
   id: wire.key,
   form_id: wire.bigint,
   response_id: wire.bigint,
-  open: wire.boolean,
-  created_on: wire.instant,
-  updated_on: wire.instant,
-  m_observer_id: wire.identifier,
-  m_assigner_id: wire.identifier,
-  m_assignee_id: wire.identifier,
-  due: wire.date,
-  resolved_on: wire.instant,
-  m_completer_id: wire.identifier,
-  messages: wire.items,
+  open: as('is_open', wire.boolean),
+  created_on: as('created_at', wire.instant),
+  updated_on: as('updated_at', wire.instant),
+  m_observer_id: as('observer_id', wire.identifier),
+  m_assigner_id: as('assigner_id', wire.identifier),
+  m_assignee_id: as('assignee_id', wire.identifier),
+  due: as('due_on', wire.date),
+  resolved_on: as('resolved_at', wire.instant),
+  m_completer_id: as('completer_id', wire.identifier),
+  messages: itemsOf(followupMessages, messageFields),
 };
-
-const messageFields = {
-  id: wire.key,
-  date: wire.instant,
-  m_user_id: wire.identifier,
-  note: wire.text,
-  m_reassignee_id: wire.identifier,
-  signature: wire.anything,
-  attachments: wire.items,
-  notify: wire.boolean,
-};
-
-const attachmentFields = { key: wire.text, caption: wire.text };
 
 interface Message {
   readonly id: string;
   /** In the list as it came. */
   readonly index: number;
-  readonly fields: wire.Values<typeof messageFields>;
+  readonly fields: Values<typeof messageFields>;
 }
 
 /** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
 function oldestFirst(messages: Message[]): Message[] {
   if (isOldestFirst(messages)) return messages;
-  const times = new Map(messages.map((message) => [message, Date.parse(message.fields.date ?? '')]));
-  const dated = messages.every((message) => message.fields.date !== null);
+  const times = new Map(messages.map((message) => [message, Date.parse(message.fields.sent_at ?? '')]));
+  const dated = messages.every((message) => message.fields.sent_at !== null);
   return messages.toSorted((a, b) => {
     const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
     return byTime === 0 ? a.index - b.index : byTime;
@@ -148,7 +148,7 @@ function isOldestFirst(messages: readonly Message[]): boolean {
   for (let at = 1; at < messages.length; at += 1) {
     const [before, after] = [messages[at - 1], messages[at]];
     if (before === undefined || after === undefined || before.index > after.index) return false;
-    const [earlier, later] = [before.fields.date, after.fields.date];
+    const [earlier, later] = [before.fields.sent_at, after.fields.sent_at];
     if (earlier === null || later?.length !== earlier.length || later < earlier) return false;
   }
   return true;
@@ -164,6 +164,7 @@ export const followupsStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: followups,
+  fields: followupFields,
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
   contextColumns: [],
@@ -197,25 +198,25 @@ export const followupsStream: StreamDefinition = {
       id,
       form_id: fields.form_id,
       response_id: fields.response_id,
-      is_open: fields.open,
-      created_at: fields.created_on,
-      updated_at: fields.updated_on,
-      observer_id: fields.m_observer_id,
-      assigner_id: fields.m_assigner_id,
-      assignee_id: fields.m_assignee_id,
-      due_on: fields.due,
-      resolved_at: fields.resolved_on,
-      completer_id: fields.m_completer_id,
+      is_open: fields.is_open,
+      created_at: fields.created_at,
+      updated_at: fields.updated_at,
+      observer_id: fields.observer_id,
+      assigner_id: fields.assigner_id,
+      assignee_id: fields.assignee_id,
+      due_on: fields.due_on,
+      resolved_at: fields.resolved_at,
+      completer_id: fields.completer_id,
     };
     const messageRows = oldestFirst(messages).map(
       ({ id: messageId, fields: message }, position): RowOf<typeof followupMessages> => ({
         followup_id: id,
         id: messageId,
         position: position + 1,
-        sent_at: message.date,
-        user_id: message.m_user_id,
+        sent_at: message.sent_at,
+        user_id: message.user_id,
         note: message.note,
-        reassignee_id: message.m_reassignee_id,
+        reassignee_id: message.reassignee_id,
         signature: message.signature,
         notify: message.notify,
       }),

@@ -4,7 +4,7 @@ import { RESOURCES } from '../dictionary/resources.ts';
 import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './wire.ts';
+import { as, itemsOf, readFields } from './read-fields.ts';
 
 export const resources = safetySchema.table(
   'resources',
@@ -49,21 +49,10 @@ export const resourceVersions = safetySchema.table(
   ],
 );
 
-const resourceFields = {
-  id: wire.key,
-  title: wire.text,
-  created: wire.instant,
-  sequence: wire.bigint,
-  category_id: wire.identifier,
-  tags: wire.list(wire.text),
-  shouldBeAvailableOffline: wire.boolean,
-  versions: wire.items,
-};
-
 const versionFields = {
   creator_id: wire.identifier,
-  created: wire.instant,
-  approvedOn: wire.instant,
+  created: as('created_at', wire.instant),
+  approvedOn: as('approved_at', wire.instant),
   version: wire.text,
   description: wire.text,
   type: wire.oneOf(['file', 'link']),
@@ -71,16 +60,27 @@ const versionFields = {
   link: wire.text,
 };
 
+const resourceFields = {
+  id: wire.key,
+  title: wire.text,
+  created: as('created_at', wire.instant),
+  sequence: wire.bigint,
+  category_id: wire.identifier,
+  tags: wire.list(wire.text),
+  shouldBeAvailableOffline: as('should_be_available_offline', wire.boolean),
+  versions: itemsOf(resourceVersions, versionFields),
+};
+
 /**
  * Oldest first. The sample shows newest first, which nothing promises: the time of creation decides where every version
  * tells one, the position in the list otherwise and in ties.
  */
-function oldestFirst<T extends { readonly created: string | null; readonly index: number }>(
+function oldestFirst<T extends { readonly created_at: string | null; readonly index: number }>(
   versions: T[],
 ): T[] {
-  const dated = versions.every((version) => version.created !== null);
+  const dated = versions.every((version) => version.created_at !== null);
   return versions.toSorted((a, b) => {
-    const byTime = dated ? Date.parse(a.created ?? '') - Date.parse(b.created ?? '') : 0;
+    const byTime = dated ? Date.parse(a.created_at ?? '') - Date.parse(b.created_at ?? '') : 0;
     return byTime === 0 ? b.index - a.index : byTime;
   });
 }
@@ -95,6 +95,7 @@ export const resourcesStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: resources,
+  fields: resourceFields,
   children: [resourceVersions],
   versionColumn: null,
   contextColumns: [],
@@ -112,18 +113,18 @@ export const resourcesStream: StreamDefinition = {
     const parent: RowOf<typeof resources> = {
       id,
       title: fields.title,
-      created_at: fields.created,
+      created_at: fields.created_at,
       sequence: fields.sequence,
       category_id: fields.category_id,
       tags: fields.tags,
-      should_be_available_offline: fields.shouldBeAvailableOffline,
+      should_be_available_offline: fields.should_be_available_offline,
     };
     const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> => ({
       resource_id: id,
       ordinal: position + 1,
       is_current: position === all.length - 1,
-      created_at: version.created,
-      approved_at: version.approvedOn,
+      created_at: version.created_at,
+      approved_at: version.approved_at,
       creator_id: version.creator_id,
       version: version.version,
       description: version.description,

@@ -85,6 +85,25 @@ export interface Partition {
   readonly asked: PgTable;
 }
 
+/** A field of a record as far as it says where its value is stored. */
+export interface WireField {
+  /** Default: the column of the field's own name. */
+  readonly column?: string;
+  /** Words of people, or a list of them: neither an identifier nor one of a few known values. */
+  readonly isText?: true;
+  readonly rows?: WireRows;
+}
+
+export type WireFields = Readonly<Record<string, WireField>>;
+
+/** The rows that a field's value becomes in another table than the field's own. */
+export interface WireRows {
+  readonly table: PgTable;
+  /** Of each item of a list; absent: the values of an object's entries, each in the column that `columnOf` names. */
+  readonly fields?: WireFields;
+  readonly columnOf?: (value: unknown) => string | null;
+}
+
 export interface StreamDefinition {
   readonly name: StreamName;
   /** What its records are to people: `documents`. */
@@ -103,6 +122,8 @@ export interface StreamDefinition {
   /** The parent's column that holds it. */
   readonly keyColumn: string;
   readonly parent: PgTable;
+  /** What its records have, and where that is stored. */
+  readonly fields: WireFields;
   /** In dependency order: a table stands after the one that its foreign key points to. */
   readonly children: readonly PgTable[];
   /** The parent's column that tells which of two versions of a record is newer; null where the source tells none. */

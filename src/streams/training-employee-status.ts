@@ -15,7 +15,8 @@ import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { type Item, readFields } from './wire.ts';
+import { as, itemsOf, readFields } from './read-fields.ts';
+import type { Item } from './wire.ts';
 
 const statusColumns = () => ({
   account_id: accountId(),
@@ -67,21 +68,21 @@ export const trainingCompletions = safetySchema.table(
   ],
 );
 
+const completionFields = {
+  id: as('training_id', wire.bigint),
+  date_number: as('completed_on', wire.date),
+  expiresOn: as('expires_on', wire.date),
+  startsExpiringOn: as('starts_expiring_on', wire.date),
+  is_required: wire.boolean,
+};
+
 const statusFields = {
   status: wire.oneOf(['incomplete', 'expiring', 'active', 'unassigned']),
-  m_user_id: wire.key,
+  m_user_id: as('user_id', wire.key),
   percent_complete: wire.numeric,
   incomplete_training_ids: wire.list(wire.bigint),
   complete_training_ids: wire.list(wire.bigint),
-  last_completed: wire.items,
-};
-
-const completionFields = {
-  id: wire.bigint,
-  date_number: wire.date,
-  expiresOn: wire.date,
-  startsExpiringOn: wire.date,
-  is_required: wire.boolean,
+  last_completed: itemsOf(trainingCompletions, completionFields),
 };
 
 /** Of two completions of one training the more recent one is the last one. */
@@ -100,6 +101,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   keyField: 'm_user_id',
   keyColumn: 'user_id',
   parent: trainingEmployeeStatus,
+  fields: statusFields,
   children: [trainingCompletions],
   versionColumn: null,
   contextColumns: ['calculated_at'],
@@ -116,7 +118,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   version: 1,
   toRows(record, context, report) {
     const fields = readFields(statusFields, record, { report });
-    const userId = fields.m_user_id ?? '';
+    const userId = fields.user_id ?? '';
     const parent: RowOf<typeof trainingEmployeeStatus> = {
       user_id: userId,
       status: fields.status,
@@ -138,9 +140,9 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       return {
         user_id: userId,
         training_id: key,
-        completed_on: completion.date_number,
-        expires_on: completion.expiresOn,
-        starts_expiring_on: completion.startsExpiringOn,
+        completed_on: completion.completed_on,
+        expires_on: completion.expires_on,
+        starts_expiring_on: completion.starts_expiring_on,
         is_required: completion.is_required,
       };
     });

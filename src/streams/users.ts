@@ -4,7 +4,7 @@ import { ACCOUNT, BOOKKEEPING } from '../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './wire.ts';
+import { readFields } from './read-fields.ts';
 
 export const users = safetySchema.table(
   'users',
@@ -16,6 +16,8 @@ export const users = safetySchema.table(
   },
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
+
+const userFields = { id: wire.key, name: wire.text };
 
 export const usersStream: StreamDefinition = {
   name: 'users',
@@ -38,6 +40,7 @@ export const usersStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: users,
+  fields: userFields,
   children: [],
   versionColumn: null,
   contextColumns: [],
@@ -46,7 +49,7 @@ export const usersStream: StreamDefinition = {
   userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields({ id: wire.key, name: wire.text }, record, { report });
+    const fields = readFields(userFields, record, { report });
     const parent: RowOf<typeof users> = { id: fields.id ?? '', name: fields.name };
     return { parent, children: [] };
   },

@@ -6,13 +6,18 @@
 import { z } from 'zod';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { toDate, toInstant, toKnownDay } from './time-text.ts';
-import type { IssueKind, ReportIssue, WireRecord } from './stream.ts';
+import type { IssueKind, WireRecord } from './stream.ts';
 
 /** Told about a value that cannot be taken; `suffix` is the place inside the field, e.g. `[2]`. */
-type FieldReport = (problem: string, detail?: { kind?: IssueKind; suffix?: string; value?: unknown }) => void;
+export type FieldReport = (
+  problem: string,
+  detail?: { kind?: IssueKind; suffix?: string; value?: unknown },
+) => void;
 
 export interface Field<T> {
-  read(value: unknown, report: FieldReport): T | null;
+  readonly read: (value: unknown, report: FieldReport) => T | null;
+  /** See `WireField`. */
+  readonly isText?: true;
 }
 
 /** Plain words for what came instead. */
@@ -78,11 +83,13 @@ const identifierSchema = z
   .union([z.string(), z.int().transform(String)])
   .refine((value) => value.length <= MAX_KEY_BYTES / 4 || Buffer.byteLength(value) <= MAX_KEY_BYTES);
 
-export const text: Field<string> = scalar(
-  'text',
-  z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]),
-  { plain: (value) => (typeof value === 'string' ? value : undefined), exact: String },
-);
+export const text: Field<string> = {
+  ...scalar('text', z.union([z.string(), z.number().transform(String), z.boolean().transform(String)]), {
+    plain: (value) => (typeof value === 'string' ? value : undefined),
+    exact: String,
+  }),
+  isText: true,
+};
 
 /** Text that is short enough however many bytes its characters take. */
 const toShortText = (value: unknown): string | undefined =>
@@ -174,6 +181,7 @@ export function oneOf(known: readonly string[]): Field<string> {
 /** A list, element by element: one that cannot be taken is left out and told, the others stay. */
 export function list<T>(element: Field<T>): Field<T[]> {
   return {
+    ...(element.isText === true ? { isText: true } : {}),
     read(value, report) {
       if (value === undefined || value === null) return null;
       if (!Array.isArray(value)) {
@@ -225,74 +233,4 @@ export function isWireRecord(value: unknown): value is WireRecord {
   return (
     typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
   );
-}
-
-type Fields = Readonly<Record<string, Field<unknown>>>;
-export type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
-
-export interface ReadFieldsOptions {
-  readonly report: ReportIssue;
-  /** Where the record stands in its parent: '' or `messages[2]`. */
-  readonly at?: string;
-}
-
-/** The fields of an object as lists, made once for each kind of object. */
-interface Reading {
-  readonly names: readonly string[];
-  readonly readers: readonly Field<unknown>[];
-}
-
-const readings = new WeakMap<Fields, Reading>();
-
-function readingOf(fields: Fields): Reading {
-  let reading = readings.get(fields);
-  if (reading === undefined) {
-    reading = { names: Object.keys(fields), readers: Object.values(fields) };
-    readings.set(fields, reading);
-  }
-  return reading;
-}
-
-/** Reads one object field by field; what cannot be taken is null and reported, unknown fields are reported. */
-export function readFields<const F extends Fields>(
-  fields: F,
-  record: WireRecord,
-  { report, at = '' }: ReadFieldsOptions,
-): Values<F> {
-  const { names, readers } = readingOf(fields);
-  const values: Record<string, unknown> = {};
-  let name = '';
-  let value: unknown;
-  // One for all fields: they are read one after the other.
-  const reportField: FieldReport = (problem, detail = {}) =>
-    report({
-      kind: detail.kind ?? 'field_nulled',
-      field: prefixOf(at) + name + (detail.suffix ?? ''),
-      problem,
-      value: 'value' in detail ? detail.value : value,
-    });
-  let present = 0;
-  for (let index = 0; index < names.length; index += 1) {
-    name = names[index] ?? '';
-    value = record[name];
-    if (value !== undefined) present += 1;
-    values[name] = readers[index]?.read(value, reportField);
-  }
-  if (Object.keys(record).length !== present) reportUnknown(fields, record, { report, at });
-  return values as Values<F>;
-}
-
-const prefixOf = (at: string): string => (at === '' ? '' : `${at}.`);
-
-function reportUnknown(fields: Fields, record: WireRecord, { report, at = '' }: ReadFieldsOptions): void {
-  for (const unknown in record) {
-    if (Object.hasOwn(fields, unknown)) continue;
-    report({
-      kind: 'unknown_field',
-      field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
-      problem: 'the specification names no such field',
-      value: record[unknown],
-      name: unknown,
-    });
-  }
 }

@@ -17,7 +17,7 @@ import { accountId, bookkeeping, instant, safetySchema } from '../../src/streams
 import { STREAMS } from '../../src/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/streams/stream.ts';
 import * as wire from '../../src/streams/wire.ts';
-import { readFields } from '../../src/streams/wire.ts';
+import { as, readFields } from '../../src/streams/read-fields.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -41,6 +41,8 @@ const MIGRATION = `create table safety.work_sites (account_id text not null, id 
   opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,
   _run_id bigint not null, primary key (account_id, id))`;
 
+const siteFields = { id: wire.key, name: wire.text, opened: as('opened_at', wire.instant) };
+
 const workSitesStream: StreamDefinition = {
   name: 'work-sites',
   contents: 'work sites',
@@ -62,6 +64,7 @@ const workSitesStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: workSites,
+  fields: siteFields,
   children: [],
   versionColumn: null,
   contextColumns: [],
@@ -70,11 +73,11 @@ const workSitesStream: StreamDefinition = {
   userIdColumns: [],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields({ id: wire.key, name: wire.text, opened: wire.instant }, record, { report });
+    const fields = readFields(siteFields, record, { report });
     const parent: RowOf<typeof workSites> = {
       id: fields.id ?? '',
       name: fields.name,
-      opened_at: fields.opened,
+      opened_at: fields.opened_at,
     };
     return { parent, children: [] };
   },

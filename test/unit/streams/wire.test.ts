@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readFields } from '../../../src/streams/read-fields.ts';
 import type { RecordIssue } from '../../../src/streams/stream.ts';
 import { toInstant } from '../../../src/streams/time-text.ts';
 import * as wire from '../../../src/streams/wire.ts';
@@ -132,7 +133,7 @@ test('a value outside of its list is kept and told as unknown', () => {
 
 test('fields of one record are read one by one; unknown ones are told without positions', () => {
   const issues: RecordIssue[] = [];
-  const values = wire.readFields(
+  const values = readFields(
     { id: wire.key, due: wire.date },
     { id: 7, due: 'soon', colour: 'red', constructor: 1 },
     { at: 'messages[2]', report: (issue) => issues.push(issue) },

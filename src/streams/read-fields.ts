@@ -1,0 +1,107 @@
+/** The fields of an object, each with the column that it goes to: what reads a record says as well where its values are stored. */
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { ReportIssue, WireField, WireFields, WireRecord } from './stream.ts';
+import { type Field, type FieldReport, type Item, items, object } from './wire.ts';
+
+export type ColumnField<T> = Field<T> & WireField;
+type Fields = Readonly<Record<string, ColumnField<unknown>>>;
+
+/** By column. */
+export type Values<F extends Fields> = {
+  [K in keyof F as F[K] extends { readonly column: infer C extends string } ? C : K]: F[K] extends Field<
+    infer T
+  >
+    ? T | null
+    : never;
+};
+
+/** A field whose column has another name. */
+export const as = <const C extends string, T>(
+  column: C,
+  field: ColumnField<T>,
+): ColumnField<T> & { readonly column: C } => ({ ...field, column });
+
+/** A list of objects that are the rows of a child table. */
+export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<Item[]> => ({
+  ...items,
+  rows: { table, fields },
+});
+
+/** An object whose entries are also rows of a child table. */
+export const entriesOf = (
+  table: PgTable,
+  columnOf: (value: unknown) => string | null,
+): ColumnField<WireRecord> => ({ ...object, rows: { table, columnOf } });
+
+export interface ReadFieldsOptions {
+  readonly report: ReportIssue;
+  /** Where the record stands in its parent: '' or `messages[2]`. */
+  readonly at?: string;
+}
+
+/** The fields of an object as lists, made once for each kind of object. */
+interface Reading {
+  readonly names: readonly string[];
+  readonly columns: readonly string[];
+  /** Functions: fields are objects of many shapes, which would make the call slow. */
+  readonly readers: readonly Field<unknown>['read'][];
+}
+
+const readings = new WeakMap<Fields, Reading>();
+
+function readingOf(fields: Fields): Reading {
+  let reading = readings.get(fields);
+  if (reading === undefined) {
+    reading = {
+      names: Object.keys(fields),
+      columns: Object.entries(fields).map(([name, { column = name }]) => column),
+      readers: Object.values(fields).map((field): Field<unknown>['read'] => field.read),
+    };
+    readings.set(fields, reading);
+  }
+  return reading;
+}
+
+/** Reads one object field by field; what cannot be taken is null and reported, unknown fields are reported. Values go by their columns. */
+export function readFields<const F extends Fields>(
+  fields: F,
+  record: WireRecord,
+  { report, at = '' }: ReadFieldsOptions,
+): Values<F> {
+  const { names, columns, readers } = readingOf(fields);
+  const values: Record<string, unknown> = {};
+  let name = '';
+  let value: unknown;
+  // One for all fields: they are read one after the other.
+  const reportField: FieldReport = (problem, detail = {}) =>
+    report({
+      kind: detail.kind ?? 'field_nulled',
+      field: prefixOf(at) + name + (detail.suffix ?? ''),
+      problem,
+      value: 'value' in detail ? detail.value : value,
+    });
+  let present = 0;
+  for (let index = 0; index < names.length; index += 1) {
+    name = names[index] ?? '';
+    value = record[name];
+    if (value !== undefined) present += 1;
+    values[columns[index] ?? name] = readers[index]?.(value, reportField);
+  }
+  if (Object.keys(record).length !== present) reportUnknown(fields, record, { report, at });
+  return values as Values<F>;
+}
+
+const prefixOf = (at: string): string => (at === '' ? '' : `${at}.`);
+
+function reportUnknown(fields: Fields, record: WireRecord, { report, at = '' }: ReadFieldsOptions): void {
+  for (const unknown in record) {
+    if (Object.hasOwn(fields, unknown)) continue;
+    report({
+      kind: 'unknown_field',
+      field: `${prefixOf(at).replace(/\[\d+\]/g, '[]')}${unknown}`,
+      problem: 'the specification names no such field',
+      value: record[unknown],
+      name: unknown,
+    });
+  }
+}
