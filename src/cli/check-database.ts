@@ -3,6 +3,8 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import { readCitus } from '../database/citus.ts';
 import { type MigrationStatus, readMigrationStatus } from '../database/migrate.ts';
+import { formatNumber } from '../shared/format.ts';
+import { accessProblems, readAccess } from './access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
 
 export interface Check {
@@ -72,7 +74,36 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
     { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
     await checkRights(connection, whose),
     await checkReader(connection),
+    ...(await checkAccess(connection)),
     ...(await checkCitus(connection)),
+  ];
+}
+
+/** Nothing to say where roles could be confined to accounts and none is. */
+async function checkAccess(connection: Connection): Promise<Check[]> {
+  const report = await readAccess(connection);
+  const { unsupported, confined } = report;
+  const what = 'row-level security';
+  if (confined.length === 0) {
+    return unsupported === null
+      ? []
+      : [
+          {
+            what,
+            result: 'skipped',
+            finding: `no role can be confined to accounts: ${unsupported}`,
+            advice: null,
+          },
+        ];
+  }
+  const problems = accessProblems(report);
+  return [
+    {
+      what,
+      result: problems.length === 0 ? 'ok' : 'failed',
+      finding: `${formatNumber(confined.length, 'role')} confined to accounts${problems.length === 0 ? '' : ', not wholly'}`,
+      advice: problems.length === 0 ? null : problems.join('\n       '),
+    },
   ];
 }
 

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { toKnownError } from '../database/database-error.ts';
+import { access } from './access.ts';
 import { backfill } from './backfill.ts';
 import { check } from './check.ts';
 import { dataIssues } from './data-issues.ts';
@@ -34,6 +35,7 @@ const VERBS: readonly Verb[] = [
   labels,
   dataIssues,
   verify,
+  access,
   sandbox,
 ];
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
-import { migrate } from 'drizzle-orm/postgres-js/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
+import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
@@ -57,26 +57,44 @@ export async function readMigrationStatus(connection: Pick<Connection, 'query'>)
   return { known: known.length, pending: known.filter((when) => when > newest).length };
 }
 
-/** The same where tables are distributed already: a new one has to be too before the next statement refers to it. */
-async function migrateDistributed(
-  connection: Connection,
-  { known, pending }: MigrationStatus,
-): Promise<void> {
+/** As drizzle's migrator keeps it. */
+const CREATE_LEDGER = [
+  `create schema if not exists ${MIGRATIONS.schema}`,
+  `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (id serial primary key, hash text not null, created_at bigint)`,
+];
+
+/** All of them or none, and with them what readers may see of what they bring. */
+async function applyMissing(connection: Connection, isDistributed: boolean): Promise<void> {
+  const { known, pending } = await readMigrationStatus(connection);
   const missing = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).slice(known - pending);
+  if (missing.length > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
   await connection.query('begin');
   // Statements over several tables that foreign keys tie together, in one transaction.
-  await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+  if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
   for (const { sql: statements, hash, folderMillis } of missing) {
     for (const statement of statements) {
       await connection.query(statement);
-      if (/create table/i.test(statement)) await distribute(connection);
+      // A new table has to be distributed before the next statement refers to it.
+      if (isDistributed && /create table/i.test(statement)) await distribute(connection);
     }
     await connection.query(
       `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at) values ($1, $2)`,
       [hash, folderMillis],
     );
   }
+  await completeAccess(connection);
   await connection.query('commit');
+}
+
+/** What confines readers would be lost on the nodes. Error: `access_unsupported`. */
+async function assertUnconfined(connection: Connection): Promise<void> {
+  const [one] = confinementsIn(await readPolicyTables(connection));
+  if (one === undefined) return;
+  throw new SafetySyncError(
+    'access_unsupported',
+    `${one.role} is confined to accounts, and Citus does not keep row-level security on its nodes`,
+    { advice: `First, on one PostgreSQL: safety-sync access revoke ${one.role}` },
+  );
 }
 
 /** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
@@ -101,14 +119,8 @@ export async function migrateDatabase(
     await connection.query(`select pg_advisory_lock(${MIGRATION_LOCK})`);
     const before = await readMigrationStatus(connection);
     const isDistributed = (await readCitus(connection))?.isDistributed === true;
-    if (before.pending > 0 && isDistributed) await migrateDistributed(connection, before);
-    else if (before.pending > 0) {
-      await migrate(connection.db, {
-        migrationsFolder: MIGRATIONS_FOLDER,
-        migrationsSchema: MIGRATIONS.schema,
-        migrationsTable: MIGRATIONS.table,
-      });
-    }
+    await applyMissing(connection, isDistributed);
+    if (onCitus) await assertUnconfined(connection);
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
     // Beyond the migrations: both may lag behind a program that only words or grants something anew.

@@ -45,6 +45,8 @@ const NOW = 'now';
 /** How the rows of one table are sent. */
 interface TableCopy {
   readonly statement: string;
+  /** To a table of the warehouse, where `statement` is refused. */
+  readonly detour?: Detour;
   /** The columns whose cells a row has of its own, in order. */
   readonly columns: readonly ColumnShape[];
   /** The cells before them in every line, each with its tab. */
@@ -53,6 +55,26 @@ interface TableCopy {
 
 const copyInto = (table: string, columns: readonly string[]): string =>
   `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
+
+/** COPY does not go into tables with row-level security, unless their owner asks for it. */
+interface Detour {
+  readonly create: string;
+  readonly copy: string;
+  readonly insert: string;
+  readonly clear: string;
+}
+
+function toDetour({ schema, name }: TableShape, columns: readonly string[]): Detour {
+  const table = `"${schema}"."${name}"`;
+  const way = `pg_temp."copied_${name}"`;
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  return {
+    create: `create temporary table if not exists "copied_${name}" as select ${names} from ${table} with no data`,
+    copy: copyInto(way, columns),
+    insert: `insert into ${table} (${names}) select ${names} from ${way}`,
+    clear: `truncate ${way}`,
+  };
+}
 
 const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
 
@@ -70,8 +92,10 @@ function toTarget(
   const prefix = Object.values(common)
     .map((value) => `${toCell(value, 'text')}\t`)
     .join('');
+  const names = [...Object.keys(common), ...namesOf(columns)];
   return {
-    statement: copyInto(`"${shape.schema}"."${shape.name}"`, [...Object.keys(common), ...namesOf(columns)]),
+    statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
+    detour: toDetour(shape, names),
     columns,
     prefixOf: () => prefix,
   };
@@ -114,10 +138,26 @@ export function createRecordCopies(
     return copies[destination].map((table, position) => toCopyChunks(linesOf(table, records, position)));
   }
 
+  let hasPolicies: boolean | undefined;
+  async function readPolicies(): Promise<boolean> {
+    const [row] = await connection.query<{ active: boolean }>('select row_security_active($1) as active', [
+      `"${shape.parent.schema}"."${shape.parent.name}"`,
+    ]);
+    return row?.active === true;
+  }
+
   async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
-    for (const [position, { statement }] of copies[destination].entries()) {
+    for (const [position, { statement, detour }] of copies[destination].entries()) {
       const ofTable = buffers[position] ?? [];
-      if (ofTable.length > 0) await connection.copy(statement, ofTable);
+      if (ofTable.length === 0) continue;
+      if (detour === undefined || !(hasPolicies ??= await readPolicies())) {
+        await connection.copy(statement, ofTable);
+        continue;
+      }
+      await connection.query(detour.create);
+      await connection.copy(detour.copy, ofTable);
+      await connection.query(detour.insert);
+      await connection.query(detour.clear);
     }
   }
 

@@ -140,6 +140,11 @@ const WAREHOUSE_ERRORS = {
     recovery: 'fail_stream',
     advice: 'Citus 13 or later is needed, and DATABASE_URL must point at its coordinator.',
   },
+  access_unsupported: {
+    recovery: 'fail_stream',
+    advice:
+      'Give the readers of an account a warehouse of its own, or views of your own and no right to read schema safety.',
+  },
   database_permission: {
     recovery: 'fail_stream',
     advice: 'Migrate as the owner of the schemas; safety-sync check prints the grants that this user lacks.',

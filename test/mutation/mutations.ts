@@ -40,6 +40,7 @@ const LOADER = 'test/integration/loader.test.ts';
 const MERGE = 'test/integration/merge.test.ts';
 const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
+const ACCESS = 'test/integration/access.test.ts';
 const VERIFY = 'test/integration/verify.test.ts';
 const RETENTION = 'test/integration/retention.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
@@ -1684,5 +1685,60 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'replace && ',
     tests: [LABELS],
     names: 'of its kinds',
+  },
+  {
+    breaks: 'a view that a migration replaced shows a confined reader every account',
+    invariant: 1,
+    file: 'src/database/access.ts',
+    search:
+      'const statements = views.filter((view) => view.is_own).map(({ name }) => secureStatement(name));',
+    replace: 'const statements: string[] = [];',
+    tests: [ACCESS],
+    names: 'a view that a migration replaced',
+  },
+  {
+    breaks: 'a table that a migration made shows a confined reader every account',
+    invariant: 1,
+    file: 'src/database/access.ts',
+    search: 'if (table.isOwn && !table.policies.has(role))',
+    replace: 'if (!table.isOwn)',
+    tests: [ACCESS],
+    names: 'a view that a migration replaced',
+  },
+  {
+    breaks: 'how fresh the data of every account is shows to a confined reader',
+    invariant: 1,
+    file: 'migrations/0012_readable_accounts.sql',
+    search: "NOT row_security_active('safety.reporting_settings')",
+    replace: 'true',
+    tests: [ACCESS],
+    names: 'through every relation',
+  },
+  {
+    breaks: 'a role that can become one that sees everything is confined as if it could not',
+    invariant: 1,
+    file: 'src/database/change-access.ts',
+    search: '  if (ways.length === 0) return;',
+    replace: '  if (ways.length >= 0) return;',
+    tests: [ACCESS],
+    names: 'could become one',
+  },
+  {
+    breaks: 'the policies of a role are dropped while it may still read',
+    invariant: 1,
+    file: 'src/database/change-access.ts',
+    search: '      if (rows.length === 0) return;',
+    replace: '      if (rows.length >= 0) return;',
+    tests: [ACCESS],
+    names: 'could become one',
+  },
+  {
+    breaks: 'a loader that is not the owner cannot store once a role is confined',
+    invariant: 1,
+    file: 'src/loading/copy-records.ts',
+    search: '!(hasPolicies ??= await readPolicies())',
+    replace: 'hasPolicies === undefined',
+    tests: [ACCESS],
+    names: 'not the owner stores',
   },
 ];

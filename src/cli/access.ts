@@ -1,0 +1,158 @@
+import {
+  type Confinement,
+  confinementsIn,
+  readPolicyTables,
+  readUnsecuredViews,
+  readWaysOut,
+  type WayOut,
+  whyNotConfine,
+} from '../database/access.ts';
+import { grantAccess, revokeAccess } from '../database/change-access.ts';
+import type { Connection } from '../database/connection.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { formatNumber } from '../shared/format.ts';
+import { EXIT } from './run-results.ts';
+import { renderTable, type Terminal } from './terminal.ts';
+import { type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+
+export interface AccessReport {
+  /** Why no role can be confined here; null: roles can. */
+  readonly unsupported: string | null;
+  readonly confined: readonly Confinement[];
+  /** Views that show every account to everybody. */
+  readonly unsecuredViews: readonly string[];
+  readonly waysOut: readonly WayOut[];
+}
+
+export async function readAccess(connection: Connection): Promise<AccessReport> {
+  const confined = confinementsIn(await readPolicyTables(connection));
+  const views = await readUnsecuredViews(connection);
+  return {
+    unsupported: await whyNotConfine(connection),
+    confined,
+    unsecuredViews: confined.length === 0 ? [] : views.map(({ name }) => name),
+    waysOut:
+      confined.length === 0
+        ? []
+        : await readWaysOut(
+            connection,
+            confined.map(({ role }) => role),
+          ),
+  };
+}
+
+/** What keeps a confined role from being confined, a sentence each, with what to do. */
+export function accessProblems({ confined, unsecuredViews, waysOut }: AccessReport): string[] {
+  return [
+    ...confined
+      .filter(({ differing }) => differing.length > 0)
+      .map(
+        ({ role, accounts, differing }) =>
+          `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${differing.slice(0, 3).join(', ')}${differing.length > 3 ? ', …' : ''}); as the owner: safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`,
+      ),
+    ...(unsecuredViews.length === 0
+      ? []
+      : [`${unsecuredViews.join(', ')} show every account; as the owner: safety-sync migrate`]),
+    ...waysOut.map(
+      ({ role, member, other }) =>
+        `${member}${member === role ? '' : `, a member of ${role},`} can become ${other} (set role) and see what that one sees; in psql: revoke "${other}" from "${member}";`,
+    ),
+  ];
+}
+
+function printReport(report: AccessReport, terminal: Terminal): void {
+  const { unsupported, confined } = report;
+  if (confined.length === 0) {
+    terminal.print('No role is confined: whoever may read schema safety sees every account.');
+    terminal.print(
+      unsupported === null
+        ? 'To confine a role: safety-sync access grant ROLE --account NAME'
+        : `No role can be confined here: ${unsupported}.`,
+    );
+    return;
+  }
+  terminal.print(
+    renderTable(
+      [{ title: 'role' }, { title: 'accounts that it reads' }],
+      confined.map(({ role, accounts }) => [role, accounts.join(', ')]),
+      terminal,
+    ),
+  );
+  terminal.print('\nWhoever else may read schema safety, as safety_reader, sees every account.');
+  for (const problem of accessProblems(report)) terminal.print(terminal.colors.red(problem));
+}
+
+interface AccessOptions {
+  readonly json?: true;
+}
+
+async function runAccess(context: CommandContext, options: AccessOptions): Promise<number> {
+  const { terminal } = context;
+  return await withApp(context, {}, async ({ warehouse }) => {
+    const report = await readAccess(warehouse.connection);
+    if (options.json) {
+      const { unsupported, confined } = report;
+      const roles = confined.map(({ role, accounts }) => ({ role, accounts }));
+      terminal.print(JSON.stringify({ unsupported, roles, problems: accessProblems(report) }));
+    } else printReport(report, terminal);
+    return accessProblems(report).length === 0 ? EXIT.ok : EXIT.failed;
+  });
+}
+
+interface ChangeOptions extends AccessOptions {
+  readonly account?: readonly string[];
+}
+
+const TAKES_ROLE = [
+  ['role', 'of PostgreSQL: the login of a BI tool, or a role that logins are members of'],
+] as const;
+
+const grant: Verb<ChangeOptions> = {
+  name: 'grant',
+  about: 'let a role read these accounts and, of schema safety, nothing else; adds to what it reads already',
+  takes: TAKES_ROLE,
+  options: [['--account <name...>', 'an account that it may read; several, or several times'], JSON_OPTION],
+  run: async (context, options, [role = '']) =>
+    await withApp(context, {}, async (app) => {
+      const { account: accounts = [] } = options;
+      if (accounts.length === 0) {
+        throw new SafetySyncError('usage_invalid', 'which accounts? Name each with --account', {
+          advice: `For example: safety-sync access grant ${role} --account NAME`,
+        });
+      }
+      const change = { role, accounts, configured: app.accounts.map(({ id }) => id) };
+      const { accounts: now } = await grantAccess(app.warehouse.connection, change);
+      context.terminal.print(
+        options.json
+          ? JSON.stringify({ role, accounts: now })
+          : `${role} reads ${now.join(', ')} and nothing else, through every table and view of schema safety.`,
+      );
+      return EXIT.ok;
+    }),
+};
+
+const revoke: Verb<ChangeOptions> = {
+  name: 'revoke',
+  about: 'take accounts away from a role; without --account all of them: then it reads nothing any more',
+  takes: TAKES_ROLE,
+  options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
+  run: async (context, options, [role = '']) =>
+    await withApp(context, {}, async ({ warehouse }) => {
+      const { account: accounts = [] } = options;
+      const { accounts: left } = await revokeAccess(warehouse.connection, { role, accounts });
+      const said =
+        left.length === 0
+          ? `${role} reads nothing of schema safety any more.`
+          : `${role} reads ${left.join(', ')} and nothing else.`;
+      context.terminal.print(options.json ? JSON.stringify({ role, accounts: left }) : said);
+      return EXIT.ok;
+    }),
+};
+
+export const access: Verb<AccessOptions> = {
+  name: 'access',
+  about: 'which roles are confined to accounts (row-level security), and to which',
+  options: [JSON_OPTION],
+  verbs: [grant, revoke],
+  run: runAccess,
+};

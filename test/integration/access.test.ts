@@ -1,0 +1,348 @@
+/** Readers that are confined to accounts see those only, through every table and every view; a new one cannot be forgotten. */
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkDatabase } from '../../src/cli/check-database.ts';
+import { migrateDatabase } from '../../src/database/migrate.ts';
+import { runInProcess, type Said } from '../support/in-process.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const ACCOUNTS = ['north', 'south', 'east'];
+const suffix = randomBytes(4).toString('hex');
+const role = (name: string): string => `${name}_${suffix}`;
+const NORTH = role('north_bi');
+const TWO = role('two_bi');
+const LOGIN = role('login_of_north');
+const ALL = role('all_bi');
+const LOADER = role('loader');
+const OWNER = 'none';
+const ROLES = [NORTH, TWO, LOGIN, ALL, LOADER];
+
+let worker: TestWorker;
+let hasSetOption: boolean;
+
+/** A row of a table in which there are none, whatever its columns are. */
+const SAMPLE = `select json_object_agg(a.attname, case t.typcategory when 'N' then '1' when 'B' then 'true' when 'D' then '2026-03-01'
+    when 'A' then '{}' when 'U' then case t.typname when 'uuid' then '00000000-0000-0000-0000-000000000000' else '{}' end
+    else 'x' end)::text as row
+  from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`;
+
+const TABLES = `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('safety', 'safety_sync') and c.relkind = 'r' and exists (select from pg_attribute a
+    where a.attrelid = c.oid and a.attname = 'account_id') order by 1`;
+
+/** The other accounts have what the first one has. */
+async function copyAccounts(): Promise<void> {
+  const tables = await worker.query<{ name: string }>(TABLES);
+  await worker.connection.db.transaction(async (tx) => {
+    await tx.execute(`set local session_replication_role = 'replica'`);
+    for (const { name } of tables) {
+      const [found] = await tx.execute(`select from ${name} where account_id = 'north' limit 1`);
+      if (found === undefined) {
+        const [sample] = await worker.connection.query<{ row: string }>(SAMPLE, [name]);
+        const text = (sample?.row ?? '').replaceAll("'", "''");
+        await tx.execute(
+          `insert into ${name} overriding system value select (jsonb_populate_record(null::${name}, '${text}'::jsonb || '{"account_id": "north"}')).*`,
+        );
+      }
+      for (const account of ['south', 'east'])
+        await tx.execute(
+          `insert into ${name} overriding system value select (jsonb_populate_record(t, '{"account_id": "${account}"}')).* from ${name} t where account_id = 'north'`,
+        );
+    }
+  });
+}
+
+beforeAll(async () => {
+  worker = await createTestWorker({ sandbox: { seed: 3 }, settings: { accountId: 'north' } });
+  for (const name of ROLES) await worker.query(`create role ${name} login password '${suffix}'`);
+  for (let round = 0; round < 2; round += 1) {
+    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    worker.sandbox.live.step(60);
+  }
+  await worker.query(`insert into safety.reporting_settings values ('north', 'UTC', now())`);
+  await worker.query(`insert into safety.labels values ('north', 'form', '1201', 'Walk', null)`);
+  await copyAccounts();
+  await worker.query(`grant ${NORTH} to ${LOGIN}`);
+  await worker.query(`grant safety_reader to ${ALL}`);
+  const [server] = await worker.query<{ is_new: boolean }>(
+    `select current_setting('server_version_num')::int >= 160000 as is_new`,
+  );
+  hasSetOption = server?.is_new === true;
+});
+afterAll(async () => {
+  for (const name of ROLES) await worker.query(`drop owned by ${name}`);
+  for (const name of ROLES) await worker.query(`drop role ${name}`);
+  await worker.close();
+});
+
+const access = (args: string, env: Readonly<Record<string, string>> = {}): Promise<Said> =>
+  runInProcess(['access', ...args.split(' ').filter((one) => one !== '')], {
+    DATABASE_URL: worker.databaseUrl,
+    SAFETY_ACCOUNT: 'new',
+    ...env,
+  });
+
+async function as<Row>(reader: string, text: string): Promise<readonly Row[]> {
+  return await worker.connection.db.transaction(async (tx) => {
+    await tx.execute(`set local role ${reader}`);
+    return (await tx.execute(text)) as unknown as readonly Row[];
+  });
+}
+
+interface Seen {
+  readonly relation: string;
+  readonly account: string;
+  readonly rows: number;
+}
+
+/** Of every relation of the schema: how many rows of each account there are for this reader. */
+async function seenBy(reader: string): Promise<readonly Seen[]> {
+  const relations = await worker.query<{ name: string }>(
+    `select c.relname as name from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'f')
+       and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id') order by 1`,
+  );
+  const parts = relations.map(
+    ({ name }) =>
+      `select '${name}' as relation, account_id as account, count(*)::int as rows from safety.${name} group by account_id`,
+  );
+  return await as<Seen>(reader, `${parts.join(' union all ')} order by 1, 2`);
+}
+
+/** What the owner sees of these accounts. */
+async function expectSees(reader: string, accounts: readonly string[]): Promise<void> {
+  const all = await seenBy(OWNER);
+  expect(await seenBy(reader)).toEqual(all.filter(({ account }) => accounts.includes(account)));
+}
+
+test('before anybody is confined nothing of it is there, and that is said', async () => {
+  const { code, stdout } = await access('');
+  expect(stdout).toBe(
+    'No role is confined: whoever may read schema safety sees every account.\nTo confine a role: safety-sync access grant ROLE --account NAME\n',
+  );
+  expect(code).toBe(0);
+  const [found] = await worker.query<{ count: number }>(`select count(*)::int as count from pg_policy`);
+  expect(found?.count).toBe(0);
+  await expectSees(ALL, ACCOUNTS);
+});
+
+test('two confined readers see their accounts through every relation, and everybody else sees all', async () => {
+  const granted = await access(`grant ${NORTH} --account north`);
+  expect(granted.stderr).toBe('');
+  expect(granted.stdout).toBe(
+    `${NORTH} reads north and nothing else, through every table and view of schema safety.\n`,
+  );
+  await access(`grant ${TWO} --account south east`);
+  const relations = new Set((await seenBy(OWNER)).map(({ relation }) => relation));
+  const [there] = await worker.query<{ relations: number }>(
+    `select count(*)::int as relations from pg_class where relnamespace = 'safety'::regnamespace and relkind in ('r', 'v')`,
+  );
+  // calendar has no account. A relation without rows would show nothing of what it hides.
+  expect(relations.size).toBe((there?.relations ?? 0) - 1);
+  await expectSees(NORTH, ['north']);
+  await expectSees(TWO, ['south', 'east']);
+  await expectSees(ALL, ACCOUNTS);
+  expect(await as(NORTH, 'select from safety.calendar limit 1')).toHaveLength(1);
+});
+
+test('a login that inherits from a confined role is confined with it', async () => {
+  await expectSees(LOGIN, ['north']);
+});
+
+test('a second grant adds to the first, and a revoke takes one away', async () => {
+  await access(`grant ${NORTH} --account east`);
+  await expectSees(NORTH, ['north', 'east']);
+  expect((await access(`revoke ${NORTH} --account east`)).stdout).toBe(
+    `${NORTH} reads north and nothing else.\n`,
+  );
+  await expectSees(NORTH, ['north']);
+});
+
+test('a view that a migration replaced and a table that it made are confined when it is done', async () => {
+  const [view] = await worker.query<{ text: string }>(
+    `select pg_get_viewdef('safety.resource_tags') as text`,
+  );
+  await worker.query(`create or replace view safety.resource_tags as ${view?.text ?? ''}`);
+  await worker.query('create table safety.brand_new (account_id text not null, id text)');
+  await worker.query(`insert into safety.brand_new select unnest('{north,south,east}'::text[]), 'x'`);
+  try {
+    const leak = await as<{ account: string }>(NORTH, 'select account_id as account from safety.brand_new');
+    expect(leak).toHaveLength(3);
+    await migrateDatabase(worker.databaseUrl);
+    await expectSees(NORTH, ['north']);
+    await expectSees(TWO, ['south', 'east']);
+    await expectSees(ALL, ACCOUNTS);
+  } finally {
+    await worker.query('drop table safety.brand_new');
+  }
+});
+
+test('the list names roles and accounts, and what would let one of them see more', async () => {
+  const clean = await access('');
+  expect(clean.code).toBe(0);
+  expect(clean.stdout).toMatch(new RegExp(`^${NORTH} +north\n${TWO} +east, south$`, 'm'));
+  await worker.query(`grant safety_reader to ${LOGIN}`);
+  const way = await access('');
+  expect(way.stdout).toContain(
+    `${LOGIN}, a member of ${NORTH}, can become safety_reader (set role) and see what that one sees; in psql: revoke "safety_reader" from "${LOGIN}";`,
+  );
+  expect(way.code).toBe(1);
+  const checks = await checkDatabase(worker.connection, 'the tables');
+  expect(checks.find(({ what }) => what === 'row-level security')).toMatchObject({
+    result: 'failed',
+    finding: '2 roles confined to accounts, not wholly',
+  });
+  // As a member it is confined all the same.
+  await expectSees(LOGIN, ['north']);
+  await worker.query(`revoke safety_reader from ${LOGIN}`);
+  await worker.query(`drop policy "${TWO}" on safety.labels`);
+  const torn = JSON.parse((await access('--json')).stdout) as { problems: string[] };
+  expect(torn.problems).toEqual([
+    `${TWO} is not confined alike in 1 table (safety.labels); as the owner: safety-sync access grant ${TWO} --account east --account south`,
+  ]);
+  await access(`grant ${TWO} --account south`);
+  await expectSees(TWO, ['south', 'east']);
+});
+
+describe('refused is', () => {
+  test.each([
+    [
+      'a role that does not exist',
+      () => `grant nobody_${suffix} --account north`,
+      /this server has no role nobody_/,
+    ],
+    [
+      'an account that does not exist',
+      () => `grant ${NORTH} --account west`,
+      /no account is named west; there are: east, new, north, south/,
+    ],
+    ['a grant of nothing', () => `grant ${NORTH}`, /which accounts\? Name each with --account/],
+    [
+      'the role of those who see all',
+      () => 'grant safety_reader --account north',
+      /is the role of those who see every account/,
+    ],
+    ['to revoke from a role that is not confined', () => `revoke ${ALL}`, /is not confined to accounts/],
+    [
+      'to revoke what was not granted',
+      () => `revoke ${NORTH} --account south`,
+      /may not read south; it may read north/,
+    ],
+  ])('%s', async (_, args, said) => {
+    const { code, stderr } = await access(args());
+    expect(stderr).toMatch(said);
+    expect(code).toBe(2);
+  });
+
+  test('a role for which no policy would hold', async () => {
+    for (const attribute of ['superuser', 'bypassrls', 'createrole']) {
+      await worker.query(`alter role ${LOGIN} ${attribute}`);
+      expect((await access(`grant ${LOGIN} --account north`)).stderr).toContain(
+        `${LOGIN} cannot be confined`,
+      );
+      await worker.query(`alter role ${LOGIN} no${attribute}`);
+    }
+  });
+
+  test('a role that could become one that sees all, until it is no member any more, or may not become it', async () => {
+    const { stderr } = await access(`grant ${ALL} --account north`);
+    expect(stderr).toContain(
+      `${ALL} is a member of safety_reader, can become that role (set role), and would see what that one sees\nAs a user who may, in psql: revoke "safety_reader" from "${ALL}";`,
+    );
+    if (!hasSetOption) return;
+    await worker.query(`grant safety_reader to ${ALL} with set false`);
+    expect((await access(`grant ${ALL} --account south`)).code).toBe(0);
+    await expectSees(ALL, ['south']);
+    const still = await access(`revoke ${ALL}`);
+    expect(still.stderr).toContain(`reads schema safety as safety_reader too`);
+    await expectSees(ALL, ['south']);
+    await worker.query(`revoke safety_reader from ${ALL}`);
+    expect((await access(`revoke ${ALL}`)).code).toBe(0);
+    await worker.query(`grant safety_reader to ${ALL}`);
+    await expectSees(ALL, ACCOUNTS);
+  });
+
+  test('whoever does not own the tables, with the statements for whoever does', async () => {
+    const url = new URL(worker.databaseUrl);
+    Object.assign(url, { username: LOADER, password: suffix });
+    await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);
+    await worker.query(
+      `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${LOADER}`,
+    );
+    const { code, stderr } = await access(`grant ${NORTH} --account south`, { DATABASE_URL: url.href });
+    expect(code).toBe(1);
+    expect(stderr).toContain('database_permission: only the owner of the tables of schema safety decides');
+    for (const statement of stderr.match(/^(alter|create|grant) .*;$/gm) ?? []) await worker.query(statement);
+    await expectSees(NORTH, ['north', 'south']);
+    await access(`revoke ${NORTH} --account south`);
+  });
+});
+
+test('a loader that is not the owner stores as before, though COPY does not go into tables with policies', async () => {
+  const url = new URL(worker.databaseUrl);
+  Object.assign(url, { username: LOADER, password: suffix });
+  const name = url.pathname.slice(1);
+  await worker.query(`grant usage on schema safety, safety_sync to ${LOADER}`);
+  await worker.query(
+    `grant select, insert, update, delete on all tables in schema safety, safety_sync to ${LOADER}`,
+  );
+  await worker.query(`grant temporary on database ${name} to ${LOADER}`);
+  const loader = await createTestWorker({
+    database: { url: url.href, drop: () => Promise.resolve() },
+    settings: { accountId: 'loaded' },
+  });
+  try {
+    for (let round = 0; round < 2; round += 1) {
+      for (const stream of ['followups', 'equipments'] as const)
+        expectSucceeded(await loader.run(stream, { force: true }));
+      loader.sandbox.live.step(20);
+    }
+    const [stored] = await loader.query<{ followups: number }>(
+      `select count(*)::int as followups from safety.followups where account_id = 'loaded'`,
+    );
+    expect(stored?.followups).toBeGreaterThan(130);
+    await expectSees(NORTH, ['north']);
+  } finally {
+    await loader.close();
+  }
+});
+
+describe('a plan', () => {
+  const planOf = async (reader: string, text: string) =>
+    (await as<{ 'QUERY PLAN': string }>(reader, `explain (costs off) ${text}`)).map(
+      (row) => row['QUERY PLAN'],
+    );
+
+  test('of a reader that is not confined is that of the owner: nothing is asked of any row', async () => {
+    const text = `select id from safety.followup_overview where is_overdue and assignee_id = 'x'`;
+    expect(await planOf(ALL, text)).toEqual(await planOf(OWNER, text));
+  });
+
+  test('of a reader that is confined asks for the account, worked out once, where an index has it', async () => {
+    const plan = (await planOf(NORTH, `select * from safety.followup_messages where followup_id = 'x'`)).join(
+      '\n',
+    );
+    expect(plan).toMatch(
+      /Index Cond: \(\(account_id = ANY \('{north}'::text\[\]\)\) AND \(followup_id = 'x'::text\)\)/,
+    );
+    expect(plan).not.toMatch(/SubPlan|InitPlan/);
+  });
+});
+
+test('no function of the schema runs as its owner, past the policies', async () => {
+  const functions = await worker.query(
+    `select proname from pg_proc where pronamespace = 'safety'::regnamespace and prosecdef`,
+  );
+  expect(functions).toEqual([]);
+});
+
+test('a role from which everything is taken reads nothing, and after the last one tables are as before', async () => {
+  for (const name of [NORTH, TWO]) {
+    const { stdout } = await access(`revoke ${name}`);
+    expect(stdout).toBe(`${name} reads nothing of schema safety any more.\n`);
+    await expect(as(name, 'select from safety.followup_overview')).rejects.toThrow();
+  }
+  expect(await worker.query(`select from pg_policy`)).toEqual([]);
+  expect(await worker.query(`select from pg_class where relrowsecurity`)).toEqual([]);
+  await expectSees(ALL, [...ACCOUNTS, 'loaded']);
+});
