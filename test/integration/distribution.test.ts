@@ -105,9 +105,9 @@ describe('statements', () => {
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
     );
-    // They read it: how long ago a check was, and when a run began. What they write is given as a parameter or now().
-    expect(writers.map(({ name }) => name)).toEqual(['stream-state.ts', 'user-lookups.ts']);
-    for (const [index, writing] of ['writeStreamState', 'writeLookupResults'].entries()) {
+    // They read it: what is too old, how long ago a check was, and when a run began. What they write is given as a parameter or now().
+    expect(writers.map(({ name }) => name)).toEqual(['retention.ts', 'stream-state.ts', 'user-lookups.ts']);
+    for (const [index, writing] of ['inTransaction', 'writeStreamState', 'writeLookupResults'].entries()) {
       expect(writers[index]?.text.split(writing)[1], writing).not.toContain('clock_timestamp');
     }
   });
