@@ -1741,4 +1741,13 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [ACCESS],
     names: 'not the owner stores',
   },
+  {
+    breaks: 'a question of the documents answers something else than it asks',
+    invariant: 1,
+    file: 'docs/questions.md',
+    search: 'where f.days_to_resolve <= 14',
+    replace: 'where f.days_to_resolve < 14',
+    tests: ['test/integration/questions.test.ts'],
+    names: 'Monday',
+  },
 ];
