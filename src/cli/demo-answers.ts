@@ -1,6 +1,7 @@
 /** A few of the report's questions, answered in a terminal. */
 import { formatDay, formatDays, formatShare, personOf } from '../pages/words.ts';
-import { ask, QUESTIONS } from '../pages/report/questions.ts';
+import { ask } from '../pages/report/question.ts';
+import { QUESTIONS } from '../pages/report/questions.ts';
 import { formatCount } from '../shared/format.ts';
 import type { Database } from '../database/connection.ts';
 import { type Column, type Colors, renderTable } from './terminal.ts';
@@ -45,10 +46,10 @@ async function readAnswers(db: Database, accountId: string): Promise<Answer[]> {
     },
     {
       title: lapsingNext.title,
-      columns: [{ title: 'employee' }, right('training'), right('expires')],
+      columns: [{ title: 'employee' }, { title: 'training' }, right('expires')],
       rows: lapsing.map((row) => [
         personOf(row.user_name, row.user_id),
-        String(row.training_id),
+        row.training_label,
         formatDay(row.expires_on),
       ]),
     },
@@ -59,7 +60,12 @@ async function readAnswers(db: Database, accountId: string): Promise<Answer[]> {
         const rows = equipment.filter((row) => row.equipment_type_id === type);
         const all = rows.reduce((sum, row) => sum + row.equipment, 0);
         const expired = rows.find((row) => row.status === 'expired')?.equipment ?? 0;
-        return [type ?? '–', formatCount(all), formatCount(expired), formatShare(expired, all)];
+        return [
+          rows[0]?.equipment_type_label ?? '–',
+          formatCount(all),
+          formatCount(expired),
+          formatShare(expired, all),
+        ];
       }),
     },
   ];

@@ -1,8 +1,11 @@
-import { dirname, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, relative, resolve } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
 import { loadConfig } from '../config/load-config.ts';
-import { createSandbox, type Sandbox } from '../sandbox/index.ts';
+import { importLabels } from '../labels/import-labels.ts';
+import { readLabelsFile, renderLabelsFile } from '../labels/labels-file.ts';
+import { createSandbox, type Sandbox, sandboxLabels } from '../sandbox/index.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -74,10 +77,22 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 }
 
 /** Beside the embedded database, so that the working directory stays as it was. */
+const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
+
+/** As a user gives names to the ids of a service; returns how many. */
+async function giveNames({ warehouse }: App, accountId: string, file: string): Promise<number> {
+  await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
+  const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
+    accountId,
+    replace: false,
+  });
+  return added;
+}
+
 async function writeReport({ warehouse }: App, accountId: string): Promise<string> {
-  const file = resolve(dirname(EMBEDDED_DATA_DIR), 'safety-report.html');
+  const file = fileOf('safety-report.html');
   const report = await readReport(warehouse.connection, accountId);
-  await writeWholeFile(file, await renderReport(report));
+  await writeWholeFile(file, await renderReport(report, { title: 'Northline Yards (demo)' }));
   return file;
 }
 
@@ -131,6 +146,11 @@ async function runDemo(
     const first = await syncAll(app);
     terminal.print(indent(renderResults([first], terminal)));
     refuseToGoOn(signal);
+    const names = fileOf('safety-labels.csv');
+    const named = await giveNames(app, first.accountId, names);
+    step(
+      `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
+    );
 
     section('3  The source lives on, and one more sync: what changed');
     sandbox.live.step(CHANGES);

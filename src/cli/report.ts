@@ -17,19 +17,17 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   const { terminal } = context;
   const { out, json } = options;
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
-  const answered = await withApp(
-    context,
-    options,
-    async (app) =>
-      await readReport(app.warehouse.connection, onlyAccountOf(app, { what: 'a report', example }).id),
-  );
+  const { answered, title } = await withApp(context, options, async (app) => {
+    const { id, config } = onlyAccountOf(app, { what: 'a report', example });
+    return { answered: await readReport(app.warehouse.connection, id), title: config.reportTitle };
+  });
   if (json) {
     const { accountId: account_id, timezone, asOfMs, answers } = answered;
     terminal.print(JSON.stringify({ account_id, timezone, as_of: new Date(asOfMs).toISOString(), answers }));
     return EXIT.ok;
   }
   terminal.note(terminal.noteColors.dim('drawing the report …'));
-  const page = await renderReport(answered);
+  const page = await renderReport(answered, { title });
   if (out === STDOUT) {
     terminal.print(page);
     return EXIT.ok;

@@ -28,6 +28,8 @@ export interface AccountConfig {
   readonly equipmentTypes: readonly string[];
   /** In which days begin for the views. */
   readonly reportingTimezone: string;
+  /** The organisation, for readers of its report; null: the account's name serves. */
+  readonly reportTitle: string | null;
   readonly schedule: ScheduleConfig;
 }
 

@@ -21,6 +21,7 @@ import { EXPECTED } from './variables.ts';
 interface AccountDefaults {
   readonly schedule: ScheduleConfig;
   readonly reportingTimezone: string;
+  readonly reportTitle: string | null;
   readonly allowsInsecureHttp: boolean;
 }
 
@@ -54,6 +55,7 @@ function entrySchema(streams: readonly string[]) {
     equipment_types: z.union([z.array(z.string().min(1)), value.commaList]).default([]),
     schedule: z.strictObject({ all: value.cron.optional(), ...schedule }).default({}),
     reporting_timezone: value.namedTimezone.optional(),
+    report_title: value.lineOfText.optional(),
     allow_insecure_http: value.flag.optional(),
   });
 }
@@ -70,6 +72,7 @@ const EXPECTED_AT: Readonly<Record<string, string>> = {
   schedule: 'off, or a map from streams to cron expressions',
   timezone: EXPECTED.timezone,
   reporting_timezone: EXPECTED.namedTimezone,
+  report_title: EXPECTED.lineOfText,
   allow_insecure_http: EXPECTED.flag,
 };
 
@@ -192,6 +195,7 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
     }),
     equipmentTypes: entry.equipment_types,
     reportingTimezone: entry.reporting_timezone ?? defaults.reportingTimezone,
+    reportTitle: entry.report_title ?? defaults.reportTitle,
     schedule: toSchedule(entry.schedule, defaults.schedule),
   });
   return {

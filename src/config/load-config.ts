@@ -128,6 +128,7 @@ function accountOfVariables(
         : toServiceConfig({ baseUrl, token, tokenFile }),
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
     reportingTimezone: values.REPORTING_TIMEZONE,
+    reportTitle: values.REPORT_TITLE ?? null,
     schedule,
   };
   return { account, problems };
@@ -151,6 +152,7 @@ function findAccounts(
   const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, {
     schedule: options.schedule,
     reportingTimezone: values.REPORTING_TIMEZONE,
+    reportTitle: values.REPORT_TITLE ?? null,
     allowsInsecureHttp: values.SAFETY_ALLOW_INSECURE_HTTP,
     taken: accounts.map(({ accountId }) => accountId),
   });

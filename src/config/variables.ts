@@ -52,6 +52,9 @@ export const commaList = z.string().transform((text) =>
 export const token = z.string().regex(/^[\x21-\x7e]+$/);
 export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
 
+/** For readers: printable, on one line. */
+export const lineOfText = z.string().regex(/^[^\p{Cc}]{1,200}$/u);
+
 /** What a value should have been, in the same words wherever it stands. */
 export const EXPECTED = {
   baseUrl: 'an https:// URL without /v1, e.g. https://service.example.com',
@@ -61,6 +64,7 @@ export const EXPECTED = {
   timezone: 'a time zone such as Europe/Oslo',
   namedTimezone: 'the name of a time zone, such as Europe/Oslo',
   flag: 'true or false',
+  lineOfText: 'a text of one line, 200 characters at most',
 } as const;
 
 interface Variable<T, Default extends string | undefined> {
@@ -102,6 +106,7 @@ const COMMON = {
   REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone, {
     default: 'UTC',
   }),
+  REPORT_TITLE: variable(lineOfText, EXPECTED.lineOfText),
   SYNC_CRON: variable(cron, EXPECTED.cron, { default: '*/15 * * * *' }),
   SYNC_TIMEZONE: variable(timezone, EXPECTED.timezone, { default: 'UTC' }),
   RECONCILE_CRON: variable(cron, EXPECTED.cron, { default: '30 2 * * 0' }),

@@ -27,6 +27,7 @@ table{width:100%;border-collapse:collapse;font-size:.9rem}
 th,td{text-align:left;font-weight:400;padding:.38rem 1.1rem .38rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
 th:last-child,td:last-child{padding-right:0}
 thead th{color:var(--dim);font-size:.85rem;border-top:0;vertical-align:bottom;overflow-wrap:normal}
+td.remark{padding-top:0;border-top:0;color:var(--dim);font-size:.86rem;overflow-wrap:anywhere}
 .num{text-align:right}
 td.num{white-space:nowrap}
 @media (max-width:42rem){.spare{display:none}}
@@ -68,7 +69,6 @@ dt{color:var(--dim)}dd{margin:0;text-align:right}
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--dim);margin-top:.5rem}
 .key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
-td.remark{padding-top:0;border-top:0;color:var(--dim);font-size:.86rem;overflow-wrap:anywhere}
 .t-good{color:var(--good)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
 .two{gap:0 .9rem}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
@@ -102,6 +102,8 @@ section{background:var(--card);border:1px solid var(--line);border-radius:.7rem;
 .figures dd{margin:0}
 .figures .value{font-size:2.5rem;font-weight:650;letter-spacing:-.03em;line-height:1.2}
 .figures .bad{color:var(--bad)}
+.figures .change{font-size:.85rem;font-weight:600;line-height:1.35;color:var(--dim)}
+.figures .worse{color:var(--bad)}.figures .better{color:var(--good)}
 .figures .beside{color:var(--dim);font-size:.85rem;line-height:1.35}
 figure{margin:0 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .5rem}
@@ -109,9 +111,14 @@ svg{height:auto;overflow:visible;font-size:12px;font-family:inherit;color:var(--
 svg.narrow{display:none}
 .two{gap:1.2rem 2.5rem;align-items:start}
 .scroll{margin:0 0 1rem}
+.two+.scroll{margin-top:1.4rem}
+td.remark{color:var(--text);padding-bottom:.7rem}
+.people th[scope=rowgroup]{font-weight:600;width:22%}
+.people .when{white-space:nowrap;color:var(--dim)}
+.people b,.people code{font-weight:600}
 footer{padding-bottom:3rem}
 @media (max-width:42rem){svg.wide{display:none}svg.narrow{display:block}th,td{padding-right:.55rem}table{font-size:.84rem}thead th{font-size:.8rem}}
-@page{margin:14mm}
+@page{margin:14mm;@bottom-right{content:counter(page) " / " counter(pages);font:8pt system-ui,sans-serif;color:#5a636e}}
 @media print{
 :root{--bg:#fff;--card:#fff;color-scheme:light}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
@@ -119,7 +126,7 @@ body{font-size:10.5pt}
 header,main,footer{max-width:none;padding:0}
 section{border:0;border-radius:0;padding:0;margin:0 0 1.4rem}
 section+section{padding-top:1rem}
-.figures{border:1px solid var(--line);padding:0!important;display:grid;grid-template-columns:repeat(4,1fr)}
+.figures{border:1px solid var(--line);padding:0!important;display:grid;grid-template-columns:repeat(5,1fr)}
 .figures .value{font-size:1.7rem}
 .two{grid-template-columns:1fr 1fr;gap:1rem 1.6rem}
 table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}

@@ -10,7 +10,7 @@ export interface TableColumn {
 export type TableRow =
   | readonly HtmlValue[]
   /** `remark` stands below the row, as wide as the table. */
-  | { readonly cells: readonly HtmlValue[]; readonly remark: string | null };
+  | { readonly cells: readonly HtmlValue[]; readonly remark: HtmlValue };
 
 function classOf({ isNumber, isSpare }: TableColumn): string {
   return [isNumber ? 'num' : '', isSpare ? 'spare' : ''].filter((name) => name !== '').join(' ');

@@ -1,5 +1,6 @@
 /** Days, times, people, runs and data issues in the words of the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { DAY_MS } from '../shared/time.ts';
 import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
@@ -101,6 +102,16 @@ export function toDate(day: string): Date {
   return new Date(`${day.slice(0, 10)}T00:00:00Z`);
 }
 
+/** The day so many days later. */
+export function dayAfter(day: string, days: number): string {
+  return new Date(toDate(day).getTime() + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The Monday of its week. */
+export function mondayOf(day: string): string {
+  return dayAfter(day, -((toDate(day).getUTCDay() + 6) % 7));
+}
+
 /** `1 Mar 2026` */
 export function formatDay(day: string | null): string {
   return day === null ? '–' : toText(dayOf(toDate(day), 'UTC'));
@@ -110,6 +121,12 @@ export function formatDay(day: string | null): string {
 export function formatShortDay(date: Date): string {
   const { day, month } = dayOf(date, 'UTC');
   return `${day} ${month}`;
+}
+
+/** `Mon 2 Mar` */
+export function formatWeekday(day: string): string {
+  const name = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' }).format(toDate(day));
+  return `${name} ${formatShortDay(toDate(day))}`;
 }
 
 /** `Mar 2026` */
@@ -132,6 +149,12 @@ export function formatDayOf(instant: string | null, timezone: string): string {
 /** Who it is: by name where it is known, else by id. */
 export function personOf(name: string | null, id: string | null): string {
   return name ?? id ?? 'nobody';
+}
+
+/** By its label; an id that has none is told with what it is. */
+export function labelOf(label: string | null, id: string | number | null, noun: string): string {
+  if (id === null || id === '') return `no ${noun}`;
+  return label === null || label === String(id) ? `${noun} ${id}` : label;
 }
 
 /** Half days of a median are shown, `.0` is not. */

@@ -86,7 +86,7 @@ describe.skipIf(NO_BROWSER !== null)(
       expect(dom).toMatch(/<title>Safety report: default, \d+ \w+ 20\d\d<\/title>/);
       expect(dom.includes('&lt;script&gt;document.title')).toBe(true);
       expect(dom.match(/<script|<img/g)).toBeNull();
-      expect(dom.match(/<svg /g)?.length).toBe(16);
+      expect(dom.match(/<svg /g)?.length).toBe(18);
 
       // Light and dark are told apart by what is drawn, since that is all that a reader sees.
       const pictures: Buffer[] = [];

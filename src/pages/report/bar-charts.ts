@@ -150,12 +150,17 @@ export function stackedBars(
   });
 }
 
-/** A column for each week from this day on. */
-export function weekColumns(pen: Pen, texts: Texts, today: string, weeks: readonly number[]): Html {
+export interface Week {
+  /** Its Monday. */
+  readonly monday: string;
+  readonly value: number;
+}
+
+/** A column for each week; the first one is not over, and dashed. */
+export function weekColumns(pen: Pen, texts: Texts, weeks: readonly Week[]): Html {
   const { plot } = pen;
-  const startOf = (week: number) =>
-    formatShortDay(new Date(toDate(today).getTime() + week * 7 * 24 * 3600 * 1000));
-  const columns = weeks.map((value, week) => ({ week: String(week), value }));
+  const [running, ...ahead] = weeks;
+  const nameOf = (monday: string): string => formatShortDay(toDate(monday));
   return pen.figure(texts, WIDE, (width) => ({
     width,
     height: 180,
@@ -165,20 +170,29 @@ export function weekColumns(pen: Pen, texts: Texts, today: string, weeks: readon
     marginRight: 4,
     x: {
       type: 'band',
-      domain: columns.map(({ week }) => week),
+      domain: weeks.map(({ monday }) => monday),
       label: null,
       tickSize: 0,
       padding: 0.2,
-      tickFormat: (week: string) => (width > HALF || Number(week) % 4 === 0 ? startOf(Number(week)) : ''),
+      tickFormat: (monday: string, at: number) => (width > HALF || at % 4 === 0 ? nameOf(monday) : ''),
     },
-    y: { axis: null, domain: [0, Math.max(1, ...weeks)] },
+    y: { axis: null, domain: [0, Math.max(1, ...weeks.map(({ value }) => value))] },
     marks: [
-      plot.barY(columns, { x: 'week', y: 'value', fill: 'var(--warn)', rx: 2 }),
-      plot.ruleY([0], { stroke: 'var(--dim)' }),
-      plot.text(columns, {
-        x: 'week',
+      plot.barY(ahead, { x: 'monday', y: 'value', fill: 'var(--warn)', rx: 2 }),
+      plot.barY(running === undefined ? [] : [running], {
+        x: 'monday',
         y: 'value',
-        text: ({ value }: { value: number }) => (value === 0 ? '' : formatCount(value)),
+        fill: 'var(--warn)',
+        fillOpacity: 0.35,
+        stroke: 'var(--warn)',
+        strokeDasharray: '4,3',
+        rx: 2,
+      }),
+      plot.ruleY([0], { stroke: 'var(--dim)' }),
+      plot.text(weeks, {
+        x: 'monday',
+        y: 'value',
+        text: ({ value }: Week) => (value === 0 ? '' : formatCount(value)),
         dy: -9,
         fill: 'var(--text)',
       }),

@@ -6,7 +6,7 @@ import { stackedBars } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
-import { formatDayOf } from '../words.ts';
+import { formatDay, formatShare, labelOf } from '../words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },
@@ -33,44 +33,63 @@ export function outOfDateOf({ answers }: Report): { expired: number; inService: 
 
 function byType({ answers }: Report, pen: Pen): Html {
   const rows = answers.equipmentByType;
-  const types = [...new Set(rows.map((row) => row.equipment_type_id))];
-  const count = (type: string | null, status: string) =>
-    rows.find((row) => row.equipment_type_id === type && row.status === status)?.equipment ?? 0;
-  const label = types
-    .map((type) => `type ${type ?? 'none'}: ${formatCount(count(type, 'expired'))} expired`)
-    .join('; ');
+  const nameOfType = (row: (typeof rows)[number]) =>
+    labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
+  const types = [...new Set(rows.map(nameOfType))];
+  const expired = (type: string) =>
+    rows
+      .filter((row) => nameOfType(row) === type && row.status === 'expired')
+      .reduce((sum, row) => sum + row.equipment, 0);
+  const label = types.map((type) => `${type}: ${formatCount(expired(type))} expired`).join('; ');
   return stackedBars(
     pen,
     { title: 'Equipment in service by type', label },
     seriesOf(rows.map(({ status }) => status)),
-    rows.map(({ equipment_type_id: type, status, equipment }) => ({
-      row: `type ${type ?? 'none'}`,
-      series: nameOf(status),
-      value: equipment,
-    })),
+    rows.map((row) => ({ row: nameOfType(row), series: nameOf(row.status), value: row.equipment })),
   );
 }
 
-function longestExpired({ answers, timezone }: Report): Html {
-  if (answers.longestExpired.length === 0)
-    return empty('No equipment in service has an expired inspection with a date.');
-  return table(
+function longestExpired({ answers }: Report): Html {
+  const { longestExpired: rows, inspections } = answers;
+  if (rows.length === 0) return empty('No equipment in service has an expired inspection with a date.');
+  const rest = (inspections[0]?.expired ?? 0) - rows.length;
+  return html`${table(
     'Expired inspections of equipment in service, longest first',
     [
       { title: 'equipment' },
       { title: 'serial number', isSpare: true },
-      { title: 'type', isSpare: true },
       { title: 'inspection' },
-      { title: 'days expired', isNumber: true },
+      { title: 'responsible' },
       { title: 'last done', isNumber: true, isSpare: true },
+      { title: 'days expired', isNumber: true },
     ],
-    answers.longestExpired.map((row) => [
-      row.title ?? row.equipment_id,
+    rows.map((row) => [
+      row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type'),
       row.serial_number,
-      row.equipment_type_id,
-      row.schedule_id,
+      labelOf(row.schedule_label, row.schedule_id, 'inspection'),
+      row.responsible ?? 'nobody',
+      formatDay(row.last_completed_on),
       formatCount(row.days_expired),
-      formatDayOf(row.last_completed_at, timezone),
+    ]),
+  )}
+  ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more.</p>`}`;
+}
+
+function byOffice({ answers }: Report): Html | null {
+  if (answers.equipmentByOffice.length === 0) return null;
+  return table(
+    'By field office, the most expired first',
+    [
+      { title: 'field office' },
+      { title: 'expired', isNumber: true },
+      { title: 'in service', isNumber: true },
+      { title: 'share', isNumber: true },
+    ],
+    answers.equipmentByOffice.map((row) => [
+      labelOf(row.field_office_label, row.field_office_id, 'office'),
+      formatCount(row.expired),
+      formatCount(row.in_service),
+      formatShare(row.expired, row.in_service),
     ]),
   );
 }
@@ -89,14 +108,14 @@ export function equipmentSection(report: Report, pen: Pen): Html {
         : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
     body: () => [
       inService > 0 && byType(report, pen),
+      byOffice(report),
       html`<h3>Trend</h3>`,
       statusTrend(pen, {
         title: 'Equipment in service by status at the end of each day',
-        countsStandIn: 'chart',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),
       }),
-      html`<h3>In service without a valid inspection</h3>`,
+      html`<h3>Expired inspections</h3>`,
       longestExpired(report),
     ],
   });

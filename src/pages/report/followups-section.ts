@@ -4,9 +4,10 @@ import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars } from './bar-charts.ts';
 import { HALF, type Pen } from './draw.ts';
+import { said } from './said.ts';
 import { empty, section } from './section.ts';
-import { monthLine, trend } from './time-charts.ts';
-import { formatDay, formatDays, formatMonth, formatShare, personOf } from '../words.ts';
+import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
+import { formatDay, formatDays, formatMonth, formatShare, labelOf, personOf } from '../words.ts';
 
 const AGES: Readonly<Record<number, { label: string; color: string }>> = {
   1: { label: 'up to a week', color: 'var(--age1)' },
@@ -15,6 +16,8 @@ const AGES: Readonly<Record<number, { label: string; color: string }>> = {
   4: { label: 'over 90 days', color: 'var(--age4)' },
 };
 const SHOWN_MONTHS = 24;
+/** As many rows as stand beside the chart. */
+const SHOWN_PEOPLE = 6;
 
 export function countOf(report: Report, status: string): number {
   return report.answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
@@ -43,7 +46,7 @@ function backlog(report: Report, pen: Pen): Html {
     {
       title: 'Open follow-ups at the end of each day',
       label: describeBacklog(report),
-      note: 'Days before the first sync are told from when a follow-up was raised and resolved.',
+      note: `Days before the first sync are told from when a follow-up was raised and resolved. ${TODAY_NOTE}`,
     },
     [
       { name: 'overdue', color: 'var(--bad)' },
@@ -54,7 +57,7 @@ function backlog(report: Report, pen: Pen): Html {
 }
 
 function overdue({ answers }: Report, pen: Pen): Html | null {
-  const { overdueByAge, overdueByAssignee } = answers;
+  const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
   if (overdueByAge.length === 0) return empty('No follow-up is overdue.');
   const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
     label,
@@ -62,86 +65,156 @@ function overdue({ answers }: Report, pen: Pen): Html | null {
     value: overdueByAge.find((row) => row.age === Number(age))?.overdue ?? 0,
   }));
   const total = ages.reduce((sum, { value }) => sum + value, 0);
-  return html`<div class="two">
-    ${bars(
-      pen,
-      {
-        title: 'For how long they have been overdue',
-        label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-      },
-      ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
-      HALF,
-    )}
-    ${table(
-      'Who has the most overdue',
-      [
-        { title: 'assignee' },
-        { title: 'overdue', isNumber: true },
-        { title: 'over 30 days', isNumber: true },
-        { title: 'oldest due', isNumber: true },
-      ],
-      overdueByAssignee.map((row) => [
+  const most = overdueByAssignee.slice(0, SHOWN_PEOPLE);
+  const held = most.reduce((sum, row) => sum + row.overdue, 0);
+  const others = (peopleWithOverdue[0]?.people ?? 0) - most.length;
+  const rest =
+    total > held
+      ? html`<p class="note">
+          The other ${formatCount(total - held)} are with ${formatCount(others)} more people.
+        </p>`
+      : null;
+  const more = total - longestOverdue.length;
+  const longest = html`${table(
+    'Overdue for longest',
+    [
+      { title: 'follow-up' },
+      { title: 'with' },
+      { title: 'due', isNumber: true, isSpare: true },
+      { title: 'days overdue', isNumber: true },
+    ],
+    longestOverdue.map((row) => ({
+      cells: [
+        nameOf(row),
         personOf(row.assignee_name, row.assignee_id),
-        formatCount(row.overdue),
-        formatCount(row.over_a_month),
-        formatDay(row.oldest_due_on),
-      ]),
-    )}
-  </div>`;
+        formatDay(row.due_on),
+        formatCount(row.days_overdue),
+      ],
+      remark: said(row),
+    })),
+  )}
+  ${more > 0 && html`<p class="note">and ${formatCount(more)} more.</p>`}`;
+  return html`<div class="two">
+      ${bars(
+        pen,
+        {
+          title: 'For how long they have been overdue',
+          label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
+        },
+        ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
+        HALF,
+      )}
+      <div>
+        ${table(
+          'Who has the most overdue',
+          [
+            { title: 'assignee' },
+            { title: 'overdue', isNumber: true },
+            { title: 'over 30 days', isNumber: true },
+            { title: 'oldest due', isNumber: true },
+          ],
+          most.map((row) => [
+            personOf(row.assignee_name, row.assignee_id),
+            formatCount(row.overdue),
+            formatCount(row.over_a_month),
+            formatDay(row.oldest_due_on),
+          ]),
+        )}
+        ${rest}
+      </div>
+    </div>
+    ${longest}`;
+}
+
+/** A form by its name, and the follow-up's own id, by which the service finds it. */
+function nameOf(row: {
+  readonly form_id: string | null;
+  readonly form_label: string | null;
+  readonly id: string;
+}): Html {
+  return html`${labelOf(row.form_label, row.form_id, 'form')} <code>${row.id}</code>`;
+}
+
+/** Of a newer month: so many are open that those which are closed are the quick ones. */
+const MOST_OPEN = 0.2;
+
+function closing({ answers, today }: Report, pen: Pen): Html | null {
+  const months = answers.closedInTime.map(({ month, closed, in_time: inTime }) => ({
+    month,
+    value: (100 * inTime) / closed,
+    isUnfinished: month.slice(0, 7) === today.slice(0, 7),
+  }));
+  const last = months.findLast(({ isUnfinished }) => !isUnfinished);
+  if (last === undefined || months.length < 2) return null;
+  return monthLine(
+    pen,
+    {
+      title: 'Closed by the due day, in percent of those that had one',
+      label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
+      note: 'By the month in which they were closed. Dashed: the month that is not over.',
+    },
+    { months, format: (value) => `${Math.round(value)} %`, most: 100 },
+  );
 }
 
 function timeToClose({ answers }: Report, pen: Pen): Html | null {
-  const months = answers.timeToCloseByMonth.slice(-SHOWN_MONTHS);
-  const forms = table(
+  const shown = answers.timeToCloseByMonth.slice(-SHOWN_MONTHS);
+  const finished = shown.findLastIndex(({ raised, still_open: open }) => open <= MOST_OPEN * raised);
+  const months = shown.flatMap(({ month, median_days: value }, at) =>
+    value === null ? [] : [{ month, value, isUnfinished: at > finished }],
+  );
+  const [first, last] = [months[0], months.findLast(({ isUnfinished }) => !isUnfinished)];
+  if (first === undefined || last === undefined || months.length < 2) return null;
+  return monthLine(
+    pen,
+    {
+      title: 'Days until half of a month’s follow-ups were closed',
+      label: `From ${formatDays(first.value)} days in ${formatMonth(first.month)} to ${formatDays(last.value)} days in ${formatMonth(last.month)}.`,
+      note: 'By the month in which they were raised. Dashed: months of which more than a fifth are still open; those that are closed are the quick ones.',
+    },
+    { months, format: (value) => `${formatDays(value)} days` },
+  );
+}
+
+function byForm({ answers }: Report): Html {
+  return table(
     'By form',
     [
       { title: 'form' },
       { title: 'raised', isNumber: true },
       { title: 'still open', isNumber: true },
-      { title: 'median days to close', isNumber: true },
-      { title: 'slowest tenth, from days', isNumber: true, isSpare: true },
+      { title: 'half closed within days', isNumber: true },
+      { title: 'one in ten takes over days', isNumber: true, isSpare: true },
     ],
     answers.timeToCloseByForm.map((row) => [
-      row.form_id ?? 'none',
+      labelOf(row.form_label, row.form_id, 'form'),
       formatCount(row.raised),
       formatCount(row.still_open),
       formatDays(row.median_days),
-      formatDays(row.slowest_tenth_days),
+      row.slowest_tenth_days === null ? '–' : formatCount(Math.round(row.slowest_tenth_days)),
     ]),
   );
-  const [first, last] = [months[0], months.at(-1)];
-  if (first === undefined || last === undefined || months.length < 2) return forms;
-  const line = monthLine(
-    pen,
-    {
-      title: 'Days until half of a month’s follow-ups were closed',
-      label: `From ${formatDays(first.median_days)} days in ${formatMonth(first.month)} to ${formatDays(last.median_days)} days in ${formatMonth(last.month)}.`,
-      note: 'By the month in which they were raised, of those that are closed. The newest months look faster than they are, since their slow ones are still open.',
-    },
-    months.map(({ month, median_days: value }) => ({ month, value })),
-    'days',
-  );
-  return html`${line}${forms}`;
 }
 
 function handedOn({ answers }: Report): Html {
-  if (answers.mostHandedOn.length === 0) return empty('No follow-up was handed on more than once.');
+  if (answers.mostHandedOn.length === 0) return empty('No open follow-up was handed on more than once.');
   return table(
-    'Handed on most often',
+    'Open, and handed on most often',
     [
       { title: 'follow-up' },
       { title: 'now with' },
       { title: 'handed on', isNumber: true },
-      { title: 'due', isNumber: true, isSpare: true },
-      { title: 'state' },
+      { title: 'due', isNumber: true },
     ],
-    answers.mostHandedOn.map((row) => [
-      html`<code>${row.id}</code>`,
-      personOf(row.assignee_name, row.assignee_id),
-      `${formatCount(row.reassignment_count)} times`,
-      formatDay(row.due_on),
-      row.is_open === null ? 'unknown' : row.is_open ? 'open' : 'closed',
-    ]),
+    answers.mostHandedOn.map((row) => ({
+      cells: [
+        nameOf(row),
+        personOf(row.assignee_name, row.assignee_id),
+        `${formatCount(row.reassignment_count)} times`,
+        formatDay(row.due_on),
+      ],
+      remark: said(row),
+    })),
   );
 }
 
@@ -163,8 +236,10 @@ export function followupsSection(report: Report, pen: Pen): Html {
       backlog(report, pen),
       html`<h3>Overdue</h3>`,
       overdue(report, pen),
-      html`<h3>Time to close</h3>`,
+      html`<h3>Closing</h3>`,
+      closing(report, pen),
       timeToClose(report, pen),
+      byForm(report),
       html`<h3>Handed from one to another</h3>`,
       handedOn(report),
     ],

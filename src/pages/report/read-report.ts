@@ -5,7 +5,8 @@ import type { StreamName } from '../../streams/stream.ts';
 import type { Connection } from '../../database/connection.ts';
 import type { IssueGroup } from '../../status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
-import { ask, type Question, QUESTIONS } from './questions.ts';
+import { ask, type Question } from './question.ts';
+import { QUESTIONS } from './questions.ts';
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
 /** The rows that answer each question. */

@@ -1,73 +1,21 @@
 /** One Report → one HTML document that needs nothing else: no script, no request. */
-import { formatCount, formatNumber } from '../../shared/format.ts';
+import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { streamNamed } from '../../streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
-import { ageOf, describeIssue, formatDay, formatMoment, formatShare, personOf } from '../words.ts';
+import { describeIssue, formatDay, formatMoment, personOf } from '../words.ts';
 import { createPen } from './draw.ts';
-import { equipmentSection, outOfDateOf } from './equipment-section.ts';
-import { countOf, followupsSection } from './followups-section.ts';
+import { equipmentSection } from './equipment-section.ts';
+import { followupsSection } from './followups-section.ts';
+import { overview } from './overview.ts';
 import type { Report } from './read-report.ts';
 import { empty, section } from './section.ts';
-import { trainedOf, trainingSection } from './training-section.ts';
+import { trainingSection } from './training-section.ts';
+import { weekSection } from './week-section.ts';
 
 const LISTED_ISSUES = 12;
-
-function figure(title: string, value: string, beside: string, isBad = false): Html {
-  return html`<div>
-    <dt>${title}</dt>
-    <dd class="value${isBad && ' bad'}">${value}</dd>
-    <dd class="beside">${beside}</dd>
-  </div>`;
-}
-
-const UNKNOWN = ['–', 'not read yet'] as const;
-
-function overview(report: Report): Html {
-  const { answers } = report;
-  const hasFollowups = answers.followupsNow.length > 0;
-  const late = countOf(report, 'overdue');
-  const open = countOf(report, 'open') + late;
-  const oldest = answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
-  const { trained, needed } = trainedOf(report);
-  const { expired, inService } = outOfDateOf(report);
-  return html`<dl class="figures">
-    ${
-      hasFollowups
-        ? [
-            figure('Open follow-ups', formatCount(open), `${formatCount(open - late)} of them not yet due`),
-            figure(
-              'Overdue follow-ups',
-              formatCount(late),
-              late === 0 ? 'none' : `the oldest since ${formatDay(oldest ?? null)}`,
-              late > 0,
-            ),
-          ]
-        : [figure('Open follow-ups', ...UNKNOWN), figure('Overdue follow-ups', ...UNKNOWN)]
-    }
-    ${
-      answers.trainingNow.length > 0
-        ? figure(
-            'Trained',
-            formatShare(trained, needed),
-            `${formatCount(trained)} of ${formatCount(needed)} who need training`,
-          )
-        : figure('Trained', ...UNKNOWN)
-    }
-    ${
-      inService > 0
-        ? figure(
-            'Equipment out of date',
-            formatCount(expired),
-            `of ${formatCount(inService)} in service`,
-            expired > 0,
-          )
-        : figure('Equipment out of date', ...UNKNOWN)
-    }
-  </dl>`;
-}
 
 function firstStep(report: Report): Html | null {
   if (report.streams.some(({ lastSuccessMs }) => lastSuccessMs !== null)) return null;
@@ -100,12 +48,14 @@ function documentsSection(report: Report): Html {
             [
               { title: 'document' },
               { title: 'version' },
+              { title: 'category', isSpare: true },
               { title: 'by', isSpare: true },
               { title: 'since', isNumber: true },
             ],
             report.answers.notApproved.map((row) => [
               html`${row.title ?? row.resource_id}`,
               row.version,
+              row.category_label,
               personOf(row.creator_name, row.creator_id),
               formatDay(row.created_on),
             ]),
@@ -120,13 +70,13 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
     [
       { title: 'what' },
       { title: 'last read', isNumber: true },
-      { title: 'that is', isNumber: true },
+      { title: 'before this report', isNumber: true },
       ...(hasFailures ? [{ title: 'remark' }] : []),
     ],
     streams.map(({ stream, lastSuccessMs, failedWith }) => [
       streamNamed(stream).contents,
       lastSuccessMs === null ? '–' : formatMoment(lastSuccessMs, timezone),
-      ageOf(lastSuccessMs, asOfMs),
+      lastSuccessMs === null ? 'never' : roughly(formatDuration(asOfMs - lastSuccessMs)),
       ...(hasFailures ? [failedWith === null ? '' : `the newest attempt failed: ${failedWith}`] : []),
     ]),
   );
@@ -143,19 +93,38 @@ function issues({ issues: groups }: Report): Html {
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
 
+/** Whether the ids of forms, trainings and equipment are told as ids. */
+function labelsHint({ answers }: Report): Html | null {
+  const { timeToCloseByForm: forms, gapsByTraining: trainings, equipmentByType: types } = answers;
+  const hasBareIds =
+    forms.some((row) => row.form_id !== null && row.form_label === row.form_id) ||
+    trainings.some((row) => row.training_label === String(row.training_id)) ||
+    types.some((row) => row.equipment_type_id !== null && row.equipment_type_label === row.equipment_type_id);
+  if (!hasBareIds) return null;
+  return html`<p class="note">
+    The service sends forms, trainings and equipment types as numbers. To give them names:
+    <code>safety-sync labels template</code>
+  </p>`;
+}
+
 /** How far the page can be trusted: how fresh its data is, and what could not be taken as it came. */
 function dataSection(report: Report): Html {
   return html`<section id="data" aria-labelledby="data-title">
     <h2 id="data-title">About this data</h2>
-    ${freshness(report)} ${issues(report)}
+    ${freshness(report)} ${issues(report)} ${labelsHint(report)}
   </section>`;
 }
 
-export async function renderReport(report: Report): Promise<string> {
+export interface RenderOptions {
+  /** Whose report it is, for its readers: the organisation (REPORT_TITLE); null: the account is named. */
+  readonly title: string | null;
+}
+
+export async function renderReport(report: Report, { title }: RenderOptions): Promise<string> {
   const pen = await createPen();
   const { accountId, asOfMs, timezone } = report;
   return renderDocument({
-    title: `Safety report: ${accountId}, ${formatDay(report.today)}`,
+    title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,
     head: html`<meta
         http-equiv="Content-Security-Policy"
         content="default-src 'none'; style-src 'unsafe-inline'"
@@ -164,20 +133,22 @@ export async function renderReport(report: Report): Promise<string> {
     style: REPORT_STYLE,
     nonce: null,
     body: html`<header>
-        <h1>Safety report</h1>
+        <h1>${title === null ? 'Safety report' : title}</h1>
         <p class="dim">
-          Account ${accountId}, as of ${formatMoment(asOfMs, timezone)}. Days begin in the time zone
-          ${timezone}.
+          ${title === null ? `Account ${accountId}` : 'Safety report'}, as of
+          ${formatMoment(asOfMs, timezone)}. Days begin in the time zone ${timezone}.
         </p>
         ${firstStep(report)}
         <nav aria-label="Sections">
-          <a href="#followups">Follow-ups</a><a href="#training">Training</a><a href="#equipment">Equipment</a
-          ><a href="#documents">Documents</a><a href="#data">About this data</a>
+          <a href="#week">This week</a><a href="#followups">Follow-ups</a><a href="#training">Training</a
+          ><a href="#equipment">Equipment</a><a href="#documents">Documents</a
+          ><a href="#data">About this data</a>
         </nav>
       </header>
       <main>
-        ${overview(report)} ${followupsSection(report, pen)} ${trainingSection(report, pen)}
-        ${equipmentSection(report, pen)} ${documentsSection(report)} ${dataSection(report)}
+        ${overview(report)} ${weekSection(report)} ${followupsSection(report, pen)}
+        ${trainingSection(report, pen)} ${equipmentSection(report, pen)} ${documentsSection(report)}
+        ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

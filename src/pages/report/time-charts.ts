@@ -1,11 +1,15 @@
 /** What moves over time. Colours are variables of the page's style; labels stand at what they name. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
+import { DAY_MS } from '../../shared/time.ts';
 import { formatDay, shorten, toDate } from '../words.ts';
 import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
 import { empty } from './section.ts';
 
 const LINE_PX = 16;
+
+/** Below a trend. */
+export const TODAY_NOTE = 'Dashed: today, which is not over.';
 
 export interface DayValue {
   readonly date: string;
@@ -20,11 +24,18 @@ export function spread(positions: readonly number[], gap: number): number[] {
   return moved;
 }
 
-/** Counts per day, stacked; the first series lies at the bottom. At the right each says how many it is now. */
+/** How wide the day that is not over is drawn at least, px. */
+const TODAY_PX = 9;
+const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 } as const;
+
+/**
+ * Counts per day, stacked; the first series lies at the bottom. The last day is not over: it stands beside the others,
+ * dashed, and says how many there are now.
+ */
 export function trend(pen: Pen, texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
   const { plot } = pen;
   const days = [...new Set(values.map(({ date }) => date))].toSorted();
-  const last = days.at(-1) ?? '';
+  const [first = '', last = ''] = [days[0], days.at(-1)];
   const known = series.filter(({ name }) => values.some((one) => one.series === name && one.value > 0));
   const totals = new Map<string, number>();
   for (const { date, value } of values) totals.set(date, (totals.get(date) ?? 0) + value);
@@ -33,53 +44,92 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
   const margins = { marginTop: 14, marginBottom: 34, marginLeft: 44 };
   const perPx = most / (height - margins.marginTop - margins.marginBottom);
   let below = 0;
-  const middles = known.map(({ name }) => {
+  const today = known.map(({ name }) => {
     const now = values.find((one) => one.date === last && one.series === name)?.value ?? 0;
     below += now;
-    return { text: `${formatCount(now)} ${shorten(name, NAME_LENGTH)}`, y: below - now / 2 };
+    return {
+      series: name,
+      text: `${formatCount(now)} ${shorten(name, NAME_LENGTH)}`,
+      from: below - now,
+      to: below,
+      middle: below - now / 2,
+    };
   });
   const heights = spread(
-    middles.map(({ y }) => y),
+    today.map(({ middle }) => middle),
     LINE_PX * perPx,
   );
-  const labels = middles.map((one, at) => ({ text: one.text, date: toDate(last), y: heights[at] ?? one.y }));
-  const room = Math.max(...labels.map(({ text }) => text.length)) * CHARACTER_PX + 12;
-  const points = values
-    .filter((one) => known.some(({ name }) => name === one.series))
+  const room = Math.max(...today.map(({ text }) => text.length)) * CHARACTER_PX + 12;
+  // Of a day until the next one begins; the last one that is over lasts until today.
+  const over = values
+    .filter((one) => one.date !== last && known.some(({ name }) => name === one.series))
     .map((one) => ({ ...one, date: toDate(one.date) }));
-  return pen.figure(texts, WIDE, (width) => ({
-    width,
-    height,
-    ...margins,
-    marginRight: room,
-    x: { type: 'utc', label: null, ticks: width > HALF ? 8 : 3, tickSize: 0 },
-    y: { domain: [0, most], label: null, ticks: 4, tickSize: 0, grid: true, tickFormat: formatCount },
-    color: { type: 'ordinal', domain: known.map(({ name }) => name), range: known.map(({ color }) => color) },
-    marks: [
-      plot.areaY(
-        points,
-        plot.stackY(
-          { order: known.map(({ name }) => name) },
-          { x: 'date', y: 'value', fill: 'series', stroke: 'var(--card)', strokeWidth: 0.6 },
+  const yesterday = days.at(-2) ?? '';
+  const closing = values
+    .filter((one) => one.date === yesterday && known.some(({ name }) => name === one.series))
+    .map((one) => ({ ...one, date: toDate(last) }));
+  return pen.figure(texts, WIDE, (width) => {
+    const perDay = (width - margins.marginLeft - room) / Math.max(1, days.length);
+    const end = new Date(toDate(last).getTime() + Math.max(1, TODAY_PX / perDay) * DAY_MS);
+    const labels = today.map(({ text, middle }, at) => ({ text, date: end, y: heights[at] ?? middle }));
+    return {
+      width,
+      height,
+      ...margins,
+      marginRight: room,
+      x: {
+        type: 'utc',
+        label: null,
+        ticks: width > HALF ? 8 : 3,
+        tickSize: 0,
+        domain: [toDate(first), end],
+      },
+      y: { domain: [0, most], label: null, ticks: 4, tickSize: 0, grid: true, tickFormat: formatCount },
+      color: {
+        type: 'ordinal',
+        domain: known.map(({ name }) => name),
+        range: known.map(({ color }) => color),
+      },
+      marks: [
+        plot.areaY(
+          [...over, ...closing],
+          plot.stackY(
+            { order: known.map(({ name }) => name) },
+            { x: 'date', y: 'value', fill: 'series', curve: 'step-after' },
+          ),
         ),
-      ),
-      plot.ruleY([0], { stroke: 'var(--dim)' }),
-      plot.text(labels, { x: 'date', y: 'y', text: 'text', textAnchor: 'start', dx: 8, fill: 'var(--text)' }),
-    ],
-  }));
+        plot.rect(today, {
+          x1: () => toDate(last),
+          x2: () => end,
+          y1: 'from',
+          y2: 'to',
+          fill: 'series',
+          stroke: 'series',
+          ...UNFINISHED,
+        }),
+        plot.ruleY([0], { stroke: 'var(--dim)' }),
+        plot.text(labels, {
+          x: 'date',
+          y: 'y',
+          text: 'text',
+          textAnchor: 'start',
+          dx: 8,
+          fill: 'var(--text)',
+        }),
+      ],
+    };
+  });
 }
 
 export interface StatusTrend {
   readonly title: string;
-  /** What shows the present counts, above the trend. */
-  readonly countsStandIn: 'chart' | 'table';
   readonly series: readonly Series[];
   /** By day. */
   readonly values: readonly DayValue[];
 }
 
 /** How many were in each status, day by day, of what the service tells only as it stands now. */
-export function statusTrend(pen: Pen, { title, countsStandIn, series, values }: StatusTrend): Html {
+export function statusTrend(pen: Pen, { title, series, values }: StatusTrend): Html {
   const from = formatDay(values[0]?.date ?? null);
   if (new Set(values.map(({ date }) => date)).size <= 1) {
     return empty(
@@ -87,31 +137,41 @@ export function statusTrend(pen: Pen, { title, countsStandIn, series, values }: 
     );
   }
   const to = formatDay(values.at(-1)?.date ?? null);
-  const label = `From ${from} to ${to}; the present counts stand in the ${countsStandIn} above.`;
-  return trend(pen, { title, label }, series, values);
+  const label = `From ${from} to ${to}; the present counts stand in the chart above.`;
+  return trend(pen, { title, label, note: TODAY_NOTE }, series, values);
 }
 
 export interface MonthValue {
   readonly month: string;
   readonly value: number;
+  /** What is still to come will change it. */
+  readonly isUnfinished: boolean;
 }
 
-/** One value a month, with the last one and the highest one named. */
-export function monthLine(pen: Pen, texts: Texts, months: readonly MonthValue[], unit: string): Html {
+export interface MonthLineOptions {
+  readonly months: readonly MonthValue[];
+  readonly format: (value: number) => string;
+  /** Of the scale. Default: the highest value. */
+  readonly most?: number;
+}
+
+/** One value a month; the last one that is finished says how much it is, those after it are dashed. */
+export function monthLine(pen: Pen, texts: Texts, { months, format, most }: MonthLineOptions): Html {
   const { plot } = pen;
-  const points = months.map(({ month, value }) => ({ date: toDate(month), value }));
-  const last = points.at(-1);
-  const label = last === undefined ? '' : `${Math.round(last.value * 10) / 10} ${unit}`;
+  const points = months.map((one) => ({ ...one, date: toDate(one.month) }));
+  const finished = points.filter(({ isUnfinished }) => !isUnfinished);
+  const last = finished.at(-1);
+  const rest = [...(last === undefined ? [] : [last]), ...points.filter(({ isUnfinished }) => isUnfinished)];
   return pen.figure(texts, WIDE, (width) => ({
     width,
     height: 200,
-    marginTop: 16,
+    marginTop: 18,
     marginBottom: 34,
     marginLeft: 44,
-    marginRight: label.length * CHARACTER_PX + 16,
+    marginRight: 30,
     x: { type: 'utc', label: null, ticks: width > HALF ? 8 : 3, tickSize: 0 },
     y: {
-      domain: [0, Math.max(1, ...points.map(({ value }) => value))],
+      domain: [0, most ?? Math.max(1, ...points.map(({ value }) => value))],
       label: null,
       ticks: 4,
       tickSize: 0,
@@ -119,16 +179,32 @@ export function monthLine(pen: Pen, texts: Texts, months: readonly MonthValue[],
     },
     marks: [
       plot.ruleY([0], { stroke: 'var(--dim)' }),
-      plot.lineY(points, { x: 'date', y: 'value', stroke: 'var(--accent)', strokeWidth: 2 }),
-      plot.dot(points, { x: 'date', y: 'value', fill: 'var(--accent)', r: 2.6 }),
+      plot.lineY(finished, { x: 'date', y: 'value', stroke: 'var(--accent)', strokeWidth: 2 }),
+      plot.lineY(rest, {
+        x: 'date',
+        y: 'value',
+        stroke: 'var(--accent)',
+        strokeWidth: 1.6,
+        strokeDasharray: '3,4',
+      }),
+      plot.dot(points, {
+        x: 'date',
+        y: 'value',
+        stroke: 'var(--accent)',
+        fill: ({ isUnfinished }: MonthValue) => (isUnfinished ? 'var(--card)' : 'var(--accent)'),
+        r: 2.8,
+      }),
       plot.text(last === undefined ? [] : [last], {
         x: 'date',
         y: 'value',
-        text: () => label,
-        textAnchor: 'start',
-        dx: 8,
+        text: ({ value }: MonthValue) => format(value),
+        dy: -12,
+        fontWeight: 600,
+        stroke: 'var(--card)',
+        strokeWidth: 4,
         fill: 'var(--text)',
       }),
     ],
+    color: { type: 'identity' },
   }));
 }

@@ -3,10 +3,10 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import { HALF, type Pen } from './draw.ts';
+import { type Pen, WIDE } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
-import { formatDay, formatShare, personOf } from '../words.ts';
+import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf } from '../words.ts';
 
 /** In the order in which they want attention. */
 const STATUSES = [
@@ -18,9 +18,12 @@ const STATUSES = [
 const WEEKS = 13;
 
 /** Trained, and those who need training at all. */
-export function trainedOf({ answers }: Report): { trained: number; needed: number } {
+export function trainedOf(rows: readonly { readonly status: string | null; readonly employees: number }[]): {
+  trained: number;
+  needed: number;
+} {
   const of = (...statuses: string[]) =>
-    answers.trainingNow
+    rows
       .filter(({ status }) => status !== null && statuses.includes(status))
       .reduce((sum, { employees }) => sum + employees, 0);
   return { trained: of('active', 'expiring'), needed: of('active', 'expiring', 'incomplete') };
@@ -38,50 +41,66 @@ function now({ answers }: Report, pen: Pen): Html {
   const total = rows.reduce((sum, { employees }) => sum + employees, 0);
   const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
     const row = rows.find(({ status }) => status === name);
-    return row === undefined
-      ? []
-      : [{ label: name, color, value: row.employees, average: row.average_percent }];
+    return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
-  return html`<div class="two">
-    ${bars(
-      pen,
-      {
-        title: 'Employees by status',
-        label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-      },
-      ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
-      HALF,
-    )}
-    ${table(
-      'How far they are',
-      [
-        { title: 'status' },
-        { title: 'employees', isNumber: true },
-        { title: 'done on average', isNumber: true },
-      ],
-      ordered.map(({ label, value, average }) => [
-        label,
-        formatCount(value),
-        average === null ? '–' : `${Math.round(average)} %`,
-      ]),
-    )}
-  </div>`;
+  return html`${bars(
+    pen,
+    {
+      title: 'Employees by status',
+      label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
+      note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are there, one lapses soon. Active: all are there. Unassigned: needs none.',
+    },
+    ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
+    WIDE,
+  )}`;
+}
+
+function gaps({ answers }: Report): Html {
+  const { gapsByEmployee, gapsByTraining, trainingNow } = answers;
+  if (gapsByEmployee.length === 0) return empty('Nobody lacks a required training.');
+  const incomplete = trainingNow.find(({ status }) => status === 'incomplete')?.employees ?? 0;
+  const rest = incomplete - gapsByEmployee.length;
+  return html`${table(
+    'Which trainings are lacking',
+    [
+      { title: 'training' },
+      { title: 'never done', isNumber: true },
+      { title: 'lapsed', isNumber: true },
+      { title: 'needed by', isNumber: true },
+    ],
+    gapsByTraining.map((row) => [
+      row.training_label,
+      formatCount(row.missing),
+      formatCount(row.expired),
+      formatCount(row.needed_by),
+    ]),
+  )}
+  ${table(
+    'Who lacks the most',
+    [{ title: 'employee' }, { title: 'trainings' }, { title: 'lacking', isNumber: true }],
+    gapsByEmployee.map((row) => [
+      personOf(row.user_name, row.user_id),
+      row.trainings,
+      formatCount(row.lacking),
+    ]),
+  )}
+  ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more who are incomplete.</p>`}`;
 }
 
 function lapsing({ answers, today }: Report, pen: Pen): Html {
   const [in30, , in90] = answers.lapsing;
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
-  const weeks = Array.from(
-    { length: WEEKS },
-    (_, week) => answers.lapsingByWeek.find((row) => row.week === week)?.trainings ?? 0,
-  );
+  const weeks = Array.from({ length: WEEKS }, (_, week) => {
+    const monday = dayAfter(mondayOf(today), 7 * week);
+    return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
+  });
   return html`${weekColumns(
       pen,
       {
-        title: 'Trainings that lapse, by the week that begins on',
+        title: 'Trainings that lapse, by the week that begins on Monday',
         label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
+        note: 'Dashed: what is left of this week.',
       },
-      today,
       weeks,
     )}
     <div class="two">
@@ -102,14 +121,10 @@ function lapsing({ answers, today }: Report, pen: Pen): Html {
       )}
       ${table(
         'The next ones',
-        [
-          { title: 'employee' },
-          { title: 'training', isNumber: true },
-          { title: 'lapses on', isNumber: true },
-        ],
+        [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
         answers.lapsingNext.map((row) => [
           personOf(row.user_name, row.user_id),
-          String(row.training_id),
+          labelOf(row.training_label, row.training_id, 'training'),
           formatDay(row.expires_on),
         ]),
       )}
@@ -117,7 +132,7 @@ function lapsing({ answers, today }: Report, pen: Pen): Html {
 }
 
 export function trainingSection(report: Report, pen: Pen): Html {
-  const { trained, needed } = trainedOf(report);
+  const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return section(report, {
     id: 'training',
@@ -127,10 +142,11 @@ export function trainingSection(report: Report, pen: Pen): Html {
     lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have all of it (${formatShare(trained, needed)}).`,
     body: () => [
       now(report, pen),
+      html`<h3>What is lacking</h3>`,
+      gaps(report),
       html`<h3>Trend</h3>`,
       statusTrend(pen, {
         title: 'Employees by status at the end of each day',
-        countsStandIn: 'table',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
       }),

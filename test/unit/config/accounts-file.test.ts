@@ -54,6 +54,7 @@ describe('an accounts file', () => {
   token_file: secrets/south
   equipment_types: [0021, ext-22, 12345678901234567890]
   reporting_timezone: Europe/Oslo
+  report_title: Harbour Works
   schedule:
     all: "*/30 * * * *"
     followups: "*/5 * * * *"
@@ -65,7 +66,14 @@ describe('an accounts file', () => {
   equipment_types: 1, 2
   schedule: off
 `,
-      { env: { SYNC_CRON: '*/10 * * * *', RECONCILE_CRON: '0 4 * * *', REPORTING_TIMEZONE: 'Asia/Tokyo' } },
+      {
+        env: {
+          SYNC_CRON: '*/10 * * * *',
+          RECONCILE_CRON: '0 4 * * *',
+          REPORTING_TIMEZONE: 'Asia/Tokyo',
+          REPORT_TITLE: 'All of it',
+        },
+      },
     );
     const every = (cron: string | null) => ({
       resources: cron,
@@ -80,6 +88,7 @@ describe('an accounts file', () => {
         service: { baseUrl: 'https://north.example', token: 'north-token', entry: 'north' },
         equipmentTypes: [],
         reportingTimezone: 'Asia/Tokyo',
+        reportTitle: 'All of it',
         schedule: { timezone: 'UTC', reconcile: '0 4 * * *', streams: every('*/10 * * * *') },
       },
       {
@@ -88,6 +97,7 @@ describe('an accounts file', () => {
         // As they stand there: neither zeros nor digits are lost.
         equipmentTypes: ['0021', 'ext-22', '12345678901234567890'],
         reportingTimezone: 'Europe/Oslo',
+        reportTitle: 'Harbour Works',
         schedule: {
           timezone: 'Europe/Oslo',
           reconcile: '0 4 * * *',
@@ -99,6 +109,7 @@ describe('an accounts file', () => {
         service: { baseUrl: 'https://west.example', token: 'south-token', tokenFile, entry: 'west' },
         equipmentTypes: ['1', '2'],
         reportingTimezone: 'Asia/Tokyo',
+        reportTitle: 'All of it',
         schedule: { timezone: 'UTC', reconcile: null, streams: every(null) },
       },
     ]);
@@ -181,7 +192,7 @@ describe('everything that is wrong', () => {
       `${at('1')}token: expected an API token: one line, no spaces, got something else (not shown)`,
       `${at('2 (south)')}base_url: leave /v1 out; the worker adds /v1/METHOD itself`,
       `${at('2 (south)')}token: token_file is set, too: keep one of them`,
-      `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, allow_insecure_http`,
+      `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, report_title, allow_insecure_http`,
       `${at('3 (east)')}base_url: expected an https:// URL without /v1, e.g. https://service.example.com, it is not set`,
       `${at('3 (east)')}token_file: cannot read absent (ENOENT)`,
       `${at('3 (east)')}schedule.folowups: no such key; there are all, resources, followups, training-employee-status, equipments, users, reconcile, timezone`,

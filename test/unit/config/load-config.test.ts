@@ -41,6 +41,7 @@ test('address and token are enough; everything else has the documented default',
     service: { baseUrl: 'https://service.example', token: 'secret-token-value' },
     equipmentTypes: [],
     reportingTimezone: 'UTC',
+    reportTitle: null,
     schedule: {
       timezone: 'UTC',
       reconcile: '30 2 * * 0',

@@ -1,0 +1,144 @@
+/** What is asked about equipment and documents. */
+import { z } from 'zod';
+import { day, dayOrNull, number, question, text, textOrNull } from './question.ts';
+
+/** Everybody whom a piece of equipment is assigned to. */
+const RESPONSIBLE = `
+left join lateral (
+  select string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id) as names
+  from safety.equipment_assigned_users a
+  left join safety.users u on u.account_id = $1 and u.id = a.user_id
+  where a.account_id = $1 and a.equipment_id = i.equipment_id
+) responsible on true`;
+
+export const EQUIPMENT_QUESTIONS = {
+  equipmentByType: question(
+    'How does each type of equipment in service stand?',
+    `
+select equipment_type_id, equipment_type_label, coalesce(status, 'unknown') as status, count(*) as equipment
+from safety.equipment_overview
+where account_id = $1 and is_in_service
+group by 1, 2, 3
+order by 2, 1, 3`,
+    z.object({
+      equipment_type_id: textOrNull,
+      equipment_type_label: textOrNull,
+      status: text,
+      equipment: number,
+    }),
+  ),
+
+  equipmentByOffice: question(
+    'In which field offices is the most expired equipment in service?',
+    `
+select o.field_office_id, o.field_office_label, count(*) as in_service, count(*) filter (where e.status = 'expired') as expired
+from safety.equipment_field_offices o
+join safety.equipment_overview e on e.account_id = o.account_id and e.id = o.equipment_id
+where o.account_id = $1 and e.is_in_service
+group by 1, 2
+order by expired desc, in_service desc, 1 limit 12`,
+    z.object({ field_office_id: text, field_office_label: text, in_service: number, expired: number }),
+  ),
+
+  equipmentByDay: question(
+    'How many were in each status, day by day?',
+    `
+select date, status, in_service
+from safety.equipment_status_daily
+where account_id = $1 and date > safety.reporting_today($1) - 365
+order by date, status`,
+    z.object({ date: day, status: text, in_service: number }),
+  ),
+
+  expiringThisWeek: question(
+    'Which inspections of equipment in service expire in the next seven days, by responsible person?',
+    `
+select a.user_id, u.name as user_name, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label, count(*) as inspections,
+  min(i.expires_on) as expires_on, min(coalesce(i.title, i.serial_number, i.equipment_id)) as equipment
+from safety.equipment_inspections i
+left join safety.equipment_assigned_users a on a.account_id = i.account_id and a.equipment_id = i.equipment_id
+left join safety.users u on u.account_id = a.account_id and u.id = a.user_id
+where i.account_id = $1 and i.is_in_service and i.days_until_expiry between 0 and 6
+group by 1, 2, 3, 4, 5, 6
+order by expires_on, 4, 6, 1 limit 1000`,
+    z.object({
+      user_id: textOrNull,
+      user_name: textOrNull,
+      equipment_type_id: textOrNull,
+      equipment_type_label: textOrNull,
+      schedule_id: text,
+      schedule_label: text,
+      inspections: number,
+      expires_on: day,
+      equipment: text,
+    }),
+  ),
+
+  inspections: question(
+    'How many inspections of equipment in service are expired, and how many expire in the next seven days?',
+    `
+select count(*) filter (where status = 'expired' and days_until_expiry <= 0) as expired,
+  count(*) filter (where days_until_expiry between 0 and 6) as expiring
+from safety.equipment_inspections
+where account_id = $1 and is_in_service`,
+    z.object({ expired: number, expiring: number }),
+  ),
+
+  longestExpired: question(
+    'Which inspections of equipment in service are longest expired, and who is responsible?',
+    `
+select i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id,
+  i.schedule_label, i.days_expired,
+  i.last_completed_on, responsible.names as responsible
+from (
+  select equipment_id, title, serial_number, equipment_type_id, equipment_type_label, schedule_id, schedule_label,
+    -days_until_expiry as days_expired, last_completed_on
+  from safety.equipment_inspections
+  where account_id = $1 and is_in_service and status = 'expired' and days_until_expiry <= 0
+  order by days_until_expiry, equipment_id, schedule_id limit 15
+) i${RESPONSIBLE}
+order by i.days_expired desc, i.equipment_id, i.schedule_id`,
+    z.object({
+      equipment_id: text,
+      title: textOrNull,
+      serial_number: textOrNull,
+      equipment_type_id: textOrNull,
+      equipment_type_label: textOrNull,
+      schedule_id: text,
+      schedule_label: text,
+      days_expired: number,
+      last_completed_on: dayOrNull,
+      responsible: textOrNull,
+    }),
+  ),
+};
+
+export const DOCUMENT_QUESTIONS = {
+  documentsNow: question(
+    'How many documents are there, and how many of their newest versions are approved?',
+    `
+select count(*) as documents, count(*) filter (where approved_at is null) as not_approved,
+  count(*) filter (where created_at < now() - interval '2 years') as older_than_two_years
+from safety.current_resource_versions
+where account_id = $1`,
+    z.object({ documents: number, not_approved: number, older_than_two_years: number }),
+  ),
+
+  notApproved: question(
+    'Which documents are not approved, longest first, and of which category?',
+    `
+select resource_id, title, category_label, version, creator_id, creator_name, created_on
+from safety.current_resource_versions
+where account_id = $1 and approved_at is null
+order by created_at, resource_id limit 15`,
+    z.object({
+      resource_id: text,
+      title: textOrNull,
+      category_label: textOrNull,
+      version: textOrNull,
+      creator_id: textOrNull,
+      creator_name: textOrNull,
+      created_on: day.nullable(),
+    }),
+  ),
+};

@@ -1,0 +1,220 @@
+/** What is asked about follow-ups. */
+import { z } from 'zod';
+import { day, dayOrNull, number, numberOrNull, question, text, textOrNull } from './question.ts';
+
+/** What was written first, which says what it is about, and last, where that is another message. */
+const NOTES = `
+left join lateral (
+  select m.note from safety.followup_messages m
+  where m.account_id = $1 and m.followup_id = o.id order by m.position limit 1
+) first on true
+left join lateral (
+  select m.note, m.user_id, m.position, (m.sent_at at time zone safety.reporting_timezone($1))::date as sent_on
+  from safety.followup_messages m
+  where m.account_id = $1 and m.followup_id = o.id order by m.position desc limit 1
+) last on last.position > 1
+left join safety.users said on said.account_id = $1 and said.id = last.user_id`;
+const NOTE_COLUMNS =
+  'first.note as first_note, last.note as last_note, last.sent_on as last_on, coalesce(said.name, last.user_id) as last_by';
+const notes = { first_note: textOrNull, last_note: textOrNull, last_on: dayOrNull, last_by: textOrNull };
+
+const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
+
+export const FOLLOWUP_QUESTIONS = {
+  followupsNow: question(
+    'How many are open, overdue and closed today?',
+    `
+select status, followups
+from safety.followup_daily
+where account_id = $1 and date = safety.reporting_today($1)
+order by status`,
+    z.object({ status: text, followups: number }),
+  ),
+
+  followupsWeekAgo: question(
+    'How many were open, overdue and closed a week ago?',
+    `
+select status, followups
+from safety.followup_daily
+where account_id = $1 and date = safety.reporting_today($1) - 7
+order by status`,
+    z.object({ status: text, followups: number }),
+  ),
+
+  lastWeek: question(
+    'How many were raised and closed in the last seven days, and how many of them in time?',
+    `
+select count(*) filter (where created_on > safety.reporting_today($1) - 7) as raised,
+  count(*) filter (where resolved_on > safety.reporting_today($1) - 7) as closed,
+  count(*) filter (where resolved_on > safety.reporting_today($1) - 7 and closed_in_time) as in_time
+from safety.followup_overview
+where account_id = $1`,
+    z.object({ raised: number, closed: number, in_time: number }),
+  ),
+
+  closedLately: question(
+    'What share of those with a due day was closed in time in the last thirty days, and in the thirty before?',
+    `
+select count(*) filter (where resolved_on > safety.reporting_today($1) - 30) as closed,
+  count(*) filter (where resolved_on > safety.reporting_today($1) - 30 and closed_in_time) as in_time,
+  count(*) filter (where resolved_on <= safety.reporting_today($1) - 30) as closed_before,
+  count(*) filter (where resolved_on <= safety.reporting_today($1) - 30 and closed_in_time) as in_time_before
+from safety.followup_overview
+where account_id = $1 and closed_in_time is not null and resolved_on > safety.reporting_today($1) - 60`,
+    z.object({ closed: number, in_time: number, closed_before: number, in_time_before: number }),
+  ),
+
+  closedInTime: question(
+    'What share of those with a due day was closed in time, by month of closing?',
+    `
+select date_trunc('month', resolved_on)::date as month, count(*) as closed, count(*) filter (where closed_in_time) as in_time
+from safety.followup_overview
+where account_id = $1 and closed_in_time is not null
+  and resolved_on >= (date_trunc('month', safety.reporting_today($1)) - interval '23 months')::date
+group by 1
+order by 1`,
+    z.object({ month: day, closed: number, in_time: number }),
+  ),
+
+  dueSoon: question(
+    'Which open ones are due in the next seven days?',
+    `
+select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
+from safety.followup_overview o${NOTES}
+where o.account_id = $1 and o.is_open
+  and o.due_on between safety.reporting_today($1) and safety.reporting_today($1) + 6
+order by o.due_on, o.id limit 500`,
+    z.object({
+      id: text,
+      ...form,
+      assignee_id: textOrNull,
+      assignee_name: textOrNull,
+      due_on: day,
+      ...notes,
+    }),
+  ),
+
+  backlogByDay: question(
+    'How did the backlog move over the last year?',
+    `
+select date, status, followups
+from safety.followup_daily
+where account_id = $1 and date > safety.reporting_today($1) - 365 and status in ('open', 'overdue')
+order by date, status`,
+    z.object({ date: day, status: text, followups: number }),
+  ),
+
+  overdueByAge: question(
+    'For how long have they been overdue?',
+    `
+select case when days_overdue <= 7 then 1 when days_overdue <= 30 then 2 when days_overdue <= 90 then 3 else 4 end as age,
+  count(*) as overdue, min(due_on) as oldest_due_on
+from safety.followup_overview
+where account_id = $1 and is_overdue
+group by 1
+order by 1`,
+    z.object({ age: number, overdue: number, oldest_due_on: day }),
+  ),
+
+  overdueByAssignee: question(
+    'Who has the most overdue follow-ups?',
+    `
+select assignee_id, assignee_name, count(*) as overdue,
+  count(*) filter (where days_overdue > 30) as over_a_month, min(due_on) as oldest_due_on
+from safety.followup_overview
+where account_id = $1 and is_overdue
+group by 1, 2
+order by overdue desc, oldest_due_on, 1 limit 10`,
+    z.object({
+      assignee_id: textOrNull,
+      assignee_name: textOrNull,
+      overdue: number,
+      over_a_month: number,
+      oldest_due_on: day,
+    }),
+  ),
+
+  peopleWithOverdue: question(
+    'How many people have overdue follow-ups?',
+    `
+select count(distinct assignee_id) as people
+from safety.followup_overview
+where account_id = $1 and is_overdue`,
+    z.object({ people: number }),
+  ),
+
+  longestOverdue: question(
+    'Which are longest overdue, and what was said last?',
+    `
+select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, o.days_overdue, ${NOTE_COLUMNS}
+from (
+  select account_id, id, form_id, form_label, assignee_id, assignee_name, due_on, days_overdue
+  from safety.followup_overview
+  where account_id = $1 and is_overdue
+  order by due_on, id limit 10
+) o${NOTES}
+order by o.due_on, o.id`,
+    z.object({
+      id: text,
+      ...form,
+      assignee_id: textOrNull,
+      assignee_name: textOrNull,
+      due_on: day,
+      days_overdue: number,
+      ...notes,
+    }),
+  ),
+
+  timeToCloseByMonth: question(
+    'How long does it take to close one, by month of creation, and how many of the month are still open?',
+    `
+select date_trunc('month', created_on)::date as month, count(*) as raised, count(*) filter (where is_open) as still_open,
+  percentile_cont(0.5) within group (order by days_to_resolve) as median_days
+from safety.followup_overview
+where account_id = $1 and created_on is not null
+group by 1
+order by 1`,
+    z.object({ month: day, raised: number, still_open: number, median_days: numberOrNull }),
+  ),
+
+  timeToCloseByForm: question(
+    'Which forms raise the most follow-ups, and how long do theirs take to close?',
+    `
+select form_id, form_label, count(*) as raised, count(*) filter (where is_open) as still_open,
+  percentile_cont(0.5) within group (order by days_to_resolve) as median_days,
+  percentile_cont(0.9) within group (order by days_to_resolve) as slowest_tenth_days
+from safety.followup_overview
+where account_id = $1
+group by 1, 2
+order by raised desc, 1 limit 10`,
+    z.object({
+      ...form,
+      raised: number,
+      still_open: number,
+      median_days: numberOrNull,
+      slowest_tenth_days: numberOrNull,
+    }),
+  ),
+
+  mostHandedOn: question(
+    'Which open ones were handed on most often, and what was said last?',
+    `
+select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.reassignment_count, o.due_on, ${NOTE_COLUMNS}
+from (
+  select account_id, id, form_id, form_label, assignee_id, assignee_name, reassignment_count, due_on
+  from safety.followup_overview
+  where account_id = $1 and is_open and reassignment_count > 1
+  order by reassignment_count desc, due_on, id limit 5
+) o${NOTES}
+order by o.reassignment_count desc, o.due_on, o.id`,
+    z.object({
+      id: text,
+      ...form,
+      assignee_id: textOrNull,
+      assignee_name: textOrNull,
+      reassignment_count: number,
+      due_on: dayOrNull,
+      ...notes,
+    }),
+  ),
+};

@@ -1,0 +1,140 @@
+/** The figures at the top, each beside what it was a week ago. */
+import { html, type Html } from '../html.ts';
+import { formatCount } from '../../shared/format.ts';
+import { dayAfter, formatDay, formatShare } from '../words.ts';
+import { outOfDateOf } from './equipment-section.ts';
+import { countOf } from './followups-section.ts';
+import type { Report } from './read-report.ts';
+import { trainedOf } from './training-section.ts';
+
+interface Figure {
+  readonly title: string;
+  readonly value: string;
+  readonly beside: string;
+  readonly change?: Html | null;
+  readonly isBad?: boolean;
+}
+
+function figure({ title, value, beside, change = null, isBad = false }: Figure): Html {
+  return html`<div>
+    <dt>${title}</dt>
+    <dd class="value${isBad && ' bad'}">${value}</dd>
+    ${change} ${beside !== '' && html`<dd class="beside">${beside}</dd>`}
+  </div>`;
+}
+
+const unknown = (title: string): Html => figure({ title, value: '–', beside: 'not read yet' });
+
+type Direction = 'less' | 'more';
+
+function change(by: number, isGood: Direction, words: string): Html {
+  if (by === 0) return html`<dd class="change">${words}</dd>`;
+  const isBetter = by > 0 === (isGood === 'more');
+  return html`<dd class="change ${isBetter ? 'better' : 'worse'}">${by > 0 ? '▲' : '▼'} ${words}</dd>`;
+}
+
+/** `before`: a week ago; null where it was not known then. */
+function compareCounts(now: number, before: number | null): Html | null {
+  if (before === null) return null;
+  const by = now - before;
+  const words = `${formatCount(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than a week ago`;
+  return change(by, 'less', by === 0 ? 'as many as a week ago' : words);
+}
+
+interface Share {
+  readonly part: number;
+  readonly whole: number;
+}
+
+function compareShares(now: Share, before: Share, since: string): Html | null {
+  if (now.whole === 0 || before.whole === 0) return null;
+  const by = now.part / now.whole - before.part / before.whole;
+  return change(
+    by,
+    'more',
+    by === 0 ? `as ${since}` : `from ${formatShare(before.part, before.whole)} ${since}`,
+  );
+}
+
+function followupFigures(report: Report): Html[] {
+  const { answers } = report;
+  const late = countOf(report, 'overdue');
+  const open = countOf(report, 'open') + late;
+  const oldest = answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
+  const past = (...statuses: string[]) =>
+    answers.followupsWeekAgo.length === 0
+      ? null
+      : answers.followupsWeekAgo
+          .filter(({ status }) => statuses.includes(status))
+          .reduce((sum, { followups }) => sum + followups, 0);
+  const [lately] = answers.closedLately;
+  const { closed = 0, in_time: inTime = 0 } = lately ?? {};
+  return [
+    figure({
+      title: 'Open follow-ups',
+      value: formatCount(open),
+      change: compareCounts(open, past('open', 'overdue')),
+      beside: `${formatCount(open - late)} of them not yet due`,
+    }),
+    figure({
+      title: 'Overdue follow-ups',
+      value: formatCount(late),
+      change: compareCounts(late, past('overdue')),
+      beside: late === 0 ? 'none' : `the oldest since ${formatDay(oldest ?? null)}`,
+      isBad: late > 0,
+    }),
+    figure({
+      title: 'Closed in time',
+      value: formatShare(inTime, closed),
+      change: compareShares(
+        { part: inTime, whole: closed },
+        { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 },
+        'in the 30 days before',
+      ),
+      beside: `${formatCount(inTime)} of ${formatCount(closed)} that had a due day, last 30 days`,
+    }),
+  ];
+}
+
+function trainedFigure(report: Report): Html {
+  const { trained, needed } = trainedOf(report.answers.trainingNow);
+  const weekAgo = dayAfter(report.today, -7);
+  const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
+  return figure({
+    title: 'Trained',
+    value: formatShare(trained, needed),
+    change: compareShares(
+      { part: trained, whole: needed },
+      { part: then.trained, whole: then.needed },
+      'a week ago',
+    ),
+    beside: `${formatCount(trained)} of ${formatCount(needed)} who need training`,
+  });
+}
+
+function equipmentFigure(report: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): Html {
+  const weekAgo = dayAfter(report.today, -7);
+  const then = report.answers.equipmentByDay.filter(({ date }) => date === weekAgo);
+  const before = then.find(({ status }) => status === 'expired')?.in_service ?? 0;
+  return figure({
+    title: 'Expired equipment',
+    value: formatCount(expired),
+    change: compareCounts(expired, then.length === 0 ? null : before),
+    beside: `of ${formatCount(inService)} in service`,
+    isBad: expired > 0,
+  });
+}
+
+export function overview(report: Report): Html {
+  const { answers } = report;
+  const equipment = outOfDateOf(report);
+  return html`<dl class="figures">
+    ${
+      answers.followupsNow.length > 0
+        ? followupFigures(report)
+        : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)
+    }
+    ${answers.trainingNow.length > 0 ? trainedFigure(report) : unknown('Trained')}
+    ${equipment.inService > 0 ? equipmentFigure(report, equipment) : unknown('Expired equipment')}
+  </dl>`;
+}

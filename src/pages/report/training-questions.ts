@@ -1,0 +1,112 @@
+/** What is asked about trainings. */
+import { z } from 'zod';
+import { day, number, numberOrNull, question, text, textOrNull } from './question.ts';
+
+export const TRAINING_QUESTIONS = {
+  trainingNow: question(
+    'How is the workforce trained?',
+    `
+select status, count(*) as employees, round(avg(percent_complete), 1) as average_percent
+from safety.training_compliance
+where account_id = $1
+group by 1
+order by 2 desc`,
+    z.object({ status: textOrNull, employees: number, average_percent: numberOrNull }),
+  ),
+
+  trainingByDay: question(
+    'How did compliance move, day by day?',
+    `
+select date, status, employees
+from safety.training_status_daily
+where account_id = $1 and date > safety.reporting_today($1) - 365
+order by date, status`,
+    z.object({ date: day, status: text, employees: number }),
+  ),
+
+  lapsing: question(
+    'How many trainings lapse in the next 30, 60 and 90 days?',
+    `
+select w.days, count(e.training_id) as trainings, count(distinct e.user_id) as employees,
+  count(e.training_id) filter (where e.is_required) as required
+from (values (30), (60), (90)) as w (days)
+left join safety.training_expiry e on e.account_id = $1 and e.days_until_expiry between 0 and w.days
+group by 1
+order by 1`,
+    z.object({ days: number, trainings: number, employees: number, required: number }),
+  ),
+
+  lapsingByWeek: question(
+    'How many lapse in each of the next weeks?',
+    `
+select expires_on - (extract(isodow from expires_on)::int - 1) as week, count(*) as trainings
+from safety.training_expiry
+where account_id = $1 and days_until_expiry between 0 and 90
+group by 1
+order by 1`,
+    z.object({ week: day, trainings: number }),
+  ),
+
+  lapsingNext: question(
+    'Which trainings lapse next, and whose?',
+    `
+select user_id, user_name, training_id, training_label, expires_on, days_until_expiry
+from safety.training_expiry
+where account_id = $1 and days_until_expiry between 0 and 90
+order by expires_on, user_id, training_id limit 10`,
+    z.object({
+      user_id: text,
+      user_name: textOrNull,
+      training_id: number,
+      training_label: text,
+      expires_on: day,
+      days_until_expiry: number,
+    }),
+  ),
+
+  lapsingThisWeek: question(
+    'Whose training lapses in the next seven days?',
+    `
+select user_id, user_name, training_id, training_label, expires_on
+from safety.training_expiry
+where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false
+order by expires_on, user_id, training_id limit 500`,
+    z.object({
+      user_id: text,
+      user_name: textOrNull,
+      training_id: number,
+      training_label: text,
+      expires_on: day,
+    }),
+  ),
+
+  gapsByEmployee: question(
+    'Who lacks the most required trainings, and which?',
+    `
+select user_id, user_name, count(*) as lacking, string_agg(training_label, ', ' order by training_label) as trainings
+from safety.training_matrix
+where account_id = $1 and is_required and state in ('missing', 'expired')
+group by 1, 2
+order by lacking desc, user_name, 1 limit 10`,
+    z.object({ user_id: text, user_name: textOrNull, lacking: number, trainings: text }),
+  ),
+
+  gapsByTraining: question(
+    'Which required trainings do the most employees lack?',
+    `
+select training_id, training_label, count(*) as needed_by, count(*) filter (where state = 'missing') as missing,
+  count(*) filter (where state = 'expired') as expired
+from safety.training_matrix
+where account_id = $1 and is_required
+group by 1, 2
+having count(*) filter (where state in ('missing', 'expired')) > 0
+order by count(*) filter (where state in ('missing', 'expired')) desc, 2 limit 10`,
+    z.object({
+      training_id: number,
+      training_label: text,
+      needed_by: number,
+      missing: number,
+      expired: number,
+    }),
+  ),
+};

@@ -1,0 +1,147 @@
+/** What is to be done in the next seven days, person by person. */
+import { html, type Html, type HtmlValue } from '../html.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
+import type { Report } from './read-report.ts';
+import { said } from './said.ts';
+import { empty } from './section.ts';
+
+const SHOWN_PEOPLE = 12;
+/** Of a person. */
+const SHOWN_TASKS = 6;
+
+interface Task {
+  readonly day: string;
+  readonly what: HtmlValue;
+  readonly kind: 'follow-up' | 'training' | 'inspection';
+  /** Of an inspection: pieces of equipment. */
+  readonly count: number;
+}
+
+interface Person {
+  readonly name: string;
+  readonly tasks: Task[];
+}
+
+const NOBODY = 'Nobody is assigned';
+
+function tasksByPerson({ answers }: Report): Person[] {
+  const people = new Map<string | null, Person>();
+  const add = (id: string | null, name: string | null, task: Task): void => {
+    const key = id === '' ? null : id;
+    const person = people.get(key) ?? { name: key === null ? NOBODY : personOf(name, id), tasks: [] };
+    people.set(key, person);
+    person.tasks.push(task);
+  };
+  for (const row of answers.dueSoon) {
+    const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}</b> <code>${row.id}</code> is due.
+      ${said(row)}`;
+    add(row.assignee_id, row.assignee_name, { day: row.due_on, what, kind: 'follow-up', count: 1 });
+  }
+  for (const row of answers.lapsingThisWeek) {
+    const what = html`<b>${labelOf(row.training_label, row.training_id, 'training')}</b> (training) lapses.`;
+    add(row.user_id, row.user_name, { day: row.expires_on, what, kind: 'training', count: 1 });
+  }
+  for (const row of answers.expiringThisWeek) {
+    const { inspections, equipment } = row;
+    const type = labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
+    const schedule = labelOf(row.schedule_label, row.schedule_id, 'inspection');
+    const which = inspections === 1 ? equipment : `${formatCount(inspections)} pieces: ${equipment}, …`;
+    const what = html`<b>${schedule}</b> expires: ${type} (${which}).`;
+    add(row.user_id, row.user_name, { day: row.expires_on, what, kind: 'inspection', count: inspections });
+  }
+  // Inspections come last: of them there can be many.
+  const urgent = ({ tasks }: Person) => tasks.filter(({ kind }) => kind !== 'inspection').length;
+  return [...people.values()].toSorted(
+    (one, other) =>
+      Number(one.name === NOBODY) - Number(other.name === NOBODY) ||
+      urgent(other) - urgent(one) ||
+      other.tasks.length - one.tasks.length ||
+      one.name.localeCompare(other.name),
+  );
+}
+
+function renderPerson({ name, tasks }: Person): Html {
+  const shown = tasks
+    .toSorted((one, other) => Number(one.kind === 'inspection') - Number(other.kind === 'inspection'))
+    .slice(0, SHOWN_TASKS)
+    .toSorted((one, other) => one.day.localeCompare(other.day));
+  const rest = tasks.length - shown.length;
+  const rows = [
+    ...shown.map(({ day, what }) => [formatWeekday(day), what] as const),
+    ...(rest > 0 ? [['', html`<span class="dim">and ${formatCount(rest)} more</span>`] as const] : []),
+  ];
+  return html`<tbody>
+    ${rows.map(
+      ([day, what], at) =>
+        html`<tr>
+          ${at === 0 && html`<th scope="rowgroup" rowspan="${rows.length}">${name}</th>`}
+          <td class="when">${day}</td>
+          <td>${what}</td>
+        </tr>`,
+    )}
+  </tbody>`;
+}
+
+function lead({ answers }: Report): string {
+  const [past] = answers.lastWeek;
+  const { raised = 0, closed = 0, in_time: inTime = 0 } = past ?? {};
+  const inspections = answers.inspections[0]?.expiring ?? 0;
+  const due = answers.dueSoon.length;
+  const lapsing = answers.lapsingThisWeek.length;
+  return (
+    `In the last seven days ${formatNumber(raised, 'follow-up')} ${raised === 1 ? 'was' : 'were'} raised and ` +
+    `${formatCount(closed)} closed, ${formatCount(inTime)} of them by their due day. In the next seven ` +
+    `${formatNumber(due, 'follow-up')} ${due === 1 ? 'falls' : 'fall'} due, ${formatNumber(lapsing, 'required training')} ` +
+    `${lapsing === 1 ? 'lapses' : 'lapse'}, ${formatNumber(inspections, 'inspection')} ${inspections === 1 ? 'expires' : 'expire'}.`
+  );
+}
+
+function describeOthers(people: readonly Person[]): string {
+  const count = (kind: Task['kind']) =>
+    people
+      .flatMap(({ tasks }) => tasks)
+      .filter((task) => task.kind === kind)
+      .reduce((sum, task) => sum + task.count, 0);
+  const parts = (['follow-up', 'training', 'inspection'] as const)
+    .filter((kind) => count(kind) > 0)
+    .map((kind) => formatNumber(count(kind), kind));
+  const who = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
+  return `Not shown: ${who} with ${parts.join(', ')}.`;
+}
+
+/** null: nothing was read that could tell. */
+export function weekSection(report: Report): Html | null {
+  const { answers, today } = report;
+  const isKnown =
+    answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
+  if (!isKnown) return null;
+  const people = tasksByPerson(report);
+  const shown = people.slice(0, SHOWN_PEOPLE);
+  const nobody = people.slice(SHOWN_PEOPLE).filter(({ name }) => name === NOBODY);
+  const others = people.slice(SHOWN_PEOPLE).filter(({ name }) => name !== NOBODY);
+  return html`<section id="week" aria-labelledby="week-title">
+    <h2 id="week-title">This week</h2>
+    <p class="lead">${lead(report)}</p>
+    ${
+      people.length === 0
+        ? empty('Nothing is due in the next seven days.')
+        : html`<div class="scroll">
+            <table class="people">
+              <caption>
+                To do from ${formatWeekday(today)} to ${formatWeekday(dayAfter(today, 6))}
+              </caption>
+              <thead>
+                <tr>
+                  <th scope="col">who</th>
+                  <th scope="col">by</th>
+                  <th scope="col">what</th>
+                </tr>
+              </thead>
+              ${[...shown, ...nobody].map(renderPerson)}
+            </table>
+          </div>`
+    }
+    ${others.length > 0 && html`<p class="note">${describeOthers(others)}</p>`}
+  </section>`;
+}
