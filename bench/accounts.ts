@@ -163,6 +163,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       databaseProblem: null,
       isDatabaseSlow: false,
       databaseOutage: undefined,
+      alerts: { open: 0, channels: [] },
       queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts: facts,
     });

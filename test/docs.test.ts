@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { describe, expect, it } from 'vitest';
+import { ALERT_EVENTS } from '../src/alerts/events.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { buildProgram } from '../src/cli/program.ts';
 import { EXIT } from '../src/cli/run-results.ts';
@@ -124,6 +125,7 @@ describe('the documents have', () => {
     retry: { text: 'Retried; when attempts run out the stream fails.', exit: EXIT.failed },
     fail_stream: { text: 'The stream fails.', exit: EXIT.failed },
     fail_run: { text: 'Nothing more is asked of the service.', exit: EXIT.refused },
+    tell_later: { text: 'Nothing else is held up, it is tried again.', exit: EXIT.failed },
     fix_usage: { text: 'Nothing is tried.', exit: EXIT.usage },
   };
 
@@ -138,6 +140,11 @@ describe('the documents have', () => {
       expect(todo).toContain(advice);
     },
   );
+
+  it.each(Object.entries(ALERT_EVENTS))('the alert %s, and what to do', (event, { advice }) => {
+    const rows = rowsOf(tableRows('docs/operations.md'), `\`${event}\``);
+    expect(rows.map((cells) => cells[2])).toEqual([advice ?? 'what its [code](errors.md) says']);
+  });
 
   it('no error that does not exist', () => {
     expect([...errors.keys()].map((heading) => heading.slice(1, -1)).sort()).toEqual(

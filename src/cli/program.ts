@@ -3,6 +3,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { toKnownError } from '../database/database-error.ts';
 import { access } from './access.ts';
+import { alerts } from './alerts.ts';
 import { backfill } from './backfill.ts';
 import { check } from './check.ts';
 import { dataIssues } from './data-issues.ts';
@@ -31,6 +32,7 @@ const VERBS: readonly Verb[] = [
   start,
   status,
   runs,
+  alerts,
   report,
   labels,
   dataIssues,
@@ -69,6 +71,7 @@ function exitCodeOfError(error: SafetySyncError): number {
       return EXIT.refused;
     case 'retry':
     case 'fail_stream':
+    case 'tell_later':
       return EXIT.failed;
   }
 }

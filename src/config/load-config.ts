@@ -10,7 +10,8 @@ import {
 } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
-import { cronVariableOf, variablesOf } from './variables.ts';
+import { type TellingConfig, tellingOf } from './telling-config.ts';
+import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
 
 export interface ApiConfig {
   readonly concurrency: number;
@@ -44,6 +45,7 @@ export interface Config {
   readonly syncSpreadSeconds: number;
   readonly http: { readonly host: string; readonly port: number };
   readonly freshnessBudgetMinutes: number;
+  readonly telling: TellingConfig;
   readonly log: {
     readonly level: string;
     readonly format: 'json' | 'pretty';
@@ -187,7 +189,8 @@ export function loadConfig(
   const read = readVariables(env, variablesOf(streams));
   const { values } = read;
   const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
-  const problems = [...read.problems, ...found.problems];
+  const telling = tellingOf(read);
+  const problems = [...read.problems, ...found.problems, ...telling.problems];
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
   if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
     problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
@@ -197,7 +200,10 @@ export function loadConfig(
   }
   if (problems.length > 0) {
     // A token that was pasted into the wrong variable is no less secret there.
-    const redact = createRedactor([env['SAFETY_TOKEN'] ?? '', env['DATABASE_URL'] ?? '', ...found.tokens]);
+    const secrets = Object.entries(VARIABLES).flatMap(([name, { secret }]) =>
+      secret ? (env[name] ?? '') : [],
+    );
+    const redact = createRedactor([...secrets, ...found.tokens]);
     const list = problems.map((problem) => `  - ${redact(problem)}`).join('\n');
     throw new SafetySyncError('configuration_invalid', `the configuration is not usable:\n${list}`);
   }
@@ -224,6 +230,7 @@ export function loadConfig(
     syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
     http: { host: values.HTTP_HOST, port: values.HTTP_PORT },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
+    telling: telling.config,
     log: {
       level: values.LOG_LEVEL,
       format: values.LOG_FORMAT ?? (isTerminal ? 'pretty' : 'json'),

@@ -1,15 +1,34 @@
 import type { Config } from './load-config.ts';
 
 /** A short password is also a word: redacting it everywhere would make logs unreadable, so only its place in a URL is. */
-export function secretsOfUrl(databaseUrl: string): string[] {
-  const { username, password } = new URL(databaseUrl);
+export function secretsOfUrl(url: string): string[] {
+  const { username, password } = new URL(url);
   if (password === '') return [];
   const plain = decodeURIComponent(password);
   return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
 }
 
+/** As HTTP and mail servers are sent them, which may say back what they got. */
+function loginsOf(url: string): string[] {
+  const { username, password } = new URL(url);
+  if (password === '') return [];
+  const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
+  return [`${user}:${plain}`, `\0${user}\0${plain}`];
+}
+
+/** Whoever knows the path of a webhook may post to it. */
+function secretsOfWebhook(url: string): string[] {
+  const { pathname, search } = new URL(url);
+  const path = `${pathname}${search}`;
+  return [url, ...(path.length >= 8 ? [path] : []), ...secretsOfUrl(url), ...loginsOf(url)];
+}
+
 /** Every secret of the configuration, for the redactor. */
-export function secretsOf({ accounts, databaseUrl }: Config): string[] {
-  const tokens = accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token]));
-  return databaseUrl === undefined ? tokens : [...tokens, ...secretsOfUrl(databaseUrl)];
+export function secretsOf({ accounts, databaseUrl, telling: { webhookUrl, mail } }: Config): string[] {
+  return [
+    ...accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token])),
+    ...(databaseUrl === undefined ? [] : secretsOfUrl(databaseUrl)),
+    ...(webhookUrl === undefined ? [] : secretsOfWebhook(webhookUrl)),
+    ...(mail === undefined ? [] : [mail.smtpUrl, ...secretsOfUrl(mail.smtpUrl), ...loginsOf(mail.smtpUrl)]),
+  ];
 }

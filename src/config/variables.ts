@@ -39,8 +39,23 @@ export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value))
 export const url = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
 
+/** Whose password can be read: a % in it is written %25. */
+const urlWithPassword = (...protocols: string[]) =>
+  url(...protocols).refine((value) => {
+    try {
+      const { username, password, hostname } = new URL(value);
+      decodeURIComponent(`${username}${password}`);
+      return hostname !== '';
+    } catch {
+      return false;
+    }
+  });
+
 /** Of a file. */
 export const path = z.string().regex(/^[^\0]+$/);
+
+/** With a name before it or without: `Safety <safety@example.com>`. */
+const address = z.string().regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/);
 
 export const commaList = z.string().transform((text) =>
   text
@@ -48,6 +63,8 @@ export const commaList = z.string().transform((text) =>
     .map((one) => one.trim())
     .filter((one) => one !== ''),
 );
+
+const addressList = commaList.pipe(z.array(address).min(1));
 
 export const token = z.string().regex(/^[\x21-\x7e]+$/);
 export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
@@ -65,6 +82,7 @@ export const EXPECTED = {
   namedTimezone: 'the name of a time zone, such as Europe/Oslo',
   flag: 'true or false',
   lineOfText: 'a text of one line, 200 characters at most',
+  addresses: 'mail addresses with commas between',
 } as const;
 
 interface Variable<T, Default extends string | undefined> {
@@ -135,6 +153,18 @@ const COMMON = {
   HTTP_HOST: variable(z.string().regex(/^\S+$/), 'a host name or address', { default: '127.0.0.1' }),
   HTTP_PORT: variable(wholeNumber(0, 65_535), 'a port, 0 to 65535', { default: '8080' }),
   FRESHNESS_BUDGET_MINUTES: variable(wholeNumber(1, 1_000_000), 'minutes, from 1', { default: '60' }),
+  ALERT_WEBHOOK_URL: variable(urlWithPassword('https:', 'http:'), 'the https:// URL of a webhook', {
+    secret: true,
+  }),
+  SMTP_URL: variable(urlWithPassword('smtp:', 'smtps:'), 'smtp://user:password@host:port, or smtps://', {
+    secret: true,
+  }),
+  ALERT_EMAIL_TO: variable(addressList, EXPECTED.addresses),
+  ALERT_EMAIL_FROM: variable(address, 'a mail address'),
+  ALERT_AFTER_MINUTES: variable(wholeNumber(0, 1_000_000), 'minutes, from 0', { default: '15' }),
+  REPORT_CRON: variable(cron, EXPECTED.cron),
+  REPORT_EMAIL_TO: variable(addressList, EXPECTED.addresses),
+  REPORT_DIR: variable(path, 'the path of a directory'),
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'trace, debug, info, warn, error, fatal or silent',

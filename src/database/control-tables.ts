@@ -7,6 +7,17 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
+/** What somebody is told about; in words: `alerts/events.ts`. */
+export type AlertEvent =
+  | 'stale'
+  | 'credentials_refused'
+  | 'stream_failing'
+  | 'delete_guard'
+  | 'database_away'
+  | 'repaired'
+  | 'new_field'
+  | 'report_failed';
+export type AlertChannel = 'webhook' | 'mail';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
@@ -53,6 +64,9 @@ export const runs = controlSchema.table(
     index('runs_running_idx')
       .on(t.account_id, t.stream)
       .where(sql`${t.status} = 'running'`),
+    index('runs_repaired_idx')
+      .on(t.account_id, t.stream, t.run_id.desc())
+      .where(sql`${t.repaired} is not null`),
   ],
 );
 
@@ -138,6 +152,9 @@ export const dataIssues = controlSchema.table(
     index('data_issues_open_idx')
       .on(t.account_id, t.stream, t.record_id)
       .where(sql`${t.resolved_at} is null`),
+    index('data_issues_new_fields_idx')
+      .on(t.account_id, t.stream, t.field)
+      .where(sql`${t.kind} = 'unknown_field' and ${t.resolved_at} is null`),
   ],
 );
 
@@ -158,4 +175,55 @@ export const userLookups = controlSchema.table(
     due_at: instant().notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
+);
+
+/** What somebody is told about, for each channel by which he is: the newest time that it began, and how far the telling is. */
+export const alerts = controlSchema.table(
+  'alerts',
+  {
+    account_id: text().notNull(),
+    event: text().$type<AlertEvent>().notNull(),
+    /** What it is about: a stream, a stream and a field of it; empty: the account. */
+    subject: text().notNull(),
+    channel: text().$type<AlertChannel>().notNull(),
+    /** Of the error behind it. */
+    code: text(),
+    /** What else is told of it. */
+    detail: text(),
+    began_at: instant().notNull(),
+    /** null while it lasts. */
+    ended_at: instant(),
+    /** When its beginning was told; null: not yet. */
+    told_at: instant(),
+    /** When something has to be told; null: nothing has. */
+    due_at: instant(),
+    /** Who is telling it, and until when nobody else does. */
+    claimed_by: text(),
+    claimed_until: instant(),
+    /** Attempts that failed since something was last told. */
+    tries: integer().notNull().default(0),
+    /** Of the last one. */
+    problem: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
+);
+
+/** When the report of an account is made next, and how far the making is. */
+export const reportPlans = controlSchema.table(
+  'report_plans',
+  {
+    account_id: text().notNull(),
+    /** Cron expression and time zone by which it was planned. */
+    schedule: text().notNull(),
+    due_at: instant().notNull(),
+    claimed_by: text(),
+    claimed_until: instant(),
+    /** Attempts at the due one that failed. */
+    tries: integer().notNull().default(0),
+    /** When one was last made as a whole. */
+    made_at: instant(),
+    /** Of the last attempt; null when it succeeded. */
+    error_code: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
 );

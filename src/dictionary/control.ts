@@ -109,6 +109,39 @@ export const describeControl = (stream: string): Descriptions => ({
       due_at: 'When to ask next.',
     },
   },
+  alerts: {
+    comment:
+      'What somebody is told about, for each channel by which he is: the newest time that it began, and how far the telling is.',
+    columns: {
+      account_id,
+      event: 'What it is: docs/operations.md, Alerts.',
+      subject: 'What it is about: a stream, a stream and a field of it; empty: the account.',
+      channel: 'webhook or mail.',
+      code: 'Of the error behind it (docs/errors.md); null without one.',
+      detail: 'What else is told of it; null: nothing.',
+      began_at: 'When it was first seen.',
+      ended_at: 'When it was seen to be over; null while it lasts.',
+      told_at: 'When its beginning was told; null: not yet.',
+      due_at: 'When something has to be told; null: nothing has.',
+      claimed_by: 'Worker that is telling it; null: none is.',
+      claimed_until: 'Until when no other worker tells it.',
+      tries: 'Attempts that failed since something was last told.',
+      problem: 'Why the last one failed; null when it did not.',
+    },
+  },
+  report_plans: {
+    comment: 'When the report of an account is made next, and how far the making is.',
+    columns: {
+      account_id,
+      schedule: 'Cron expression and time zone by which it was planned.',
+      due_at: 'When it is made next.',
+      claimed_by: 'Worker that is making it; null: none is.',
+      claimed_until: 'Until when no other worker makes it.',
+      tries: 'Attempts at the due one that failed.',
+      made_at: 'When one was last made and sent as a whole; null: none was.',
+      error_code: 'Why the last attempt failed (docs/errors.md); null when it did not.',
+    },
+  },
   migrations: {
     comment: 'Migrations that were applied.',
     columns: {

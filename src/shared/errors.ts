@@ -11,6 +11,8 @@ export type Recovery =
   | 'fail_stream'
   /** The service refused the credentials: nothing more is asked in this run. Exit code 3. */
   | 'fail_run'
+  /** Nobody was told, and nothing else is held up: told later. Exit code 1. */
+  | 'tell_later'
   /** The caller gave something unusable: nothing was tried. Exit code 2. */
   | 'fix_usage';
 
@@ -176,11 +178,29 @@ const WAREHOUSE_ERRORS = {
   internal_error: { recovery: 'fail_stream', advice: 'This is a defect of safety-sync; please report it.' },
 } as const satisfies Record<string, ErrorKind>;
 
+/** Somebody could not be told. */
+const TELLING_ERRORS = {
+  webhook_failed: {
+    recovery: 'tell_later',
+    advice: 'Check ALERT_WEBHOOK_URL and the way to it; then run: safety-sync alerts test',
+  },
+  mail_failed: {
+    recovery: 'tell_later',
+    advice:
+      'Check SMTP_URL, ALERT_EMAIL_FROM and the addresses of those who are told; then run: safety-sync alerts test',
+  },
+  report_unwritable: {
+    recovery: 'tell_later',
+    advice: 'Make the directory of REPORT_DIR and let the worker’s user write there.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
 export const ERROR_KINDS = {
   ...SERVICE_ERRORS,
   ...TRANSPORT_ERRORS,
   ...READ_ERRORS,
   ...WAREHOUSE_ERRORS,
+  ...TELLING_ERRORS,
 } as const satisfies Record<string, ErrorKind>;
 
 export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;

@@ -9,6 +9,7 @@ import { type DatabaseClock, reportDatabase } from './database-report.ts';
 import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
   AccountStatus,
+  AlertsReport,
   Freshness,
   Level,
   PressureReport,
@@ -24,6 +25,8 @@ import {
   type Circumstances,
   processReasons,
   reasonsNotReady,
+  sentence,
+  untoldReasons,
 } from './verdict.ts';
 
 export interface AccountFacts {
@@ -48,6 +51,7 @@ export interface StatusFacts {
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
   readonly queue: QueueReport;
+  readonly alerts: AlertsReport;
   /** What was read last; null: nothing yet. */
   readonly seen: AccountsRead | null;
   /** Why the database cannot be read now; null: it can, or was not asked yet. */
@@ -69,6 +73,8 @@ export function freshnessOf(
   const currentMs = Math.max(lastSuccessMs, currentUntilMs ?? lastSuccessMs);
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
+
+const NO_ALERTS: AlertsReport = { open: 0, channels: [] };
 
 interface AccountContext {
   readonly facts: StatusFacts;
@@ -131,9 +137,10 @@ const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
   outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
 
 /** Where nothing keeps all accounts alike from being relied on. */
-function verdictOfAll(counts: Status['counts'], total: number): Verdict {
+function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsReport): Verdict {
+  const details = untoldReasons(alerts).map(sentence);
   // How many accounts are how stands in the counts.
-  const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details: [] });
+  const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details });
   if (counts.bad > 0) {
     const are = counts.bad === 1 ? 'is' : 'are';
     return verdict(
@@ -147,7 +154,9 @@ function verdictOfAll(counts: Status['counts'], total: number): Verdict {
     const some = `${formatCount(counts.warning)} of ${formatNumber(total, 'account')}`;
     return verdict('warning', `Everything is fresh, but ${some} ${have}.`);
   }
-  return verdict('good', 'Everything is fresh.');
+  return details.length === 0
+    ? verdict('good', 'Everything is fresh.')
+    : verdict('warning', 'Everything is fresh, but alerts do not arrive.');
 }
 
 const WORST_FIRST: readonly Level[] = ['bad', 'warning', 'busy', 'good'];
@@ -165,7 +174,7 @@ function judge(
   return {
     isReady: isAnyReady,
     notReady: isAnyReady ? [] : ['no account is ready'],
-    verdict: verdictOfAll(counts, accounts.length),
+    verdict: verdictOfAll(counts, accounts.length, process.alerts),
   };
 }
 
@@ -188,6 +197,7 @@ export function buildStatus(facts: StatusFacts): Status {
     outages,
     openCircuits: [],
     streams: [],
+    alerts: facts.alerts,
   };
   // What keeps all of several accounts alike is told once, not of each.
   const told: Circumstances =
@@ -199,6 +209,7 @@ export function buildStatus(facts: StatusFacts): Status {
           isSchedulerAlive: true,
           database: { ...database, isUp: true, isTooOld: false, problem: null, pendingMigrations: 0 },
           outages: [],
+          alerts: NO_ALERTS,
         };
   const accounts = facts.accounts.map((account) => toAccount(account, { facts, clock, told }));
   const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
@@ -220,6 +231,7 @@ export function buildStatus(facts: StatusFacts): Status {
     database,
     outages,
     queue: facts.queue,
+    alerts: facts.alerts,
     accountCount: accounts.length,
     counts,
     accounts,

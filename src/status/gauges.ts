@@ -79,6 +79,16 @@ const OF_PROCESS: GaugesOf<Status> = {
   ],
   scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
   ready: ['What /readyz says.', ({ isReady }) => isReady],
+  alerts_open: ['Alerts that last, told or to be told.', ({ alerts }) => alerts.open],
+  alerts_waiting: [
+    'Alerts that a webhook or mail server has not taken so far.',
+    ({ alerts }) => alerts.channels.reduce((sum, { waiting }) => sum + waiting, 0),
+  ],
+  alerts_arrive: [
+    '0 while a webhook or mail server takes no alerts; absent where nobody is told.',
+    ({ alerts: { channels } }) =>
+      channels.length === 0 ? null : channels.every(({ problem }) => problem === null),
+  ],
   run_slots: ['Most runs at once in this worker: SYNC_CONCURRENCY.', ({ queue }) => queue.slots],
   runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
   runs_unhealthy: [

@@ -1,6 +1,7 @@
 /** Everything that `/metrics` says: counters grow with the runs of this process, gauges are set from the Status. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { STREAM_NAMES } from '../streams/index.ts';
+import type { AlertChannel } from '../database/control-tables.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunResult } from '../sync/run.ts';
 import type { RunKind } from '../streams/state.ts';
@@ -12,6 +13,7 @@ export type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refuse
 export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
   recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
+  recordAlert(channel: AlertChannel, outcome: 'told' | 'not_taken', alerts: number): void;
   /** The text that Prometheus reads. */
   render(status: Status): Promise<string>;
   readonly contentType: string;
@@ -24,6 +26,8 @@ const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected
 export interface MetricsOptions {
   readonly version: string;
   readonly accountIds: readonly string[];
+  /** By which alerts are told. */
+  readonly channels?: readonly AlertChannel[];
 }
 
 function buildCounters(registers: Registry[]) {
@@ -60,6 +64,10 @@ function buildCounters(registers: Registry[]) {
       'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
       ['stream', 'reason'],
     ),
+    alerts: counter('alerts_total', 'Alerts that this worker told, or tried to tell and were not taken.', [
+      'channel',
+      'outcome',
+    ]),
     duration: new Histogram({
       name: `${PREFIX}run_duration_seconds`,
       help: 'How long runs took that succeeded or failed.',
@@ -70,7 +78,7 @@ function buildCounters(registers: Registry[]) {
   };
 }
 
-export function createMetrics({ version, accountIds }: MetricsOptions): Metrics {
+export function createMetrics({ version, accountIds, channels = [] }: MetricsOptions): Metrics {
   const registry = new Registry();
   const [only] = accountIds;
   const isSingle = accountIds.length === 1;
@@ -92,6 +100,9 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
   // A counter that is not there until it counts cannot be alarmed on: its first step would be missed.
   const labelled = new Map(accountIds.map((accountId) => [labelOf(accountId).account, labelOf(accountId)]));
   for (const label of labelled.values()) startCounters(counters, label);
+  for (const channel of channels) {
+    for (const outcome of ['told', 'not_taken'] as const) counters.alerts.inc({ channel, outcome }, 0);
+  }
 
   return {
     recordRun(accountId, kind, result) {
@@ -109,6 +120,7 @@ export function createMetrics({ version, accountIds }: MetricsOptions): Metrics 
     },
     recordSkippedTick: (accountId, stream, reason) =>
       counters.skipped.inc({ stream, reason, ...labelOf(accountId) }),
+    recordAlert: (channel, outcome, alerts) => counters.alerts.inc({ channel, outcome }, alerts),
     async render(status) {
       setGauges(status);
       return await registry.metrics();

@@ -4,7 +4,7 @@
  */
 import type { OffReason } from '../config/account-config.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
-import type { RunStatus, RunTrigger } from '../database/control-tables.ts';
+import type { AlertChannel, RunStatus, RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
@@ -130,6 +130,19 @@ export interface QueueReport {
   readonly longestWaitMs: number;
 }
 
+/** How people are told of what is wrong. */
+export interface AlertsReport {
+  /** What lasts, whether it was told or is to be told. */
+  readonly open: number;
+  readonly channels: readonly {
+    readonly name: AlertChannel;
+    /** Alerts that were not taken, and are tried again. */
+    readonly waiting: number;
+    /** Why the last one was not taken; null: it was. */
+    readonly problem: string | null;
+  }[];
+}
+
 /** What is shown only of an account that is looked at by itself. */
 export interface AccountDetail {
   readonly timezone: string;
@@ -177,6 +190,8 @@ export interface ProcessStatus {
   /** Of what all accounts share: the database. */
   readonly outages: readonly Outage[];
   readonly queue: QueueReport;
+  /** Without channels: nobody is told. */
+  readonly alerts: AlertsReport;
 }
 
 export interface Status extends ProcessStatus {

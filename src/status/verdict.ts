@@ -3,7 +3,7 @@ import { formatAge, formatDuration, formatNumber, roughly } from '../shared/form
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { DatabaseReport, StreamStatus, Verdict, WorkerState } from './status.ts';
+import type { AlertsReport, DatabaseReport, StreamStatus, Verdict, WorkerState } from './status.ts';
 
 export interface Circumstances {
   readonly nowMs: number;
@@ -14,6 +14,7 @@ export interface Circumstances {
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
   readonly streams: readonly StreamStatus[];
+  readonly alerts: AlertsReport;
 }
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
@@ -116,7 +117,7 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
 /** What will make streams stale if it goes on. */
 function warningOf(
   scheduled: readonly StreamStatus[],
-  { openCircuits, outages }: Circumstances,
+  { openCircuits, outages, alerts }: Circumstances,
 ): string | null {
   const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
@@ -127,7 +128,21 @@ function warningOf(
   const denied = openCircuits.map(({ stream }) => stream).join(' and ');
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
-  return outage === undefined ? null : `the ${outage.dependency} is unavailable`;
+  if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
+  return untoldReasons(alerts).length === 0 ? null : 'alerts do not arrive';
+}
+
+const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
+
+/** Whom alerts do not reach. */
+export function untoldReasons({ channels }: AlertsReport): string[] {
+  return channels.flatMap(({ name, waiting, problem }) =>
+    problem === null
+      ? []
+      : [
+          `alerts do not arrive ${CHANNEL_WORDS[name]} (${problem.replace(/\.$/, '')})${waiting === 0 ? '' : `; ${formatNumber(waiting, 'alert')} ${waiting === 1 ? 'waits' : 'wait'}`}`,
+        ],
+  );
 }
 
 /** Beneath the sentence: every reason and every outage, each told once. */
@@ -149,7 +164,7 @@ function detailsOf(at: Circumstances): string[] {
         return `it responds ${response}; ${next}`;
       });
   const others = reasonsNotReady(holdsAll ? { ...at, openCircuits: [] } : at);
-  return [...openCircuits, ...others, ...outages];
+  return [...openCircuits, ...others, ...outages, ...untoldReasons(at.alerts)];
 }
 
 export function buildVerdict(at: Circumstances): Verdict {

@@ -1,4 +1,5 @@
 /** The long-lived worker: puts scheduler, runs, status and HTTP together, from start to stop. */
+import { configuredChannels } from '../alerts/configured-channels.ts';
 import type { Account, App } from '../app.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import { closeAllDeadRuns } from '../database/dead-runs.ts';
@@ -15,18 +16,26 @@ import { buildRoutes } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
+import { buildAlerts, buildReportSchedule } from './telling.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
   /** How often the state of the warehouse is read; default: ten seconds. */
   readonly refreshEveryMs?: number;
+  /** How often is looked for what somebody has to be told; default: ten seconds. */
+  readonly alertEveryMs?: number;
   readonly onListening?: (url: string) => void;
 }
 
 /** Runs until the app's signal, then ends what is running and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
-  const metrics = createMetrics({ version: VERSION, accountIds: accounts.map(({ id }) => id) });
+  const channels = configuredChannels(config.telling);
+  const metrics = createMetrics({
+    version: VERSION,
+    accountIds: accounts.map(({ id }) => id),
+    channels: channels.map(({ name }) => name),
+  });
   const queue = createRunQueue({ slots: config.syncConcurrency, clock });
   const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
@@ -43,6 +52,8 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
   }
   const scheduler = buildScheduler(app, { queue, metrics, runners });
+  const alerts = buildAlerts(app, { monitor, metrics, channels });
+  const reports = buildReportSchedule(app, { monitor });
   const { status, statusOfOne } = createWorkerStatus({
     app,
     startedMs: clock.now(),
@@ -51,6 +62,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     queue,
     scheduler,
     runners,
+    alerts,
   });
 
   // HTTP comes first, so that a worker that waits for its database can say so.
@@ -65,6 +77,8 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   );
   options.onListening?.(server.url);
   void monitor.refresh();
+  alerts.start(options.alertEveryMs);
+  reports?.start();
   try {
     if (await prepareWarehouse(app)) {
       scheduler.start();
@@ -80,7 +94,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await stopRuns(app, scheduler, sessions);
+    await Promise.all([stopRuns(app, scheduler, sessions), alerts.stop(), reports?.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();

@@ -1,4 +1,5 @@
 /** What a worker says of itself: the state of the warehouse as its monitor read it last, and what only the process knows. */
+import type { Alerts } from '../alerts/alerts.ts';
 import type { Account, App } from '../app.ts';
 import { type AccountFacts, buildStatus } from '../status/build-status.ts';
 import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
@@ -25,6 +26,7 @@ export interface WorkerStatusParts {
   readonly queue: RunQueue;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
+  readonly alerts: Pick<Alerts, 'report'>;
 }
 
 export interface WorkerStatus {
@@ -127,6 +129,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       worker: parts.state(),
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
+      alerts: parts.alerts.report,
       seen,
       databaseProblem: problem,
       isDatabaseSlow: isSlow,

@@ -110,6 +110,7 @@ const STATES: Readonly<Record<string, string>> = {
         databaseProblem: null,
         isDatabaseSlow: false,
         databaseOutage: undefined,
+        alerts: { open: 1, channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
         queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
         accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
           (accountId) => ({

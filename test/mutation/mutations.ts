@@ -44,6 +44,8 @@ const ACCESS = 'test/integration/access.test.ts';
 const VERIFY = 'test/integration/verify.test.ts';
 const RETENTION = 'test/integration/retention.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
+const ALERTS = 'test/integration/alerts.test.ts';
+const REPORTS = 'test/integration/report-schedule.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -1749,5 +1751,60 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'where f.days_to_resolve < 14',
     tests: ['test/integration/questions.test.ts'],
     names: 'Monday',
+  },
+  {
+    breaks: 'two workers claim one alert',
+    invariant: 8,
+    file: 'src/database/alert-ledger.ts',
+    search:
+      '    where ${areThese(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);',
+    replace: '    where ${areThese(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
+    tests: [ALERTS],
+    names: 'whoever is first|before its claim has ended',
+  },
+  {
+    breaks: 'what was being told when its teller was killed is lost once it is over',
+    invariant: 8,
+    file: 'src/database/alert-ledger.ts',
+    search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
+    replace: 'when told_at is not null or tries > 0 then ${now} end',
+    tests: [ALERTS],
+    names: 'over when its teller was killed',
+  },
+  {
+    breaks: 'what was told and could not be noted is told again',
+    invariant: 8,
+    file: 'src/alerts/line.ts',
+    search: '      unnoted.push({ rows, claim });',
+    replace: '      await noteTold(db, rows, { ...claim, nowMs: nowMs() });',
+    tests: [ALERTS],
+    names: 'when the database broke',
+  },
+  {
+    breaks: 'a failing stream is told of while it is being tried again',
+    invariant: 8,
+    file: 'src/alerts/conditions.ts',
+    search: 'isUndecided: running !== null',
+    replace: 'isUndecided: false',
+    tests: [ALERTS],
+    names: 'being tried again',
+  },
+  {
+    breaks: 'a login that a mail server says back is shown',
+    invariant: 6,
+    file: 'src/config/secrets.ts',
+    search: 'return [`${user}:${plain}`, `\\0${user}\\0${plain}`];',
+    replace: 'return [];',
+    tests: [ALERTS],
+    names: 'and no password',
+  },
+  {
+    breaks: 'two workers make one report',
+    invariant: 8,
+    file: 'src/database/report-plans.ts',
+    search: '      and (claimed_until is null or claimed_until <= ${instant(nowMs)}) returning account_id`);',
+    replace: '      returning account_id`);',
+    tests: [REPORTS],
+    names: 'one of several workers|killed',
   },
 ];

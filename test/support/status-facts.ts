@@ -95,6 +95,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
     databaseProblem: null,
     isDatabaseSlow: false,
     queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
+    alerts: { open: 0, channels: [] },
     ...change,
     seen: read === null ? null : { ...read, accounts: new Map([[accountId, streams]]) },
     databaseOutage: outageOf('database'),

@@ -7,34 +7,49 @@ import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
 import { trainedOf } from './training-section.ts';
 
-interface Figure {
+interface Change {
+  /** `▲ 3 more than a week ago` */
+  readonly text: string;
+  /** null: nothing changed. */
+  readonly isBetter: boolean | null;
+}
+
+export interface Figure {
   readonly title: string;
   readonly value: string;
   readonly beside: string;
-  readonly change?: Html | null;
-  readonly isBad?: boolean;
+  /** null: what it was before is not known. */
+  readonly change: Change | null;
+  readonly isBad: boolean;
 }
 
-function figure({ title, value, beside, change = null, isBad = false }: Figure): Html {
+type GivenFigure = Pick<Figure, 'title' | 'value' | 'beside'> & Partial<Figure>;
+
+const figure = (given: GivenFigure): Figure => ({ change: null, isBad: false, ...given });
+
+function renderChange({ text, isBetter }: Change): Html {
+  return html`<dd class="change${isBetter !== null && (isBetter ? ' better' : ' worse')}">${text}</dd>`;
+}
+
+function renderFigure({ title, value, beside, change, isBad }: Figure): Html {
   return html`<div>
     <dt>${title}</dt>
     <dd class="value${isBad && ' bad'}">${value}</dd>
-    ${change} ${beside !== '' && html`<dd class="beside">${beside}</dd>`}
+    ${change !== null && renderChange(change)} ${beside !== '' && html`<dd class="beside">${beside}</dd>`}
   </div>`;
 }
 
-const unknown = (title: string): Html => figure({ title, value: '–', beside: 'not read yet' });
+const unknown = (title: string): Figure => figure({ title, value: '–', beside: 'not read yet' });
 
 type Direction = 'less' | 'more';
 
-function change(by: number, isGood: Direction, words: string): Html {
-  if (by === 0) return html`<dd class="change">${words}</dd>`;
-  const isBetter = by > 0 === (isGood === 'more');
-  return html`<dd class="change ${isBetter ? 'better' : 'worse'}">${by > 0 ? '▲' : '▼'} ${words}</dd>`;
+function change(by: number, isGood: Direction, words: string): Change {
+  if (by === 0) return { text: words, isBetter: null };
+  return { text: `${by > 0 ? '▲' : '▼'} ${words}`, isBetter: by > 0 === (isGood === 'more') };
 }
 
 /** `before`: a week ago; null where it was not known then. */
-function compareCounts(now: number, before: number | null): Html | null {
+function compareCounts(now: number, before: number | null): Change | null {
   if (before === null) return null;
   const by = now - before;
   const words = `${formatCount(Math.abs(by))} ${by > 0 ? 'more' : 'fewer'} than a week ago`;
@@ -46,7 +61,7 @@ interface Share {
   readonly whole: number;
 }
 
-function compareShares(now: Share, before: Share, since: string): Html | null {
+function compareShares(now: Share, before: Share, since: string): Change | null {
   if (now.whole === 0 || before.whole === 0) return null;
   const by = now.part / now.whole - before.part / before.whole;
   return change(
@@ -56,7 +71,7 @@ function compareShares(now: Share, before: Share, since: string): Html | null {
   );
 }
 
-function followupFigures(report: Report): Html[] {
+function followupFigures(report: Report): Figure[] {
   const { answers } = report;
   const late = countOf(report, 'overdue');
   const open = countOf(report, 'open') + late;
@@ -96,7 +111,7 @@ function followupFigures(report: Report): Html[] {
   ];
 }
 
-function trainedFigure(report: Report): Html {
+function trainedFigure(report: Report): Figure {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const weekAgo = dayAfter(report.today, -7);
   const then = trainedOf(report.answers.trainingByDay.filter(({ date }) => date === weekAgo));
@@ -112,7 +127,7 @@ function trainedFigure(report: Report): Html {
   });
 }
 
-function equipmentFigure(report: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): Html {
+function equipmentFigure(report: Report, { expired, inService }: ReturnType<typeof outOfDateOf>): Figure {
   const weekAgo = dayAfter(report.today, -7);
   const then = report.answers.equipmentByDay.filter(({ date }) => date === weekAgo);
   const before = then.find(({ status }) => status === 'expired')?.in_service ?? 0;
@@ -125,16 +140,18 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
   });
 }
 
-export function overview(report: Report): Html {
+export function figuresOf(report: Report): Figure[] {
   const { answers } = report;
   const equipment = outOfDateOf(report);
-  return html`<dl class="figures">
-    ${
-      answers.followupsNow.length > 0
-        ? followupFigures(report)
-        : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)
-    }
-    ${answers.trainingNow.length > 0 ? trainedFigure(report) : unknown('Trained')}
-    ${equipment.inService > 0 ? equipmentFigure(report, equipment) : unknown('Expired equipment')}
-  </dl>`;
+  return [
+    ...(answers.followupsNow.length > 0
+      ? followupFigures(report)
+      : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)),
+    answers.trainingNow.length > 0 ? trainedFigure(report) : unknown('Trained'),
+    equipment.inService > 0 ? equipmentFigure(report, equipment) : unknown('Expired equipment'),
+  ];
+}
+
+export function overview(report: Report): Html {
+  return html`<dl class="figures">${figuresOf(report).map(renderFigure)}</dl>`;
 }

@@ -2,9 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createRedactor } from '../../../src/shared/redact.ts';
 import { STREAM_NAMES } from '../../../src/streams/index.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { AccountConfig } from '../../../src/config/account-config.ts';
+import { secretsOf } from '../../../src/config/secrets.ts';
 import { VARIABLES } from '../../../src/config/variables.ts';
 
 const load = (env: Record<string, string | undefined>, needsService = true) =>
@@ -254,4 +256,71 @@ test('lists and switches are read', () => {
     streams: { followups: '*/5 * * * *', users: null, resources: null },
   });
   expect(load(env).api.requestsPerMinute).toBe(120);
+});
+
+describe('whom the worker tells', () => {
+  const mail = {
+    SMTP_URL: 'smtp://me:secret-word@mail.example',
+    ALERT_EMAIL_FROM: 'Safety <sync@example.com>',
+  };
+
+  test('by mail needs a server and a sender', () => {
+    expect(problemsOf({ ...good, ALERT_EMAIL_TO: 'a@b.example' })).toMatch(
+      /SMTP_URL is not set: the mail server that ALERT_EMAIL_TO need[^]*ALERT_EMAIL_FROM is not set/,
+    );
+    const { telling } = load({ ...good, ...mail, ALERT_EMAIL_TO: 'a@b.example, Boss <boss@b.example>' });
+    expect(telling).toMatchObject({
+      mail: { smtpUrl: mail.SMTP_URL, from: mail.ALERT_EMAIL_FROM },
+      alertEmailTo: ['a@b.example', 'Boss <boss@b.example>'],
+      alertAfterMinutes: 15,
+      report: undefined,
+    });
+  });
+
+  test('a report needs a time and a place', () => {
+    expect(problemsOf({ ...good, REPORT_DIR: '/reports' })).toContain('REPORT_CRON is not set');
+    expect(problemsOf({ ...good, REPORT_CRON: '0 7 * * 1' })).toContain(
+      'set REPORT_EMAIL_TO, REPORT_DIR, or both',
+    );
+    const env = { ...good, REPORT_CRON: '0 7 * * 1', REPORT_DIR: '/reports' };
+    expect(load(env).telling.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: '/reports' });
+    expect(load({ ...env, REPORT_CRON: 'off' }).telling.report).toBeUndefined();
+  });
+
+  test.each([
+    [
+      'ALERT_WEBHOOK_URL',
+      'hooks.example/secret-word',
+      'expected the https:// URL of a webhook, got something else',
+    ],
+    ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
+    ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
+  ])('%s that cannot be used is told, and what is secret is not shown', (name, value, problem) => {
+    const said = problemsOf({ ...good, ...mail, [name]: value });
+    expect(said).toContain(`${name}: ${problem}`);
+    expect(said).not.toContain('secret-word');
+  });
+
+  test('a webhook as a whole, its path and every spelling of a password are secrets', () => {
+    const redact = createRedactor(
+      secretsOf(
+        load({
+          ...good,
+          ...mail,
+          ALERT_EMAIL_TO: 'a@b.example',
+          ALERT_WEBHOOK_URL: 'https://hooks.example/T1/secret-path',
+        }),
+      ),
+    );
+    const login = Buffer.from('\0me\0secret-word').toString('base64');
+    for (const text of [
+      'POST /T1/secret-path',
+      'smtp://me:secret-word@mail',
+      'secret-word',
+      `AUTH PLAIN ${login}`,
+    ]) {
+      expect(redact(text)).toContain('[secret]');
+      expect(redact(text)).not.toMatch(/secret-(path|word)/);
+    }
+  });
 });

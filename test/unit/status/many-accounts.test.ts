@@ -58,6 +58,7 @@ function facts(
     databaseProblem: null,
     isDatabaseSlow: false,
     databaseOutage: undefined,
+    alerts: { open: 0, channels: [] },
     queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
     accounts: accounts.map(([one]) => one),
     ...change,

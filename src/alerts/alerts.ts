@@ -1,0 +1,164 @@
+/**
+ * Tells people what is wrong, and when it is over: looks every few seconds at what the monitor read, notes it in
+ * `safety_sync.alerts`, and tells what is due there. The work is apart from everything else of the worker: whoever is told
+ * may take his time or not be there at all.
+ *
+ * A database that is away can decide nothing: each worker that cannot use it says so, because one may be cut off where others
+ * are not; when it is back they note what they told, and one of them tells that it is over.
+ */
+import type { OffReasons } from '../config/account-config.ts';
+import {
+  type AlertRow,
+  beginAlerts,
+  endAlerts,
+  postponeAlerts,
+  readAlerts,
+  resumeAlerts,
+} from '../database/alert-ledger.ts';
+import { toDatabaseError } from '../database/database-error.ts';
+import { readOccasions } from '../database/occasions.ts';
+import { readFailedReports } from '../database/report-plans.ts';
+import type { Outage } from '../health/outage-log.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import type { AccountsRead } from '../status/read-accounts.ts';
+import type { AlertsReport } from '../status/status.ts';
+import type { Channel } from './channel.ts';
+import { conditionsOf } from './conditions.ts';
+import { createLine, type LineOptions } from './line.ts';
+import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
+
+export interface AlertsOptions extends Omit<LineOptions, 'channel' | 'teller' | 'nowMs'> {
+  readonly channels: readonly Channel[];
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly offReasons: OffReasons;
+    readonly timezone: string;
+    readonly entry: string | undefined;
+  }[];
+  /** What was read of the warehouse last, and why it cannot be read now. */
+  readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
+  readonly outage: () => Outage | undefined;
+  readonly version: string;
+  /** Host and process. */
+  readonly owner: string;
+  readonly afterMs: number;
+  readonly freshnessBudgetMinutes: number;
+  /** Reports come by themselves; what is noted of them was else of a time when they did. */
+  readonly hasReports: boolean;
+}
+
+export interface Alerts {
+  /** What there is to say of the telling itself. */
+  readonly report: AlertsReport;
+  /** Looks now, and begins to tell what is due; never rejects. */
+  look(): Promise<void>;
+  /** Resolves when nothing is being told. */
+  idle(): Promise<void>;
+  start(everyMs?: number): void;
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 10 * SECOND_MS;
+/** Looking may take one part in this many of the time. */
+const LOOKING_SHARE = 20;
+const MOST_REST_MS = 60 * SECOND_MS;
+
+export function createAlerts(options: AlertsOptions): Alerts {
+  const { accounts, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
+  const ids = accounts.map(({ id }) => id);
+  const nowMs = (): number => {
+    const { seen } = options.latest();
+    return clock.now() + (seen === null ? 0 : seen.databaseNowMs - seen.readAtMs);
+  };
+  const teller = {
+    version,
+    owner,
+    accounts: new Map(accounts.map(({ id, timezone, entry }) => [id, { timezone, entry }])),
+  };
+  const lines = options.channels.map((channel) => createLine({ ...options, channel, teller, nowMs }));
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let awaySinceMs: number | undefined;
+  let rows: readonly AlertRow[] = [];
+
+  async function note({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
+    const at = { asOfMs, nowMs: nowMs() };
+    await beginAlerts(db, plan.begun, at);
+    await resumeAlerts(db, { channel, keys: plan.resumed }, at);
+    await endAlerts(db, { channel, keys: plan.ended }, at);
+    await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
+  }
+
+  async function lookAt(seen: AccountsRead): Promise<void> {
+    const occasions = await readOccasions(db, ids);
+    const failedReports = options.hasReports ? await readFailedReports(db, ids) : new Map<string, string>();
+    const conditions = conditionsOf({ accounts, seen, occasions, failedReports, freshnessBudgetMinutes });
+    const channels = lines.map(({ name }) => name);
+    const plan = async (): Promise<ChannelPlan[]> => {
+      rows = await readAlerts(db, ids);
+      return planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs });
+    };
+    for (const one of await plan()) await note(one, seen.databaseNowMs);
+    // What was noted may be due at once.
+    const plans = await plan();
+    for (const line of lines) {
+      for (const one of plans) if (one.channel === line.name) line.tellDue(one);
+    }
+  }
+
+  async function look(): Promise<void> {
+    const { seen, problem } = options.latest();
+    if (problem !== null) {
+      const outage = options.outage();
+      awaySinceMs ??= outage?.sinceMs ?? clock.now();
+      if (clock.now() - awaySinceMs < afterMs) return;
+      for (const line of lines)
+        line.tellAway({ sinceMs: awaySinceMs, code: outage?.code ?? 'database_error' });
+      return;
+    }
+    awaySinceMs = undefined;
+    if (seen === null || seen.pendingMigrations > 0) return;
+    try {
+      await lookAt(seen);
+    } catch (error) {
+      const { code, message } = toDatabaseError(error);
+      log.debug({ error_code: code }, `alerts cannot be read: ${message}`);
+    }
+  }
+
+  return {
+    get report() {
+      return {
+        open: new Set(
+          rows
+            .filter(({ endedMs }) => endedMs === null)
+            .map(({ accountId, event, subject }) => JSON.stringify([accountId, event, subject])),
+        ).size,
+        channels: lines.map(({ name, problem }) => {
+          // Also what other workers could not tell.
+          const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);
+          return { name, waiting: waiting.length, problem: problem ?? waiting[0]?.problem ?? null };
+        }),
+      };
+    },
+    look,
+    async idle() {
+      await Promise.all(lines.map((line) => line.idle()));
+    },
+    start(everyMs = EVERY_MS) {
+      const again = async (): Promise<void> => {
+        const startedMs = clock.monotonicMs();
+        await look();
+        const shareMs = (clock.monotonicMs() - startedMs) * LOOKING_SHARE;
+        const restMs = Math.max(everyMs, Math.min(shareMs, MOST_REST_MS));
+        if (!isStopped) timer = setTimeout(() => void again(), restMs);
+      };
+      if (lines.length > 0) void again();
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await Promise.all(lines.map((line) => line.stop()));
+    },
+  };
+}

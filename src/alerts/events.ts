@@ -1,0 +1,122 @@
+/**
+ * Everything that somebody is told about, in words. They are made of names, codes, counts and times alone: what a service, a
+ * database or a record says is in no alert, because nobody knows what stands in it.
+ */
+import type { AlertEvent } from '../database/control-tables.ts';
+import { shorten } from '../pages/words.ts';
+import { adviceOf } from '../shared/errors.ts';
+
+/** Of one account; alerts that are alike are told in one. */
+export interface ToldAlert {
+  readonly event: AlertEvent;
+  /** What each is about; empty: the account. */
+  readonly subjects: readonly string[];
+  readonly code: string | null;
+  readonly detail: string | null;
+  /** The account's name in the accounts file, if it has one there. */
+  readonly entry: string | undefined;
+}
+
+interface EventWords {
+  readonly begun: (alert: ToldAlert) => string;
+  readonly over: (alert: ToldAlert) => string;
+  /** What to do; null: what its error code says. */
+  readonly advice: string | null;
+}
+
+const MOST_NAMED = 6;
+const LONGEST_NAME = 60;
+
+/** `a`, `a and b`, `a, b and 3 more` */
+export function listOf(names: readonly string[]): string {
+  const named = names.length > MOST_NAMED ? names.slice(0, MOST_NAMED - 1) : names.slice(0, -1);
+  const last = names.length > MOST_NAMED ? `${names.length - named.length} more` : (names.at(-1) ?? '');
+  return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
+}
+
+const is = ({ subjects }: ToldAlert): string => (subjects.length === 1 ? 'is' : 'are');
+const streamsOf = ({ subjects }: ToldAlert): string => listOf(subjects);
+const because = ({ code }: ToldAlert): string => (code === null ? '' : ` (${code})`);
+
+/** The service chooses it: nothing of it may be markup or a mention where it is shown. */
+const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
+
+/** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
+const fieldsOf = ({ subjects }: ToldAlert): string => {
+  const byStream = new Map<string, string[]>();
+  for (const subject of subjects) {
+    const at = subject.indexOf(' ');
+    const stream = subject.slice(0, at);
+    byStream.set(stream, [...(byStream.get(stream) ?? []), toName(subject.slice(at + 1))]);
+  }
+  return [...byStream].map(([stream, fields]) => `${listOf(fields)} of ${stream}`).join('; ');
+};
+
+/** Those of the account, or the right to read some streams. */
+const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string =>
+  alert.subjects.includes('')
+    ? `the service ${accepts} the credentials`
+    : `the service ${lets} ${streamsOf(alert)}`;
+
+export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
+  stale: {
+    begun: (alert) =>
+      `${streamsOf(alert)} ${is(alert)} stale: no success within ${alert.detail ?? 'the budget'}${because(alert)}`,
+    over: (alert) => `${streamsOf(alert)} ${is(alert)} fresh again`,
+    advice:
+      'The status page says what the last run failed of; without any run, look at the schedule and at the worker’s log.',
+  },
+  credentials_refused: {
+    begun: (alert) =>
+      `${credentialsOf(alert, 'refuses', 'does not let this token read')}${because(alert)}; nothing is synced there`,
+    over: (alert) => `${credentialsOf(alert, 'accepts', 'lets this token read')} again`,
+    advice: null,
+  },
+  stream_failing: {
+    begun: (alert) =>
+      `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'fails' : 'fail'}${because(alert)}`,
+    over: (alert) => `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'succeeds' : 'succeed'} again`,
+    advice: null,
+  },
+  delete_guard: {
+    begun: (alert) => `${streamsOf(alert)}: so much vanished at once that the delete guard holds it back`,
+    over: (alert) => `${streamsOf(alert)}: the delete guard holds nothing back any more`,
+    advice: null,
+  },
+  database_away: {
+    begun: (alert) => `the database cannot be used by ${alert.detail ?? 'a worker'}${because(alert)}`,
+    over: () => 'the database is back',
+    advice: null,
+  },
+  repaired: {
+    begun: (alert) =>
+      `reconcile of ${streamsOf(alert)} stored ${alert.detail ?? 'changes'} that earlier syncs should have brought`,
+    over: (alert) => `reconcile of ${streamsOf(alert)} found nothing that was missed`,
+    advice: 'The data is right now; please report it, with what safety-sync runs says of that run.',
+  },
+  new_field: {
+    begun: (alert) => `the service sends what it did not send before: ${fieldsOf(alert)}`,
+    over: (alert) => `the service no longer sends ${fieldsOf(alert)}`,
+    advice:
+      'Nothing is lost, it is kept in _raw; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
+  },
+  report_failed: {
+    begun: (alert) => `the report could not be made or sent${because(alert)}; it is tried again`,
+    over: () => 'the report was made and sent',
+    advice: null,
+  },
+};
+
+/** What has begun, by itself. */
+export function textOfAlert({
+  event,
+  subject,
+  code,
+  detail,
+}: Pick<ToldAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
+  return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, entry: undefined });
+}
+
+export function adviceOfAlert({ event, code, entry }: ToldAlert): string {
+  return ALERT_EVENTS[event].advice ?? adviceOf(code ?? '', entry);
+}

@@ -1,0 +1,74 @@
+import { isIP } from 'node:net';
+import type { MailConfig } from '../config/telling-config.ts';
+import { ATTEMPT_MS, type Channel, NotTaken } from './channel.ts';
+
+/** What nodemailer says of a failure. */
+interface SmtpFailure {
+  readonly code?: string;
+  /** Of the mail server: 4xx passes, 5xx stays. */
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly command?: string;
+}
+
+const SHOWN_CHARACTERS = 120;
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
+
+/** A password goes over the network under TLS only, unless the URL itself allows it. */
+function needsTls(smtpUrl: string): boolean {
+  const { protocol, hostname, password } = new URL(smtpUrl);
+  return protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
+}
+
+function toNotTaken({ code = 'ESMTP', responseCode, response, command }: SmtpFailure): NotTaken {
+  const said = (response ?? '').replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+  const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
+  const why = said === '' ? code : `${code}${where}: ${said}`;
+  return new NotTaken(why, responseCode !== undefined && responseCode >= 500);
+}
+
+/** Each message is one connection: they are rare, and a server that hangs takes nothing else with it. */
+export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
+  return {
+    name: 'mail',
+    place: `the mail server ${new URL(smtpUrl).host}`,
+    async send({ subject, text, html, attachments = [] }, signal) {
+      // Loaded when there is something to send: most processes never do.
+      const { createTransport } = await import('nodemailer');
+      const transport = createTransport({
+        ...(needsTls(smtpUrl) ? { requireTLS: true } : {}),
+        url: smtpUrl,
+        connectionTimeout: ATTEMPT_MS,
+        greetingTimeout: ATTEMPT_MS,
+        socketTimeout: ATTEMPT_MS,
+        dnsTimeout: ATTEMPT_MS,
+        // Nothing that a message names is read from a disk or fetched.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      try {
+        await transport.sendMail({
+          signal,
+          from,
+          to: [...to],
+          subject,
+          text,
+          html,
+          attachments: attachments.map(({ filename, contentType, content }) => ({
+            filename,
+            contentType,
+            content,
+          })),
+          // Out-of-office replies to a worker help nobody.
+          headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
+        });
+      } catch (error) {
+        throw toNotTaken(error as SmtpFailure);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}

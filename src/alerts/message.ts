@@ -1,0 +1,189 @@
+/** Alerts that are told together → one message: a text for a chat, a mail that can be read on a phone. Pure. */
+import type { AlertRow } from '../database/alert-ledger.ts';
+import { type Html, html } from '../pages/html.ts';
+import { formatMoment } from '../pages/words.ts';
+import { formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
+
+/** An attached file. */
+export interface Attachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: string;
+}
+
+export interface Message {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly attachments?: readonly Attachment[];
+}
+
+/** Who tells. */
+export interface Teller {
+  readonly version: string;
+  readonly owner: string;
+  /** By account: how it is called, and when its people live. */
+  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly entry: string | undefined }>;
+}
+
+interface Line {
+  readonly isOver: boolean;
+  /** `north: followups fails (network_error)` */
+  readonly what: string;
+  readonly when: string;
+  /** What to do; null: nothing any more. */
+  readonly advice: string | null;
+}
+
+/** Chat services cut or refuse longer messages. */
+const MOST_LINES = 12;
+const MARKS = { begun: '✗', over: '✓' } as const;
+
+function durationOf({ beganMs, endedMs }: AlertRow): string {
+  return roughly(formatDuration(Math.max(SECOND_MS, (endedMs ?? beganMs) - beganMs)));
+}
+
+function toLine(
+  alike: readonly [AlertRow, ...AlertRow[]],
+  accounts: readonly string[],
+  teller: Teller,
+): Line {
+  const [first] = alike;
+  const { event, code, detail } = first;
+  const { timezone = 'UTC', entry } = teller.accounts.get(first.accountId) ?? {};
+  const subjects = [...new Set(alike.map(({ subject }) => subject))];
+  const told: ToldAlert = { event, subjects, code, detail, entry: accounts.length === 1 ? entry : undefined };
+  const beganMs = Math.min(...alike.map((row) => row.beganMs));
+  const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
+  const isOver = first.endedMs !== null;
+  const words = ALERT_EVENTS[event];
+  // Nobody heard that it had begun.
+  const isNews = !isOver || first.toldMs === null;
+  const text = isNews ? words.begun(told) : words.over(told);
+  // The database is that of all accounts, and a single account is named at the end.
+  const isNamed = teller.accounts.size > 1 && event !== 'database_away';
+  return {
+    isOver,
+    what: isNamed ? `${listOf(accounts)}: ${text}` : `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+    when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
+    advice: isOver ? null : adviceOfAlert(told),
+  };
+}
+
+/** Alerts of one kind are one line: of several streams of an account, and of several accounts. */
+function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
+  const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
+    endedMs !== null,
+    event,
+    endedMs === null || toldMs === null ? code : null,
+    detail,
+    toldMs === null,
+  ];
+  const group = <Row>(all: readonly Row[], keyOf: (row: Row) => string): [Row, ...Row[]][] => {
+    const groups = new Map<string, [Row, ...Row[]]>();
+    for (const row of all) {
+      const found = groups.get(keyOf(row));
+      if (found === undefined) groups.set(keyOf(row), [row]);
+      else found.push(row);
+    }
+    return [...groups.values()];
+  };
+  const ofAccounts = group(rows, (row) => JSON.stringify([row.accountId, kindOf(row)]));
+  const alike = group(ofAccounts, ([first, ...others]) =>
+    JSON.stringify([kindOf(first), [first, ...others].map(({ subject }) => subject).toSorted()]),
+  );
+  const lines = alike.map((groups) => {
+    const [[first]] = groups;
+    const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
+    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], teller);
+  });
+  return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
+}
+
+function restOf(lines: readonly Line[]): string | null {
+  const rest = lines.length - MOST_LINES;
+  return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
+}
+
+function signatureOf({ version, owner, accounts }: Teller): string {
+  const [only] = accounts.keys();
+  const whose = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
+  return `safety-sync ${version}, ${whose}${owner}`;
+}
+
+function toText(lines: readonly Line[], teller: Teller): string {
+  const told = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
+    const mark = isOver ? MARKS.over : MARKS.begun;
+    return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
+  });
+  return [...told, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(teller)}`].join('\n');
+}
+
+/** Mail programs know neither style sheets nor much else: one column, and the style at each element. */
+export function renderMail(title: string, parts: readonly Html[], footer: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+      </head>
+      <body
+        style="margin:0;padding:16px;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;overflow-wrap:anywhere"
+      >
+        <div style="max-width:600px;margin:0 auto">
+          <h1 style="font-size:20px;line-height:1.3;margin:0 0 16px">${title}</h1>
+          ${parts}
+          <p style="font-size:13px;color:#767676;margin:24px 0 0">${footer}</p>
+        </div>
+      </body>
+    </html> `.text;
+}
+
+function toCard({ isOver, what, when, advice }: Line): Html {
+  const color = isOver ? '#1f9d55' : '#d0342c';
+  return html`<div style="border-left:4px solid ${color};padding:2px 0 2px 12px;margin:0 0 18px">
+    <p style="margin:0;font-weight:600">${what}</p>
+    <p style="margin:2px 0 0;font-size:14px;color:#767676">${isOver ? 'Over: ' : ''}${when}</p>
+    ${advice !== null && html`<p style="margin:8px 0 0"><strong>What to do:</strong> ${advice}</p>`}
+  </div>`;
+}
+
+function subjectOf(lines: readonly Line[]): string {
+  const [only] = lines;
+  const begun = lines.filter(({ isOver }) => !isOver).length;
+  if (lines.length === 1 && only !== undefined) return `${only.isOver ? 'Over: ' : ''}${only.what}`;
+  if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
+  const over = lines.length - begun;
+  return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
+}
+
+/** Nothing is wrong: somebody wants to see whether he would be told. */
+export function testMessage(): Message {
+  const text = 'This is a test: alerts of safety-sync arrive here.';
+  return {
+    subject: '[safety-sync] Test',
+    text: `✓ ${text}`,
+    html: renderMail('Test', [html`<p>${text}</p>`], 'Sent by: safety-sync alerts test'),
+  };
+}
+
+/** `rows`: at least one, of one channel. */
+export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
+  const lines = toLines(rows, teller);
+  const subject = subjectOf(lines);
+  const rest = restOf(lines);
+  const parts = [
+    ...lines.slice(0, MOST_LINES).map(toCard),
+    ...(rest === null ? [] : [html`<p>${rest}.</p>`]),
+  ];
+  return {
+    subject: `[safety-sync] ${subject}`,
+    text: toText(lines, teller),
+    html: renderMail(subject, parts, signatureOf(teller)),
+  };
+}

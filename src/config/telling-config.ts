@@ -1,0 +1,68 @@
+/** Whom the worker tells, and how: alerts to a webhook and by mail, the report by mail and into a directory. */
+import type { ReadVariables } from './read-variables.ts';
+
+export interface MailConfig {
+  /** Holds a password, as a rule. */
+  readonly smtpUrl: string;
+  readonly from: string;
+}
+
+export interface ReportConfig {
+  /** In the time zone of the account's schedules. */
+  readonly cron: string;
+  /** Empty: it is not mailed. */
+  readonly emailTo: readonly string[];
+  /** undefined: it is written to no file. */
+  readonly folder: string | undefined;
+}
+
+export interface TellingConfig {
+  /** Whoever knows it may post there: a secret as a whole. */
+  readonly webhookUrl: string | undefined;
+  /** undefined: nothing is mailed. */
+  readonly mail: MailConfig | undefined;
+  /** Empty: alerts are not mailed. */
+  readonly alertEmailTo: readonly string[];
+  /** How long trouble has lasted before somebody is told. */
+  readonly alertAfterMinutes: number;
+  /** undefined: the report does not come by itself. */
+  readonly report: ReportConfig | undefined;
+}
+
+/** What of this cannot go together is a problem. */
+export function tellingOf({ values, problems: known }: ReadVariables): {
+  readonly config: TellingConfig;
+  readonly problems: readonly string[];
+} {
+  const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
+  const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
+  const emailTo = values.REPORT_EMAIL_TO ?? [];
+  const isWrong = (name: string): boolean => known.some((problem) => problem.startsWith(name));
+  const problems: string[] = [];
+  const lacks = (name: string, value: unknown, why: string): void => {
+    if (value === undefined && !isWrong(name)) problems.push(`${name} is not set: ${why}`);
+  };
+  const mailed = [
+    ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
+    ...(emailTo.length > 0 ? ['REPORT_EMAIL_TO'] : []),
+  ];
+  if (mailed.length > 0) {
+    lacks('SMTP_URL', smtpUrl, `the mail server that ${mailed.join(' and ')} need`);
+    lacks('ALERT_EMAIL_FROM', from, `the sender of what goes to ${mailed.join(' and ')}`);
+  }
+  const hasPlace = emailTo.length > 0 || folder !== undefined;
+  if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
+  if (typeof cron === 'string' && !hasPlace && !isWrong('REPORT_')) {
+    problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
+  }
+  return {
+    config: {
+      webhookUrl: values.ALERT_WEBHOOK_URL,
+      mail: smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from },
+      alertEmailTo,
+      alertAfterMinutes: values.ALERT_AFTER_MINUTES,
+      report: typeof cron === 'string' && hasPlace ? { cron, emailTo, folder } : undefined,
+    },
+    problems,
+  };
+}

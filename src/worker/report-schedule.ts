@@ -1,0 +1,194 @@
+/**
+ * The report by itself: when it is due one of several workers makes it, writes it and mails it. The plan stands in
+ * `safety_sync.report_plans`, so what was due while no worker ran is made up for, once, when one does.
+ */
+import { join } from 'node:path';
+import cron from 'node-cron';
+import { type Channel, tell } from '../alerts/channel.ts';
+import type { ReportConfig } from '../config/telling-config.ts';
+import type { Connection } from '../database/connection.ts';
+import { toKnownError } from '../database/database-error.ts';
+import {
+  claimReport,
+  noteReportFailed,
+  noteReportMade,
+  readReportPlans,
+  type ReportPlan,
+  writeReportPlan,
+} from '../database/report-plans.ts';
+import { figuresOf } from '../pages/report/overview.ts';
+import { readReport } from '../pages/report/read-report.ts';
+import { renderReport } from '../pages/report/render-report.ts';
+import { writeWholeFile } from '../pages/report/write-file.ts';
+import { formatDay } from '../pages/words.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { formatDuration } from '../shared/format.ts';
+import type { Logger } from '../shared/logger.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
+import type { AccountsRead } from '../status/read-accounts.ts';
+import { toReportMail } from './report-mail.ts';
+
+export interface ReportScheduleOptions {
+  readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
+  /** undefined: it is not mailed. */
+  readonly mail: Channel | undefined;
+  readonly accounts: readonly ReportedAccount[];
+  readonly connection: Connection;
+  /** What was read of the warehouse last, and why it cannot be read now. */
+  readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
+  readonly clock: Clock;
+  readonly version: string;
+  /** Host and process. */
+  readonly owner: string;
+}
+
+interface ReportedAccount {
+  readonly id: string;
+  /** Of its schedules. */
+  readonly timezone: string;
+  /** Whose report it is, for its readers; null: the account is named. */
+  readonly reportTitle: string | null;
+  readonly log: Logger;
+}
+
+export interface ReportSchedule {
+  /** Makes what is due now; never rejects. */
+  look(): Promise<void>;
+  start(): void;
+  /** One that is being made has a few seconds to arrive. */
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 20 * SECOND_MS;
+/** A claim ends after this; making a report takes seconds, and mailing it not much longer than its attempts. */
+const CLAIM_MS = 10 * MINUTE_MS;
+/** A page is larger than an alert, and mail servers look into what is attached. */
+const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
+const FIRST_AGAIN_MS = 5 * MINUTE_MS;
+const STOP_PATIENCE_MS = 5 * SECOND_MS;
+/** A clock that is so many ticks behind the database's plans for tomorrow. */
+const PLANNED_AHEAD = 100;
+
+/** The next one after this moment, which is the database's, while the schedule is asked from now on by our clock. */
+export function nextReportMs(
+  { cron: expression }: Pick<ReportConfig, 'cron'>,
+  timezone: string,
+  afterMs: number,
+): number {
+  const task = cron.createTask(expression, () => undefined, { timezone });
+  const ahead = task.getNextRuns(PLANNED_AHEAD).map((date) => date.getTime());
+  void task.destroy();
+  return ahead.find((ms) => ms > afterMs) ?? afterMs + DAY_MS;
+}
+
+async function writeFile(path: string, page: string): Promise<void> {
+  try {
+    await writeWholeFile(path, page);
+  } catch (error) {
+    throw new SafetySyncError('report_unwritable', (error as Error).message, { cause: error });
+  }
+}
+
+export function createReportSchedule(options: ReportScheduleOptions): ReportSchedule {
+  const { config, mail, accounts, connection, clock, owner, version } = options;
+  const { db } = connection;
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let making: Promise<void> | undefined;
+
+  const nowMs = (): number => {
+    const { seen } = options.latest();
+    return clock.now() + (seen === null ? 0 : seen.databaseNowMs - seen.readAtMs);
+  };
+
+  /** First the file, which may be written twice; the mail last, because nobody wants it twice. */
+  async function make({ id, log, reportTitle }: ReportedAccount): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    const report = await readReport(connection, id);
+    const page = await renderReport(report, { title: reportTitle });
+    // A colon is no part of a file's name everywhere.
+    const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;
+    const path = config.folder === undefined ? undefined : join(config.folder, filename);
+    if (path !== undefined) await writeFile(path, page);
+    if (mail !== undefined) {
+      const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
+      const figures = figuresOf(report);
+      const signature = `safety-sync ${version}, account ${id}, ${owner}`;
+      const message = toReportMail({ title, figures, filename, page, signature });
+      await tell({ channel: mail, message, signal: stopping.signal, attemptMs: MAIL_ATTEMPT_MS });
+    }
+    const where = [
+      ...(path === undefined ? [] : [`written to ${path}`]),
+      ...(mail === undefined ? [] : ['mailed']),
+    ];
+    const tookMs = clock.monotonicMs() - startedMs;
+    log.info(
+      { path, duration_ms: Math.round(tookMs) },
+      `the report was ${where.join(' and ')} in ${formatDuration(tookMs)}`,
+    );
+  }
+
+  async function makeIfDue(account: ReportedAccount, { dueMs, tries }: ReportPlan): Promise<void> {
+    const claim = { accountId: account.id, owner, untilMs: nowMs() + CLAIM_MS };
+    if (!(await claimReport(db, { ...claim, nowMs: nowMs() }))) return;
+    try {
+      await make(account);
+    } catch (caught) {
+      const { code, message, advice } = toKnownError(caught);
+      account.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
+      // A worker that stops leaves it to another one, at once.
+      const againMs = stopping.signal.aborted ? 0 : Math.min(HOUR_MS, FIRST_AGAIN_MS * 2 ** tries);
+      await noteReportFailed(db, { ...claim, code, againMs: nowMs() + againMs });
+      return;
+    }
+    const nextMs = nextReportMs(config, account.timezone, Math.max(nowMs(), dueMs));
+    await noteReportMade(db, { ...claim, nowMs: nowMs(), nextMs });
+  }
+
+  async function makeWhatIsDue(): Promise<void> {
+    const plans = await readReportPlans(
+      db,
+      accounts.map(({ id }) => id),
+    );
+    for (const account of accounts) {
+      if (stopping.signal.aborted) return;
+      const { id: accountId, timezone } = account;
+      const plan = plans.get(accountId);
+      const schedule = `${config.cron} ${timezone}`;
+      if (plan?.schedule !== schedule) {
+        const dueMs = nextReportMs(config, timezone, nowMs());
+        await writeReportPlan(db, { accountId, schedule, dueMs });
+      } else if (plan.dueMs <= nowMs()) await makeIfDue(account, plan);
+    }
+  }
+
+  async function look(): Promise<void> {
+    const { seen, problem } = options.latest();
+    if (problem !== null || seen === null || seen.pendingMigrations > 0) return;
+    try {
+      await makeWhatIsDue();
+    } catch (error) {
+      const { code, message } = toKnownError(error);
+      accounts[0]?.log.debug({ error_code: code }, `the plan of reports cannot be read: ${message}`);
+    }
+  }
+
+  return {
+    look,
+    start() {
+      const again = async (): Promise<void> => {
+        making = look();
+        await making;
+        if (!stopping.signal.aborted) timer = setTimeout(() => void again(), EVERY_MS);
+      };
+      void again();
+    },
+    async stop() {
+      clearTimeout(timer);
+      if (making !== undefined) await withTimeout(making, STOP_PATIENCE_MS);
+      stopping.abort();
+      clearTimeout(timer);
+      if (making !== undefined) await withTimeout(making, SECOND_MS);
+    },
+  };
+}

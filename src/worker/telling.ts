@@ -1,0 +1,67 @@
+/** Whom a worker tells by itself: alerts by the channels that are configured, and the report when it is due. */
+import { type Alerts, createAlerts } from '../alerts/alerts.ts';
+import type { Channel } from '../alerts/channel.ts';
+import { createMail } from '../alerts/mail.ts';
+import type { App } from '../app.ts';
+import { MINUTE_MS } from '../shared/time.ts';
+import type { Metrics } from '../status/metrics.ts';
+import { VERSION } from '../version.ts';
+import { createReportSchedule, type ReportSchedule } from './report-schedule.ts';
+import type { WarehouseMonitor } from './worker-status.ts';
+
+export interface AlertParts {
+  readonly monitor: Pick<WarehouseMonitor, 'latest'>;
+  readonly metrics: Metrics;
+  readonly channels: readonly Channel[];
+}
+
+export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts): Alerts {
+  const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
+  return createAlerts({
+    channels,
+    accounts: accounts.map(({ id, offReasons, config: { reportingTimezone: timezone, service } }) => ({
+      id,
+      offReasons,
+      timezone,
+      entry: service?.entry,
+    })),
+    latest: () => monitor.latest,
+    outage: () => databaseOutage.current,
+    db: warehouse.connection.db,
+    clock,
+    version: VERSION,
+    owner,
+    afterMs: config.telling.alertAfterMinutes * MINUTE_MS,
+    freshnessBudgetMinutes: config.freshnessBudgetMinutes,
+    hasReports: config.telling.report !== undefined,
+    log,
+    redact,
+    onTold: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
+    onNotTold: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
+  });
+}
+
+/** undefined: none comes by itself. */
+export function buildReportSchedule(
+  app: App,
+  { monitor }: Pick<AlertParts, 'monitor'>,
+): ReportSchedule | undefined {
+  const { config, accounts, warehouse, owner, clock } = app;
+  const { report, mail } = config.telling;
+  if (report === undefined) return undefined;
+  return createReportSchedule({
+    config: report,
+    mail: mail === undefined || report.emailTo.length === 0 ? undefined : createMail(mail, report.emailTo),
+    accounts: accounts.map(({ id, log, config: { schedule, reportTitle } }) => ({
+      id,
+      log,
+      timezone: schedule.timezone,
+      reportTitle,
+    })),
+    connection: warehouse.connection,
+    latest: () => monitor.latest,
+    clock,
+    version: VERSION,
+    owner,
+  });
+}

@@ -1,0 +1,599 @@
+/** What people are told, by a webhook and a mail server of our own, in a time that the test moves. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Alerts, createAlerts } from '../../src/alerts/alerts.ts';
+import type { Channel } from '../../src/alerts/channel.ts';
+import { CLAIM_MS } from '../../src/alerts/line.ts';
+import { createMail } from '../../src/alerts/mail.ts';
+import { createWebhook } from '../../src/alerts/webhook.ts';
+import type { Outage } from '../../src/health/outage-log.ts';
+import type { Logger } from '../../src/shared/logger.ts';
+import { createRedactor } from '../../src/shared/redact.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
+import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
+import { startAppStage } from '../support/app-stage.ts';
+import { createGate } from '../support/gate.ts';
+import { HOOK_SECRET, type HookServer, startHookServer } from '../support/hook-server.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { MAIL_PASSWORD, type MailServer, startMailServer } from '../support/mail-server.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const AFTER_MS = 15 * MINUTE_MS;
+const CANARY = 'canary-of-a-record';
+
+let worker: TestWorker;
+let hook: HookServer;
+let mail: MailServer;
+/** How far the test has moved the time. */
+let passedMs = 0;
+let outage: Outage | undefined;
+const made: Alerts[] = [];
+
+beforeAll(async () => {
+  worker = await createTestWorker({
+    retryAttempts: 0,
+    sandbox: { size: { followups: 5, employees: 3, equipment: 4, resources: 3, users: 4 } },
+  });
+  for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
+});
+afterAll(() => worker.close());
+
+beforeEach(async () => {
+  hook = await startHookServer();
+  mail = await startMailServer();
+  outage = undefined;
+  worker.sandbox.faults.clear();
+  worker.sandbox.access.set('active');
+  passedMs = 0;
+  await worker.query('truncate safety_sync.alerts');
+  await succeed();
+});
+afterEach(async () => {
+  await Promise.all(made.splice(0).map((one) => one.stop()));
+  await hook.close();
+  await mail.close();
+});
+
+interface Person extends Alerts {
+  /** Reads the warehouse, looks, and waits until what was due is told. */
+  lookAndTell(): Promise<void>;
+  readonly lines: { readonly level: string; readonly text: string }[];
+}
+
+interface Options {
+  readonly owner?: string;
+  readonly channels?: readonly Channel[];
+  readonly afterMs?: number;
+  readonly attemptMs?: number;
+}
+
+/** One worker's alerts. */
+function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: Options = {}): Person {
+  const channels = options.channels ?? [createWebhook(hook.url)];
+  let seen: AccountsRead | null = null;
+  const lines: { level: string; text: string }[] = [];
+  const redact = createRedactor([hook.url, `/services/${HOOK_SECRET}`, MAIL_PASSWORD]);
+  // As the log of the program does.
+  const hear = (level: string) => (_: unknown, text: string) =>
+    void lines.push({ level, text: redact(text) });
+  const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
+  // The database's time is as far ahead of ours as the test has moved it.
+  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() + passedMs };
+  const alerts = createAlerts({
+    channels,
+    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', entry: undefined }],
+    latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
+    outage: () => outage,
+    db: worker.connection.db,
+    clock,
+    version: '1.2.3',
+    owner,
+    afterMs,
+    freshnessBudgetMinutes: 60,
+    hasReports: true,
+    log: log as unknown as Logger,
+    redact,
+    attempts: 1,
+    stopPatienceMs: 200,
+    attemptMs: options.attemptMs ?? 300,
+    onTold: () => undefined,
+    onNotTold: () => undefined,
+  });
+  made.push(alerts);
+  return {
+    ...alerts,
+    get report() {
+      return alerts.report;
+    },
+    lines,
+    async lookAndTell() {
+      if (outage === undefined) {
+        const read = await readAccounts(worker.connection, ['default']);
+        seen = { ...read, databaseNowMs: read.databaseNowMs + passedMs };
+      }
+      await alerts.look();
+      await alerts.idle();
+    },
+  };
+}
+
+/** A worker that is killed when it has claimed what it tells: neither does it tell it, nor does it give it up. */
+function startDying() {
+  const claimed = createGate();
+  const buried = createGate();
+  const send = async (): Promise<void> => {
+    claimed.open();
+    await buried.opened;
+  };
+  const dead = startTelling({
+    owner: 'dead',
+    channels: [{ name: 'webhook', place: 'the webhook', send }],
+    afterMs: 0,
+    attemptMs: HOUR_MS,
+  });
+  const bury = async (): Promise<void> => {
+    buried.open();
+    await dead.idle();
+  };
+  return { claimed: claimed.opened, dead, bury };
+}
+
+const fail = async (): Promise<void> => {
+  worker.sandbox.faults.set({ reset: 1 });
+  expect((await worker.run('resources', { force: true })).outcome).toBe('failed');
+  worker.sandbox.faults.clear();
+};
+const succeed = async (): Promise<void> => {
+  expect((await worker.run('resources', { force: true })).outcome).toBe('succeeded');
+};
+
+it('a stream that fails is told once when it has lasted long enough, and once when it is over', async () => {
+  const one = startTelling();
+  await fail();
+  await one.lookAndTell();
+  passedMs += AFTER_MS - MINUTE_MS;
+  await one.lookAndTell();
+  expect(hook.texts).toEqual([]);
+  passedMs += 2 * MINUTE_MS;
+  await one.lookAndTell();
+  await one.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(
+      /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
+    ),
+  ]);
+  expect(one.report).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
+  await succeed();
+  passedMs += 5 * MINUTE_MS;
+  await one.lookAndTell();
+  await one.lookAndTell();
+  expect(hook.texts.slice(1)).toEqual([
+    expect.stringMatching(
+      /^✓ Resources succeeds again; it began .* and was over after 2\d min\.\n– safety-sync 1\.2\.3, account default, host pid 1$/,
+    ),
+  ]);
+  expect(one.report.open).toBe(0);
+});
+
+it('what is over before it is due is told to nobody', async () => {
+  const one = startTelling();
+  await fail();
+  await one.lookAndTell();
+  await succeed();
+  passedMs += AFTER_MS - MINUTE_MS;
+  await one.lookAndTell();
+  passedMs += HOUR_MS / 2;
+  await one.lookAndTell();
+  expect(hook.bodies).toEqual([]);
+});
+
+it('what begins again is told again', async () => {
+  const one = startTelling({ afterMs: 0 });
+  for (let round = 0; round < 2; round += 1) {
+    await fail();
+    passedMs += SECOND_MS;
+    await one.lookAndTell();
+    await succeed();
+    passedMs += SECOND_MS;
+    await one.lookAndTell();
+  }
+  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓', '✗', '✓']);
+});
+
+it('of several workers one tells, whoever is first', async () => {
+  const workers = ['a', 'b', 'c', 'd'].map((owner) => startTelling({ owner, afterMs: 0 }));
+  await fail();
+  await Promise.all(workers.map((one) => one.lookAndTell()));
+  await Promise.all(workers.map((one) => one.lookAndTell()));
+  expect(hook.texts).toHaveLength(1);
+  await succeed();
+  passedMs += SECOND_MS;
+  await Promise.all(workers.map((one) => one.lookAndTell()));
+  await Promise.all(workers.map((one) => one.lookAndTell()));
+  expect(hook.texts.map((text) => text.charAt(0))).toEqual(['✗', '✓']);
+});
+
+it('what a worker had claimed when it was killed is told by another one, and not before its claim has ended', async () => {
+  const { claimed, dead, bury } = startDying();
+  const other = startTelling({ owner: 'other', afterMs: 0 });
+  await fail();
+  void dead.lookAndTell();
+  await claimed;
+  await other.lookAndTell();
+  expect(hook.texts).toEqual([]);
+  passedMs += CLAIM_MS;
+  await other.lookAndTell();
+  expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
+  await bury();
+});
+
+it('what was over when its teller was killed is still told, with its end', async () => {
+  const { claimed, dead, bury } = startDying();
+  const other = startTelling({ owner: 'other', afterMs: 0 });
+  await fail();
+  void dead.lookAndTell();
+  await claimed;
+  await succeed();
+  passedMs += SECOND_MS;
+  await other.lookAndTell();
+  passedMs += CLAIM_MS;
+  await other.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✓ Resources fails \(network_error\); it began .* and was over after/),
+  ]);
+  await bury();
+});
+
+it('what was told when the database broke is not told again', async () => {
+  const sent = createGate();
+  const goOn = createGate();
+  const slow: Channel = {
+    name: 'webhook',
+    place: 'the webhook',
+    async send(message, signal) {
+      await createWebhook(hook.url).send(message, signal);
+      sent.open();
+      await goOn.opened;
+    },
+  };
+  const one = startTelling({ channels: [slow], afterMs: 0 });
+  await fail();
+  const telling = one.lookAndTell();
+  await sent.opened;
+  // It has been told, and cannot be noted.
+  await worker.query('alter table safety_sync.alerts rename to alerts_away');
+  goOn.open();
+  await telling;
+  await worker.query('alter table safety_sync.alerts_away rename to alerts');
+  await one.lookAndTell();
+  passedMs += CLAIM_MS + SECOND_MS;
+  await one.lookAndTell();
+  expect(hook.texts).toHaveLength(1);
+  expect(
+    (await worker.query<{ told: boolean }>('select told_at is not null as told from safety_sync.alerts'))[0]
+      ?.told,
+  ).toBe(true);
+});
+
+it.each([
+  ['refuses', 500, 'HTTP 500: no such hook: [secret]'],
+  ['hangs', 'hang', 'no response within 300 ms'],
+] as const)(
+  'a webhook that %s is tried again, seen meanwhile, and holds up no mail',
+  async (_, answer, problem) => {
+    hook.answer = answer;
+    const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
+    const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
+    const other = startTelling({ owner: 'other' });
+    await fail();
+    await one.lookAndTell();
+    expect(mail.mails).toHaveLength(1);
+    expect(one.report.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem });
+    await other.lookAndTell();
+    expect(other.report.channels[0]).toEqual({ name: 'webhook', waiting: 1, problem });
+    const asked = hook.bodies.length;
+    await one.lookAndTell();
+    expect(hook.bodies).toHaveLength(asked);
+    hook.answer = 200;
+    passedMs += MINUTE_MS;
+    await one.lookAndTell();
+    await one.lookAndTell();
+    expect(hook.texts).toHaveLength(1);
+    expect(mail.mails).toHaveLength(1);
+    expect(one.report.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem: null });
+    expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
+      { level: 'error', text: expect.stringContaining('safety-sync alerts test') as string },
+    ]);
+    expect(JSON.stringify(one.lines)).not.toContain(HOOK_SECRET);
+  },
+);
+
+it('what was due while nobody took it is told when it is over, too', async () => {
+  hook.answer = 503;
+  const one = startTelling({ afterMs: 0 });
+  await fail();
+  await one.lookAndTell();
+  await succeed();
+  hook.answer = 200;
+  passedMs += MINUTE_MS;
+  await one.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✓ Resources fails \(network_error\); it began .* and was over after/),
+  ]);
+});
+
+it('a stream that is being tried again is told of only when that has ended, and only if it failed', async () => {
+  const one = startTelling();
+  await fail();
+  await one.lookAndTell();
+  const asked = createGate();
+  const answer = createGate();
+  worker.sandbox.hooks.beforeResponse = async () => {
+    asked.open();
+    await answer.opened;
+  };
+  const running = worker.run('resources', { force: true });
+  await asked.opened;
+  for (let minutes = 0; minutes < 30; minutes += 5) {
+    passedMs += 5 * MINUTE_MS;
+    await one.lookAndTell();
+  }
+  worker.sandbox.hooks.beforeResponse = undefined;
+  answer.open();
+  expect((await running).outcome).toBe('succeeded');
+  for (let minutes = 0; minutes < 5; minutes += 1) {
+    passedMs += MINUTE_MS;
+    await one.lookAndTell();
+  }
+  expect(hook.bodies).toEqual([]);
+});
+
+it('credentials that are refused are told of once, whatever streams met it, and say what to do', async () => {
+  const one = startTelling({ afterMs: 0 });
+  worker.sandbox.access.set('inactive');
+  for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
+  await one.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(
+      /^✗ The service refuses the credentials \(token_inactive\); nothing is synced there; .*\n {3}What to do: The token was deactivated/,
+    ),
+  ]);
+  worker.sandbox.access.set('active');
+  for (const stream of ['resources', 'followups']) await worker.run(stream, { force: true });
+  passedMs += SECOND_MS;
+  await one.lookAndTell();
+  expect(hook.texts[1]).toMatch(/^✓ The service accepts the credentials again;/);
+});
+
+it('streams that are stale together are told of in one line', async () => {
+  const one = startTelling();
+  passedMs += 2 * HOUR_MS;
+  await one.lookAndTell();
+  passedMs += AFTER_MS;
+  await one.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(
+      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: The status page/,
+    ),
+  ]);
+});
+
+it('a field that the service did not send before, and what a reconcile repaired, are told of at once', async () => {
+  const one = startTelling();
+  worker.sandbox.hooks.rewriteResponse = ({ method }, response) =>
+    method === 'resources.list'
+      ? {
+          ...response,
+          resources: (response['resources'] as object[]).map((record) => ({
+            ...record,
+            'severity<!here>': CANARY,
+          })),
+        }
+      : response;
+  await succeed();
+  await worker.query(
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, repaired, finished_at, owner, backend_pid)
+     values ('default', 'followups', 'reconcile', 'manual', 'succeeded', 3, clock_timestamp(), 'test', 1)`,
+  );
+  await one.lookAndTell();
+  expect(hook.texts).toHaveLength(1);
+  expect(hook.texts[0]).toContain(
+    'The service sends what it did not send before: severity??here? of resources;',
+  );
+  expect(hook.texts[0]).toContain(
+    'Reconcile of followups stored 3 changes that earlier syncs should have brought;',
+  );
+  worker.sandbox.hooks.rewriteResponse = undefined;
+  await worker.query('delete from safety_sync.runs where repaired is not null');
+});
+
+it('no alert holds anything that a service, a gateway or a record says', async () => {
+  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
+  const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
+  worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+    ...response,
+    ok: false,
+    error: CANARY,
+    description: `${CANARY} and ${worker.sandbox.token}`,
+  });
+  await worker.run('followups', { force: true });
+  worker.sandbox.hooks.rewriteResponse = undefined;
+  worker.sandbox.faults.next(
+    () => true,
+    { kind: 'nonJson', httpStatus: 200, body: `<html>${CANARY}</html>` },
+    1,
+  );
+  await worker.run('resources', { force: true });
+  expect(JSON.stringify(await worker.query('select * from safety_sync.runs'))).toContain(CANARY);
+  await one.lookAndTell();
+  expect(hook.texts[0]).toContain('Followups fails (service_error_unknown)');
+  expect(mail.mails[0]?.parts['text/html']).toContain('response_not_json');
+  const told = JSON.stringify([
+    hook.bodies,
+    mail.mails,
+    one.lines,
+    await worker.query('select * from safety_sync.alerts'),
+  ]);
+  for (const secret of [CANARY, worker.sandbox.token, HOOK_SECRET, MAIL_PASSWORD])
+    expect(told).not.toContain(secret);
+  expect((await worker.run('followups', { force: true })).outcome).toBe('succeeded');
+});
+
+it('a database that is away is told of by each worker that cannot use it, and its return by one', async () => {
+  const workers = ['a', 'b'].map((owner) => startTelling({ owner }));
+  for (const one of workers) await one.lookAndTell();
+  const sinceMs = Date.now();
+  outage = { dependency: 'database', sinceMs, failedRuns: 0, code: 'database_unreachable', message: CANARY };
+  for (const one of workers) await one.lookAndTell();
+  expect(hook.texts).toEqual([]);
+  outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
+  const late = startTelling({ owner: 'c' });
+  for (const one of [late, late]) await one.lookAndTell();
+  expect(hook.texts).toEqual([
+    expect.stringMatching(/^✗ The database cannot be used by c \(database_unreachable\);/),
+  ]);
+  const again = startTelling({ owner: 'd' });
+  await again.lookAndTell();
+  expect(hook.texts).toHaveLength(2);
+  outage = undefined;
+  for (const one of [late, again, ...workers, late]) await one.lookAndTell();
+  expect(hook.texts.slice(2)).toEqual([
+    expect.stringMatching(/^✓ The database is back; it began .* and was over after 15 min/),
+  ]);
+});
+
+describe('a worker', () => {
+  it('tells what it sees by itself, and shows on its page, as JSON and in its metrics when nobody takes it', async () => {
+    hook.answer = 404;
+    const stage = await startAppStage(worker, {
+      refreshEveryMs: 50,
+      alertEveryMs: 50,
+      env: {
+        ALERT_WEBHOOK_URL: hook.url,
+        ALERT_AFTER_MINUTES: '0',
+        RETRY_ATTEMPTS: '0',
+        SYNC_CRON: '0 0 1 1 *',
+      },
+    });
+    try {
+      await fail();
+      const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
+      await expect
+        .poll(() => asked('/'), { timeout: 15_000 })
+        .toContain('Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits.');
+      expect(await asked('/')).not.toContain(HOOK_SECRET);
+      expect(JSON.parse(await asked('/api/status'))).toMatchObject({
+        alerts: {
+          open: 1,
+          channels: [{ name: 'webhook', waiting: 1, problem: 'HTTP 404: no such hook: [secret]' }],
+        },
+      });
+      expect(await asked('/metrics')).toMatch(/^safety_sync_alerts_arrive\{.*\} 0$/m);
+      expect(await asked('/metrics')).toMatch(
+        /^safety_sync_alerts_total\{channel="webhook",outcome="not_taken".*\} 1$/m,
+      );
+      hook.answer = 200;
+      // As if half a minute had passed.
+      await worker.query(
+        `update safety_sync.alerts set due_at = now() - interval '1 second' where due_at is not null`,
+      );
+      await expect.poll(() => hook.texts, { timeout: 15_000 }).toHaveLength(1);
+      await expect.poll(() => asked('/')).not.toContain('Alerts do not arrive');
+      await succeed();
+      await expect.poll(() => hook.texts, { timeout: 15_000 }).toHaveLength(2);
+      expect(await asked('/metrics')).toMatch(
+        /^safety_sync_alerts_total\{channel="webhook",outcome="told".*\} 2$/m,
+      );
+    } finally {
+      await stage.stop();
+    }
+  });
+
+  it('that stops hands what it could not tell to another one', async () => {
+    hook.answer = 'hang';
+    const stopped = startTelling({ owner: 'stopped', afterMs: 0, attemptMs: HOUR_MS });
+    await fail();
+    const telling = stopped.lookAndTell();
+    await hook.next();
+    hook.answer = 200;
+    const stopping = stopped.stop();
+    await Promise.all([telling, stopping]);
+    await startTelling({ owner: 'other' }).lookAndTell();
+    expect(hook.texts).toEqual([expect.stringContaining('Resources fails')]);
+  });
+});
+
+describe('safety-sync alerts', () => {
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+    runInProcess(['alerts', ...args], { DATABASE_URL: worker.databaseUrl, ...env });
+  const mailed = () => ({
+    SMTP_URL: mail.url,
+    ALERT_EMAIL_FROM: 'Sync <sync@example.com>',
+    ALERT_EMAIL_TO: 'you@example.com',
+  });
+
+  it('test sends one by each way, without a database, and says what came of it', async () => {
+    const { code, stdout } = await run(['test'], {
+      ALERT_WEBHOOK_URL: hook.url,
+      DATABASE_URL: '',
+      ...mailed(),
+    });
+    expect(stdout.replace(/:\d+/g, ':PORT')).toBe(
+      'taken by the webhook at 127.0.0.1:PORT: look whether it is there\ntaken by the mail server 127.0.0.1:PORT: look whether it is there\n',
+    );
+    expect(code).toBe(0);
+    expect(hook.texts).toEqual(['✓ This is a test: alerts of safety-sync arrive here.']);
+    expect(mail.mails.map(({ from, to, subject }) => [from, to, subject])).toEqual([
+      ['sync@example.com', ['you@example.com'], '[safety-sync] Test'],
+    ]);
+  });
+
+  it.each([
+    ['refuse', 'EENVELOPE at RCPT TO: 550 nobody of that name'],
+    ['unauthorized', 'EAUTH at AUTH PLAIN: 535 no: AUTH PLAIN'],
+  ] as const)(
+    'test says plainly what a mail server says that does %s, and no password',
+    async (behaviour, problem) => {
+      mail.behaviour = behaviour;
+      hook.answer = 404;
+      const { code, stdout, stderr } = await run(['test'], { ALERT_WEBHOOK_URL: hook.url, ...mailed() });
+      expect(code).toBe(1);
+      expect(stdout).toContain('HTTP 404: no such hook: [secret]\n  Check ALERT_WEBHOOK_URL');
+      expect(stdout).toContain(problem);
+      const said = `${stdout}${stderr}`;
+      for (const secret of [
+        HOOK_SECRET,
+        MAIL_PASSWORD,
+        Buffer.from(`\0worker\0${MAIL_PASSWORD}`).toString('base64'),
+      ])
+        expect(said).not.toContain(secret);
+    },
+  );
+
+  it('test without anybody to tell says what to set', async () => {
+    const { code, stderr } = await run(['test']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('nobody is told of anything');
+    expect(stderr).toContain('Set ALERT_WEBHOOK_URL, or SMTP_URL with ALERT_EMAIL_FROM and ALERT_EMAIL_TO.');
+  });
+
+  it('lists what is wrong now and whether somebody was told', async () => {
+    expect((await run([])).stdout).toContain('There is nothing to tell.');
+    const one = startTelling({ afterMs: 0 });
+    await fail();
+    await one.lookAndTell();
+    expect((await run([])).stdout).toMatch(
+      /^since +what +by +state\n\S+ \S+ +resources fails \(network_error\) +webhook +told\n$/,
+    );
+    expect(JSON.parse((await run(['--json'])).stdout)).toMatchObject({
+      alerts: [
+        {
+          account_id: 'default',
+          event: 'stream_failing',
+          subject: 'resources',
+          code: 'network_error',
+          ended_at: null,
+        },
+      ],
+    });
+  });
+});

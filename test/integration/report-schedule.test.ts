@@ -1,0 +1,184 @@
+/** The report that comes by itself, in a time that the test moves. */
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createMail } from '../../src/alerts/mail.ts';
+import { claimReport, readFailedReports } from '../../src/database/report-plans.ts';
+import type { Logger } from '../../src/shared/logger.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
+import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
+import { createReportSchedule, nextReportMs, type ReportSchedule } from '../../src/worker/report-schedule.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+const SIZE = { followups: 30, employees: 10, equipment: 12, resources: 5, users: 8 };
+const WEEKLY = '0 7 * * 1';
+
+let worker: TestWorker;
+let mail: MailServer;
+let folder: string;
+let passedMs = 0;
+const made: ReportSchedule[] = [];
+
+beforeAll(async () => {
+  worker = await createTestWorker({ sandbox: { seed: 5, size: SIZE } });
+  for (const result of await worker.runAll()) expect(result.outcome).toBe('succeeded');
+});
+afterAll(() => worker.close());
+
+beforeEach(async () => {
+  passedMs = 0;
+  mail = await startMailServer();
+  folder = await mkdtemp(join(tmpdir(), 'safety-sync-reports-'));
+  await worker.query('truncate safety_sync.report_plans');
+});
+afterEach(async () => {
+  await Promise.all(made.splice(0).map((one) => one.stop()));
+  await mail.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Reporter {
+  readonly lines: { readonly level: string; readonly text: string }[];
+  look(): Promise<void>;
+}
+
+async function startReporting(owner = 'host pid 1', cron = WEEKLY, to = folder): Promise<Reporter> {
+  const lines: { level: string; text: string }[] = [];
+  const hear = (level: string) => (_: unknown, text: string) => void lines.push({ level, text });
+  const log = { debug: hear('debug'), info: hear('info'), error: hear('error') } as unknown as Logger;
+  const read = await readAccounts(worker.connection, ['default']);
+  const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
+  const schedule = createReportSchedule({
+    config: { cron, folder: to },
+    mail: createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
+      'you@example.com',
+      'boss@example.com',
+    ]),
+    accounts: [{ id: 'default', timezone: 'Europe/Oslo', reportTitle: 'North Ltd', log }],
+    connection: worker.connection,
+    latest: () => ({ seen: seen(), problem: null }),
+    clock: systemClock,
+    version: '1.2.3',
+    owner,
+  });
+  made.push(schedule);
+  return { lines, look: () => schedule.look() };
+}
+
+it('when it is due one of several workers makes it: a file of its day, and a mail with its figures and the page', async () => {
+  const workers = [await startReporting('a'), await startReporting('b'), await startReporting('c')];
+  for (const one of workers) await one.look();
+  expect(await readdir(folder)).toEqual([]);
+  passedMs = 7 * DAY_MS;
+  await Promise.all(workers.map((one) => one.look()));
+  await Promise.all(workers.map((one) => one.look()));
+
+  const [day] = await worker.query<{ today: string }>(
+    `select safety.reporting_today('default')::text as today`,
+  );
+  const name = `safety-report-default-${day?.today ?? ''}.html`;
+  expect(await readdir(folder)).toEqual([name]);
+  const page = await readFile(join(folder, name), 'utf8');
+  expect(page).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
+
+  expect(mail.mails).toHaveLength(1);
+  const [sent] = mail.mails;
+  expect(sent?.to).toEqual(['you@example.com', 'boss@example.com']);
+  expect(sent?.subject).toMatch(/^Safety report: North Ltd, \d+ \w+ \d{4}$/);
+  expect(sent?.attachments[name]?.replace(/\r\n/g, '\n')).toBe(page);
+  const [open] = await worker.query<{ count: number }>(
+    `select count(*)::int as count from safety.followups where is_open and _deleted_at is null`,
+  );
+  expect(sent?.parts['text/plain']).toContain(`Open follow-ups: ${open?.count ?? 0} (`);
+  expect(sent?.parts['text/html']).toContain('Open follow-ups');
+  expect(workers.flatMap(({ lines }) => lines)).toEqual([
+    { level: 'info', text: expect.stringMatching(/^the report was written to .* and mailed in /) as string },
+  ]);
+});
+
+it('what was due while no worker ran is made up for once, however long that was', async () => {
+  await (await startReporting()).look();
+  passedMs = 22 * DAY_MS;
+  const later = await startReporting('later');
+  await later.look();
+  await later.look();
+  expect(mail.mails).toHaveLength(1);
+  passedMs += 7 * DAY_MS;
+  await later.look();
+  expect(mail.mails).toHaveLength(2);
+});
+
+it('what a worker had begun when it was killed is made by another one', async () => {
+  const one = await startReporting();
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  const nowMs = Date.now() + passedMs;
+  const { db } = worker.connection;
+  const isClaimed = await claimReport(db, {
+    accountId: 'default',
+    owner: 'dead',
+    untilMs: nowMs + 10 * MINUTE_MS,
+    nowMs,
+  });
+  expect(isClaimed).toBe(true);
+  await one.look();
+  expect(mail.mails).toEqual([]);
+  passedMs += 11 * MINUTE_MS;
+  await one.look();
+  expect(mail.mails).toHaveLength(1);
+});
+
+it('one that cannot be written or mailed is tried again, and is an alert until it has arrived', async () => {
+  const missing = join(folder, 'missing');
+  const one = await startReporting('a', WEEKLY, missing);
+  await one.look();
+  passedMs = 7 * DAY_MS;
+  await one.look();
+  const failed = () => readFailedReports(worker.connection.db, ['default']);
+  expect(await failed()).toEqual(new Map([['default', 'report_unwritable']]));
+  expect(one.lines.at(-1)).toEqual({
+    level: 'error',
+    text: `the report: report_unwritable: cannot write ${join(missing, (await todaysName()) ?? '')}: its directory does not exist; make it first, or name another one; trying again. Make the directory of REPORT_DIR and let the worker’s user write there.`,
+  });
+  await mkdir(missing);
+  mail.behaviour = 'refuse';
+  passedMs += 6 * MINUTE_MS;
+  await one.look();
+  expect(await failed()).toEqual(new Map([['default', 'mail_failed']]));
+  mail.behaviour = 'take';
+  passedMs += HOUR_MS;
+  await one.look();
+  expect(await failed()).toEqual(new Map());
+  expect(mail.mails).toHaveLength(1);
+});
+
+async function todaysName(): Promise<string | undefined> {
+  const [day] = await worker.query<{ name: string }>(
+    `select 'safety-report-default-' || safety.reporting_today('default') || '.html' as name`,
+  );
+  return day?.name;
+}
+
+it('another schedule is planned anew, and nothing is made for it before its time', async () => {
+  await (await startReporting()).look();
+  const other = await startReporting('b', '0 9 1 1 *');
+  await other.look();
+  passedMs = 8 * DAY_MS;
+  const isNewYear = new Date(Date.now() + passedMs).getUTCFullYear() !== new Date().getUTCFullYear();
+  await other.look();
+  expect(mail.mails).toHaveLength(isNewYear ? 1 : 0);
+});
+
+it('the next one is meant in the time zone of the schedules, and never the one that was just made', () => {
+  const next = nextReportMs({ cron: WEEKLY }, 'Europe/Oslo', Date.now());
+  const text = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/Oslo',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  }).format(next);
+  expect(text).toBe('Mon 07:00');
+  expect(nextReportMs({ cron: WEEKLY }, 'Europe/Oslo', next) - next).toBeGreaterThan(6.9 * DAY_MS);
+});

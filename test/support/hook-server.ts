@@ -1,0 +1,52 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Takes what a webhook is sent, and answers as the test says. */
+export interface HookServer {
+  /** With a secret in its path, as those of chat services have. */
+  readonly url: string;
+  /** Texts that were taken, in their order. */
+  readonly texts: string[];
+  /** Everything that came, taken or not. */
+  readonly bodies: string[];
+  /** 200: takes it; `hang`: never answers. */
+  answer: number | 'hang';
+  /** Of the next request: resolves when it has come as a whole. */
+  next(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const HOOK_SECRET = 'T0CANARY/B0CANARY/hook-canary-secret';
+
+export async function startHookServer(): Promise<HookServer> {
+  let waiting: (() => void)[] = [];
+  const server = createServer((request, response: ServerResponse) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      hook.bodies.push(body);
+      const told = waiting;
+      waiting = [];
+      if (hook.answer !== 'hang') {
+        if (hook.answer < 300) hook.texts.push((JSON.parse(body) as { text: string }).text);
+        // As some services do, it says back what it was sent.
+        response.writeHead(hook.answer).end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
+      }
+      for (const tell of told) tell();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const hook: HookServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/${HOOK_SECRET}`,
+    texts: [],
+    bodies: [],
+    answer: 200,
+    next: () => new Promise((resolve) => waiting.push(resolve)),
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  return hook;
+}

@@ -1,0 +1,146 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly subject: string;
+  /** By content type, decoded: `text/plain`, `text/html`. */
+  readonly parts: Readonly<Record<string, string>>;
+  /** Names of attached files to their contents. */
+  readonly attachments: Readonly<Record<string, string>>;
+  readonly raw: string;
+}
+
+/** A small SMTP server: takes mail, refuses a login, refuses recipients, or hangs. */
+export interface MailServer {
+  readonly url: string;
+  readonly mails: ReceivedMail[];
+  /** `refuse`: no recipient is good enough; `hang`: says nothing, not even hello; `unauthorized`: no login is. */
+  behaviour: 'take' | 'refuse' | 'hang' | 'unauthorized';
+  close(): Promise<void>;
+}
+
+export const MAIL_PASSWORD = 'mail-canary-password';
+
+function decode(body: string, encoding: string): string {
+  if (/base64/i.test(encoding)) return Buffer.from(body, 'base64').toString();
+  if (!/quoted-printable/i.test(encoding)) return body;
+  const bytes = body
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+/** `=?UTF-8?Q?…?=` */
+function decodeWords(text: string): string {
+  return text
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?utf-8\?([qb])\?(.*?)\?=/gi, (_, how: string, word: string) =>
+      how.toLowerCase() === 'b'
+        ? Buffer.from(word, 'base64').toString()
+        : decode(word.replaceAll('_', ' '), 'quoted-printable'),
+    );
+}
+
+const headerOf = (head: string, name: string): string =>
+  new RegExp(`^${name}: *(.*(?:\\r?\\n[ \\t].*)*)`, 'im').exec(head)?.[1]?.replace(/\r?\n[ \t]+/g, ' ') ?? '';
+
+function readParts(
+  entity: string,
+  into: { parts: Record<string, string>; attachments: Record<string, string> },
+): void {
+  const [head = '', ...rest] = entity.split(/\r?\n\r?\n/);
+  const body = rest.join('\r\n\r\n');
+  const type = headerOf(head, 'content-type');
+  const boundary = /boundary="?([^";]+)"?/.exec(type)?.[1];
+  if (boundary !== undefined) {
+    for (const part of body.split(`--${boundary}`).slice(1, -1)) readParts(part.trimStart(), into);
+    return;
+  }
+  const text = decode(body, headerOf(head, 'content-transfer-encoding'));
+  const file = /filename="?([^";]+)"?/.exec(headerOf(head, 'content-disposition'))?.[1];
+  if (file !== undefined) into.attachments[file] = text;
+  else into.parts[type.split(';', 1)[0] ?? ''] = text;
+}
+
+function toMail(from: string, to: readonly string[], raw: string): ReceivedMail {
+  const found = { parts: {}, attachments: {} };
+  readParts(raw, found);
+  return {
+    from,
+    to,
+    subject: decodeWords(headerOf(raw.split(/\r?\n\r?\n/)[0] ?? '', 'subject')),
+    ...found,
+    raw,
+  };
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+    const say = (line: string): void => void socket.write(`${line}\r\n`);
+    let [from, to, data] = ['', [] as string[], undefined as string | undefined];
+    const take = (line: string): void => {
+      if (data !== undefined) {
+        if (line !== '.') data += `${line.replace(/^\.\./, '.')}\r\n`;
+        else {
+          box.mails.push(toMail(from, to, data));
+          data = undefined;
+          say('250 taken');
+        }
+        return;
+      }
+      const address = /<(.*?)>/.exec(line)?.[1] ?? '';
+      switch (line.slice(0, 4).toUpperCase()) {
+        case 'EHLO':
+          socket.write('250-here\r\n250 AUTH PLAIN\r\n');
+          break;
+        case 'AUTH':
+          say(box.behaviour === 'unauthorized' ? `535 no: ${line}` : '235 welcome');
+          break;
+        case 'MAIL':
+          [from, to] = [address, []];
+          say('250 ok');
+          break;
+        case 'RCPT':
+          if (box.behaviour === 'refuse') say('550 nobody of that name');
+          else {
+            to.push(address);
+            say('250 ok');
+          }
+          break;
+        case 'DATA':
+          data = '';
+          say('354 go on');
+          break;
+        case 'QUIT':
+          say('221 bye');
+          socket.end();
+          break;
+        default:
+          say('250 ok');
+      }
+    };
+    let rest = '';
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString()).split('\r\n');
+      rest = lines.pop() ?? '';
+      lines.forEach(take);
+    });
+    if (box.behaviour !== 'hang') say('220 here');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const box: MailServer = {
+    url: `smtp://worker:${MAIL_PASSWORD}@127.0.0.1:${(server.address() as AddressInfo).port}`,
+    mails: [],
+    behaviour: 'take',
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  return box;
+}

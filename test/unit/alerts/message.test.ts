@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/alerts/events.ts';
+import { type Teller, toMessage } from '../../../src/alerts/message.ts';
+import type { AlertRow } from '../../../src/database/alert-ledger.ts';
+import type { AlertEvent } from '../../../src/database/control-tables.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { NOON } from '../../support/test-clock.ts';
+
+const row = (change: Partial<AlertRow> = {}): AlertRow => ({
+  accountId: 'north',
+  event: 'stream_failing',
+  subject: 'followups',
+  channel: 'mail',
+  code: 'network_error',
+  detail: null,
+  beganMs: NOON,
+  endedMs: null,
+  toldMs: null,
+  dueMs: NOON,
+  tries: 0,
+  problem: null,
+  ...change,
+});
+
+const teller = (...accounts: string[]): Teller => ({
+  version: '1.2.3',
+  owner: 'host pid 1',
+  accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', entry: `${id}-entry` }])),
+});
+
+test('streams and accounts that are alike are one line, in the time zone of their people', () => {
+  const streams = ['followups', 'users'];
+  const rows = ['north', 'south'].flatMap((accountId) =>
+    streams.map((subject) => row({ accountId, subject })),
+  );
+  const { subject, text } = toMessage(rows, teller('north', 'south'));
+  expect(subject).toBe('[safety-sync] north and south: followups and users fail (network_error)');
+  expect(text).toBe(
+    `✗ north and south: followups and users fail (network_error); since 2 Mar 2026, 13:00 (Europe/Oslo).
+   What to do: The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.
+– safety-sync 1.2.3, host pid 1`,
+  );
+});
+
+test('what to do names the entry of the accounts file where the alert is of one account', () => {
+  const rows = [row({ event: 'credentials_refused', subject: '', code: 'token_invalid' })];
+  expect(toMessage(rows, teller('north', 'south')).text).toContain(
+    'What to do: The service does not know this token; replace token of the entry north-entry in SAFETY_ACCOUNTS_FILE.',
+  );
+});
+
+test('what begins comes before what is over, and the subject counts both', () => {
+  const rows = [row({ endedMs: NOON + 90 * MINUTE_MS, toldMs: NOON, subject: 'users' }), row()];
+  const { subject, text } = toMessage(rows, teller('north'));
+  expect(subject).toBe('[safety-sync] 1 alert, 1 over');
+  expect(text.split('\n').map((line) => line.charAt(0))).toEqual(['✗', ' ', '✓', '–']);
+  expect(text).toContain(
+    '✓ Users succeeds again; it began 2 Mar 2026, 13:00 (Europe/Oslo) and was over after 1 h 30 min.',
+  );
+});
+
+test('a message stays short however much is wrong', () => {
+  const rows = Array.from({ length: 40 }, (_, at) => row({ accountId: `account-${at}`, code: `code_${at}` }));
+  const { text, html } = toMessage(rows, teller('a', 'b'));
+  expect(text).toContain('And 28 more alerts: see the status page of the worker');
+  expect(text.length).toBeLessThan(4_000);
+  expect(html).toContain('And 28 more alerts');
+});
+
+test('a name that the service made up is no markup and no mention', () => {
+  const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
+  const { text, html } = toMessage(rows, teller('north'));
+  for (const told of [text, html]) expect(told).not.toMatch(/<script|@here|<!channel/);
+  expect(text).toContain(
+    'The service sends what it did not send before: ?script??here???channel? of followups;',
+  );
+});
+
+test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
+  '%s has words for its beginning and its end',
+  (event) => {
+    const subject = event === 'new_field' ? 'followups severity' : 'followups';
+    const begun = textOfAlert({ event, subject, code: 'network_error', detail: '3 changes' });
+    const over = ALERT_EVENTS[event].over({
+      event,
+      subjects: [subject],
+      code: null,
+      detail: null,
+      entry: undefined,
+    });
+    for (const words of [begun, over]) expect(words).toMatch(/^[a-z].*[^.]$/);
+    expect(begun).not.toBe(over);
+  },
+);
+
+test('long lists are cut', () => {
+  expect(listOf(['a'])).toBe('a');
+  expect(listOf(['a', 'b', 'c'])).toBe('a, b and c');
+  expect(listOf(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])).toBe('a, b, c, d, e and 3 more');
+});
