@@ -1807,4 +1807,12 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [REPORTS],
     names: 'one of several workers|killed',
   },
+  {
+    breaks: 'a mart of the dbt package counts what is closed once more for every month',
+    invariant: 1,
+    file: 'docs/dbt/models/marts/fct_followups_monthly.sql',
+    search: ' and closed.month = raised.month',
+    replace: '',
+    tests: ['test/integration/dbt.test.ts'],
+  },
 ];

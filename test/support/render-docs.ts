@@ -1,6 +1,8 @@
 /** The documents about the warehouse's schema, written from the database's own catalogue. */
 import prettier from 'prettier';
+import { getTableName } from 'drizzle-orm';
 import type { Connection } from '../../src/database/connection.ts';
+import { STREAMS } from '../../src/streams/index.ts';
 
 interface Column {
   readonly relation: string;
@@ -17,6 +19,7 @@ interface Reference {
   readonly child: string;
   readonly parent: string;
   readonly columns: string;
+  readonly parent_columns: string;
 }
 
 interface Relation {
@@ -51,7 +54,9 @@ const readReferences = (connection: Connection) =>
   connection.query<Reference>(
     `select child.relname as child, parent.relname as parent,
        (select string_agg(a.attname, ', ' order by k.ord) from unnest(f.conkey) with ordinality k (num, ord)
-         join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.num) as columns
+         join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.num) as columns,
+       (select string_agg(a.attname, ', ' order by k.ord) from unnest(f.confkey) with ordinality k (num, ord)
+         join pg_attribute a on a.attrelid = f.confrelid and a.attnum = k.num) as parent_columns
      from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
      where f.contype = 'f' and f.connamespace = 'safety'::regnamespace order by 1, 2`,
   );
@@ -87,7 +92,48 @@ function renderDictionary(relations: readonly Relation[]): string {
 
 const yaml = (text: string): string => JSON.stringify(text);
 
-function renderSources(relations: readonly Relation[]): string {
+/** Several columns as one, which dbt's own tests want. */
+const asOne = (columns: readonly string[]): string => columns.join(` || '/' || `);
+
+/** Every so often a schedule is missed; a day without success is a fault. */
+const FRESHNESS = ['warn_after: { count: 2, period: hour }', 'error_after: { count: 1, period: day }'];
+
+const STREAM_OF_TABLE = new Map(STREAMS.map(({ name, parent }) => [getTableName(parent), name]));
+
+/** The oldest success of all accounts: `_synced_at` only tells when something last changed. */
+function renderFreshness(table: string): string[] {
+  const stream = STREAM_OF_TABLE.get(table);
+  if (stream === undefined) return [];
+  const field = `(select min(f.last_success_at) from safety.freshness f where f.stream = '${stream}')`;
+  return [
+    '        config:',
+    `          loaded_at_field: ${yaml(field)}`,
+    '          freshness:',
+    ...FRESHNESS.map((line) => `            ${line}`),
+  ];
+}
+
+function renderTableTests({ name, columns }: Relation, references: readonly Reference[]): string[] {
+  const keys = columns.filter((one) => one.is_key).map((one) => one.name);
+  const unique = [
+    '          - unique:',
+    `              name: ${name}_key`,
+    `              column_name: ${yaml(asOne(keys))}`,
+  ];
+  const relations = references
+    .filter(({ child }) => child === name)
+    .flatMap(({ parent, columns: own, parent_columns: theirs }) => [
+      '          - relationships:',
+      `              name: ${name}_of_${parent}`,
+      `              column_name: ${yaml(asOne(own.split(', ')))}`,
+      '              arguments:',
+      `                to: source('safety', '${parent}')`,
+      `                field: ${yaml(asOne(theirs.split(', ')))}`,
+    ]);
+  return keys.length === 0 ? [] : ['        data_tests:', ...unique, ...relations];
+}
+
+function renderSources(relations: readonly Relation[], references: readonly Reference[]): string {
   const lines = [
     `# ${NOTE.replaceAll('`', '')}`,
     'version: 2',
@@ -97,8 +143,10 @@ function renderSources(relations: readonly Relation[]): string {
     '    schema: safety',
     '    tables:',
   ];
-  for (const { name, about, columns } of relations) {
-    lines.push(`      - name: ${name}`, `        description: ${yaml(about)}`, '        columns:');
+  for (const relation of relations) {
+    const { name, about, columns } = relation;
+    lines.push(`      - name: ${name}`, `        description: ${yaml(about)}`);
+    lines.push(...renderFreshness(name), ...renderTableTests(relation, references), '        columns:');
     for (const one of columns) {
       lines.push(`          - name: ${one.name}`, `            description: ${yaml(one.meaning)}`);
       lines.push(`            data_type: ${yaml(one.type)}`);
@@ -130,10 +178,11 @@ function renderDiagram(relations: readonly Relation[], references: readonly Refe
 /** By path from the root of the project. */
 export async function renderDocs(connection: Connection): Promise<Record<string, string>> {
   const relations = await readRelations(connection);
+  const references = await readReferences(connection);
   const drafts = {
     'docs/data-dictionary.md': renderDictionary(relations),
-    'docs/dbt/sources.yml': renderSources(relations),
-    'docs/schema.md': renderDiagram(relations, await readReferences(connection)),
+    'docs/dbt/models/sources.yml': renderSources(relations, references),
+    'docs/schema.md': renderDiagram(relations, references),
   };
   const options = (await prettier.resolveConfig(new URL('../../package.json', import.meta.url))) ?? {};
   const finished = Object.entries(drafts).map(

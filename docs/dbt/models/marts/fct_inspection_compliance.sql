@@ -1,0 +1,11 @@
+select
+  account_id,
+  equipment_type,
+  schedule,
+  count(*) as in_service,
+  count(*) filter (where status = 'expired') as expired,
+  count(*) filter (where status = 'expiring') as expiring,
+  count(*) filter (where last_completed_on is null) as never_inspected
+from {{ ref('stg_safety__inspections') }}
+where is_in_service
+group by 1, 2, 3

@@ -1,0 +1,12 @@
+select
+  account_id,
+  training_id,
+  training,
+  count(*) as required,
+  count(*) filter (where state in ('complete', 'expiring')) as valid,
+  count(*) filter (where state = 'expiring') as expiring,
+  count(*) filter (where state = 'expired') as expired,
+  count(*) filter (where state = 'missing') as missing
+from {{ ref('stg_safety__trainings') }}
+where is_required
+group by 1, 2, 3

@@ -1,0 +1,20 @@
+select
+  followup_key,
+  account_id,
+  id as followup_id,
+  form_id,
+  form_label as form,
+  observer_name,
+  assignee_key,
+  assignee_name,
+  is_open,
+  is_overdue,
+  created_on,
+  due_on,
+  resolved_on,
+  closed_in_time,
+  days_to_resolve,
+  age_bucket,
+  due_changes,
+  reopen_count
+from {{ source('safety', 'followup_overview') }}

@@ -1,0 +1,202 @@
+/** The dbt package of docs/dbt without dbt: its models and tests as the statements that dbt makes of them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
+
+const FOLDER = new URL('../../docs/dbt/', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, FOLDER), 'utf8');
+
+interface DbtTest {
+  readonly name?: string;
+  readonly column_name?: string;
+  readonly arguments?: {
+    readonly to?: string;
+    readonly field?: string;
+    readonly values?: readonly string[];
+  };
+}
+type Tests = readonly (string | Readonly<Record<string, DbtTest>>)[];
+interface Node {
+  readonly name: string;
+  readonly config?: { readonly loaded_at_field?: string; readonly freshness?: object };
+  readonly data_tests?: Tests;
+  readonly columns?: readonly { readonly name: string; readonly data_tests?: Tests }[];
+}
+
+const sources = (parse(read('models/sources.yml')) as { sources: [{ tables: Node[] }] }).sources[0].tables;
+const models = (parse(read('models/models.yml')) as { models: Node[] }).models;
+const paths = readdirSync(new URL('models/', FOLDER), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.sql'))
+  .map((path) => path.replaceAll('\\', '/'));
+const nameOf = (path: string): string => path.replace(/^.*\/|\.sql$/g, '');
+
+/** Where dbt would build. */
+const TARGET = 'dbt_test';
+
+function relationOf(call: string): string {
+  const [, kind, first = '', second = ''] = /^(ref|source)\('(\w+)'(?:, '(\w+)')?\)$/.exec(call) ?? [];
+  if (kind === 'ref' && paths.some((path) => nameOf(path) === first)) return `${TARGET}.${first}`;
+  if (kind === 'source' && first === 'safety' && sources.some(({ name }) => name === second))
+    return `safety.${second}`;
+  throw new Error(`no such relation: ${call}`);
+}
+
+const render = (sql: string): string =>
+  sql.replace(/\{\{ (.*?) \}\}/g, (_, call: string) => relationOf(call));
+
+/** What dbt's own generic tests select: rows that should not be there. */
+function toStatement(
+  kind: string,
+  relation: string,
+  { column_name: column = '', arguments: given = {} }: DbtTest,
+) {
+  const { to = '', field = '', values = [] } = given;
+  switch (kind) {
+    case 'not_null':
+      return `select ${column} from ${relation} where ${column} is null`;
+    case 'unique':
+      return `select ${column} as unique_field, count(*) as n_records from ${relation} where ${column} is not null group by ${column} having count(*) > 1`;
+    case 'relationships':
+      return `with child as (select ${column} as from_field from ${relation} where ${column} is not null),
+        parent as (select ${field} as to_field from ${relationOf(to)})
+        select from_field from child left join parent on child.from_field = parent.to_field where parent.to_field is null`;
+    case 'accepted_values':
+      return `with all_values as (select ${column} as value_field, count(*) as n_records from ${relation} group by ${column})
+        select * from all_values where value_field not in (${values.map((one) => `'${one}'`).join(', ')})`;
+    default:
+      throw new Error(`dbt has no test ${kind}`);
+  }
+}
+
+function testsOf(node: Node, relation: string): [name: string, statement: string][] {
+  const toTests = (tests: Tests = [], column?: string) =>
+    tests.flatMap((one) =>
+      Object.entries(typeof one === 'string' ? { [one]: {} } : one).map(([kind, about]): [string, string] => [
+        `${kind} of ${node.name}: ${about.name ?? column ?? ''}`,
+        toStatement(kind, relation, column === undefined ? about : { ...about, column_name: column }),
+      ]),
+    );
+  return [
+    ...toTests(node.data_tests),
+    ...(node.columns ?? []).flatMap((column) => toTests(column.data_tests, column.name)),
+  ];
+}
+
+/** Those that others refer to first. */
+function inOrder(): string[] {
+  const built: string[] = [];
+  const build = (path: string): void => {
+    if (built.includes(path)) return;
+    for (const [, name] of read(`models/${path}`).matchAll(/ref\('(\w+)'\)/g))
+      for (const other of paths.filter((one) => nameOf(one) === name)) build(other);
+    built.push(path);
+  };
+  for (const path of paths) build(path);
+  return built;
+}
+
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await createTestWorker({ sandbox: { seed: 9 } });
+  for (let round = 0; round < 2; round += 1) {
+    for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
+    worker.sandbox.live.step(60);
+  }
+  // A second account, which has the same ids.
+  const south = await createTestWorker({
+    sandbox: { seed: 9, size: SMALL_SANDBOX },
+    database: { url: worker.databaseUrl, drop: () => Promise.resolve() },
+    settings: { accountId: 'south' },
+  });
+  for (const result of await south.runAll({ force: true })) expectSucceeded(result);
+  await south.close();
+  await worker.query(`create schema ${TARGET}`);
+});
+afterAll(() => worker.close());
+
+test('every model is described, and none is that is not there', () => {
+  expect(models.map(({ name }) => name).toSorted()).toEqual(paths.map(nameOf).toSorted());
+});
+
+test('models build one after the other, as views and tables', async () => {
+  for (const path of inOrder()) {
+    const kind = path.startsWith('marts/') ? 'table' : 'view';
+    await worker.query(`create ${kind} ${TARGET}.${nameOf(path)} as (${render(read(`models/${path}`))})`);
+  }
+});
+
+describe.each([
+  ['sources', sources, 'safety'],
+  ['models', models, TARGET],
+] as const)('of the %s', (_, nodes, schema) => {
+  test('columns that are named are there', async () => {
+    for (const { name, columns = [] } of nodes)
+      await worker.query(
+        `select ${columns.map((one) => `"${one.name}"`).join(', ') || '1'} from ${schema}.${name} limit 0`,
+      );
+  });
+
+  test('every test passes', async () => {
+    const tests = nodes.flatMap((node) => testsOf(node, `${schema}.${node.name}`));
+    expect(tests.length).toBeGreaterThan(15);
+    for (const [name, statement] of tests) expect(await worker.query(statement), name).toEqual([]);
+  });
+});
+
+test('every table has its key, and every child the row that it belongs to', async () => {
+  const kinds = (kind: string) =>
+    sources.filter((node) => node.data_tests?.some((one) => typeof one !== 'string' && kind in one));
+  const [keys] = await worker.query<{ count: number }>(
+    `select count(*)::int as count from pg_constraint where contype = 'p' and connamespace = 'safety'::regnamespace`,
+  );
+  const [children] = await worker.query<{ count: number }>(
+    `select count(distinct conrelid)::int as count from pg_constraint where contype = 'f' and connamespace = 'safety'::regnamespace`,
+  );
+  expect(kinds('unique').length).toBe(keys?.count);
+  expect(kinds('relationships').length).toBe(children?.count);
+});
+
+test('a source is as fresh as the account that was synced longest ago', async () => {
+  const fresh = sources.filter(({ config }) => config?.loaded_at_field !== undefined);
+  expect(fresh.map(({ name }) => name).toSorted()).toEqual([
+    'equipment',
+    'followups',
+    'resources',
+    'training_employee_status',
+    'users',
+  ]);
+  await worker.query(
+    `update safety_sync.stream_state set last_success_at = '2026-01-02T03:04:05Z' where account_id = 'south' and stream = 'equipments'`,
+  );
+  for (const { name, config } of fresh) {
+    const [row] = await worker.query<{ age: number }>(
+      `select extract(epoch from now() - max(${config?.loaded_at_field ?? ''}))::float8 as age from safety.${name}`,
+    );
+    if (name === 'equipment') expect(row?.age).toBeGreaterThan(86_400);
+    else expect(row?.age).toBeLessThan(600);
+  }
+});
+
+test('the marts say what the tables hold', async () => {
+  const [marts] = await worker.query<Record<string, number>>(
+    `select (select sum(raised)::int from ${TARGET}.fct_followups_monthly) as raised,
+       (select sum(closed)::int from ${TARGET}.fct_followups_monthly) as closed,
+       (select sum(overdue_followups)::int from ${TARGET}.dim_people) as overdue,
+       (select sum(lacking_trainings)::int from ${TARGET}.dim_people) as lacking,
+       (select sum(missing + expired)::int from ${TARGET}.fct_training_compliance) as lacking_by_training,
+       (select sum(in_service)::int from ${TARGET}.fct_inspection_compliance) as schedules`,
+  );
+  const [tables] = await worker.query<Record<string, number>>(
+    `select (select count(*)::int from safety.followups where _deleted_at is null) as raised,
+       (select count(*)::int from safety.followups where _deleted_at is null and not is_open and resolved_at is not null) as closed,
+       (select count(*)::int from safety.followups where _deleted_at is null and is_open and due_on < current_date
+         and assignee_id in (select id from safety.users)) as overdue,
+       (select count(*)::int from safety.equipment_schedules s join safety.equipment e on e.account_id = s.account_id
+         and e.id = s.equipment_id where e._deleted_at is null and e.is_in_service) as schedules`,
+  );
+  expect(marts).toMatchObject(tables ?? {});
+  expect(marts?.['lacking']).toBe(marts?.['lacking_by_training']);
+  expect(marts?.['lacking']).toBeGreaterThan(0);
+});
