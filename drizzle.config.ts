@@ -9,6 +9,7 @@ export default defineConfig({
     './src/database/reporting.ts',
     './src/database/calendar.ts',
     './src/database/labels.ts',
+    './src/database/followup-days.ts',
   ],
   out: './migrations',
   schemaFilter: ['safety', 'safety_sync'],

@@ -6,6 +6,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
 import type { Queryable } from './connection.ts';
 import { toArrayLiteral } from './copy-text.ts';
+import { finishDays } from './followup-days.ts';
 import { name, target } from './sql-names.ts';
 import type { StreamSession } from './stream-session.ts';
 import type { StreamShape } from './table-shape.ts';
@@ -96,6 +97,7 @@ async function removeRows(
       select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
       limit ${STEP_ROWS * 20}`);
     if (expired.length === 0) break;
+    if (stream.countsFrom !== undefined) await finishDays(db, accountId, before);
     for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
       const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
       const states = [parent, ...children].flatMap((table) =>

@@ -29,6 +29,8 @@ export const localDay = (column: string): string => `Day of ${column} in the rep
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
+export const DAYS_AGO = 'How many days ago that was (reporting time zone): 0 = today.';
+
 const PERIOD = {
   valid_from: 'From when this state held.',
   valid_to: 'Until when it held; the moment itself belongs to the next state.',

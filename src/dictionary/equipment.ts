@@ -2,6 +2,7 @@ import {
   ACCOUNT,
   BOOKKEEPING,
   columnsOf,
+  DAYS_AGO,
   type Descriptions,
   historyOf,
   keyTo,
@@ -231,6 +232,7 @@ export const EQUIPMENT: Descriptions = {
       status: 'A status of equipment; unknown where the source did not say.',
       equipment: 'How many, in and out of service; 0 where there were none.',
       in_service: 'How many of them were in service.',
+      days_ago: DAYS_AGO,
     },
   },
 };

@@ -2,6 +2,7 @@ import {
   ACCOUNT,
   BOOKKEEPING,
   columnsOf,
+  DAYS_AGO,
   type Descriptions,
   historyOf,
   keyTo,
@@ -48,6 +49,10 @@ const history = historyOf(followups, {
   since: 'the updated_on with which it came; never before the end of the state before.',
   shown,
 });
+
+const date = 'The day, in the reporting time zone.';
+const status =
+  'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source did not say).';
 
 const followup_overview = {
   comment: 'Live follow-ups with names, due and age figures and what their messages amount to.',
@@ -139,10 +144,51 @@ export const FOLLOWUPS: Descriptions = {
       'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',
     columns: {
       ...ACCOUNT,
-      date: 'The day, in the reporting time zone.',
-      status:
-        'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source did not say).',
-      followups: 'How many follow-ups; 0 where there were none.',
+      date,
+      status,
+      followups: 'How many follow-ups; 0 where there were none (unknown then has no row).',
+      days_ago: DAYS_AGO,
+    },
+  },
+  followup_daily_by_assignee: {
+    comment:
+      'The same as followup_daily for each assignee: a day that is over stays with who had the task then. Without rows where there were none.',
+    columns: {
+      ...ACCOUNT,
+      date,
+      status,
+      followups: 'How many follow-ups, at least 1.',
+      assignee_id: 'Whose task they were at the end of that day: users.id; null: nobody’s.',
+      assignee_name: nameOf('whose task they were'),
+      days_ago: DAYS_AGO,
+      assignee_key: keyTo('Whose task they were', 'assignee_id'),
+    },
+  },
+  followup_daily_by_form: {
+    comment:
+      'The same as followup_daily for each form in whose responses they were raised. Without rows where there were none.',
+    columns: {
+      ...ACCOUNT,
+      date,
+      status,
+      followups: 'How many follow-ups, at least 1.',
+      form_id: 'Form in whose response they were raised; null where the source did not say.',
+      form_label: labelOf('the form'),
+      days_ago: DAYS_AGO,
+    },
+  },
+  followup_days: {
+    comment:
+      'For the views followup_daily…, which show it row by row: what each day that is over amounts to, counted once. Days that a change has an effect on are taken out in its transaction, and counted anew afterwards.',
+    columns: {
+      ...ACCOUNT,
+      counted_by: 'all, assignee or form: for which of the three views.',
+      date,
+      timezone: 'The reporting time zone in which the day was counted; after a change of it the row is void.',
+      is_final: 'Rows that it counts were removed (RETENTION_DELETED_DAYS): it stays as it is.',
+      ids: 'A count in each place of the three arrays: of which assignee or form.',
+      statuses: 'In which status.',
+      followups: 'How many follow-ups.',
     },
   },
 };

@@ -2,6 +2,7 @@ import {
   ACCOUNT,
   BOOKKEEPING,
   columnsOf,
+  DAYS_AGO,
   type Descriptions,
   historyOf,
   keyTo,
@@ -135,6 +136,7 @@ export const TRAINING: Descriptions = {
       date: 'The day, in the reporting time zone.',
       status: 'A status of training_employee_status; unknown where the source did not say.',
       employees: 'How many employees; 0 where there were none.',
+      days_ago: DAYS_AGO,
     },
   },
 };

@@ -189,6 +189,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       resolvedKeys: [...closing.resolvedKeys],
       rejected: committed.rejected + closing.counts.rejected,
       added: closing.counts.inserted,
+      addedFrom: closing.countsFrom,
       staged: closing.staged,
       keyless: options.keyless,
       identityOf: toIdentity,

@@ -8,8 +8,9 @@ import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
+import { forgetDays } from '../database/followup-days.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
+import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */
@@ -40,6 +41,8 @@ export interface MergeRequest {
   readonly rejected: number;
   /** New records that this transaction has stored. */
   readonly added: number;
+  /** From when on they count in kept days, ISO; null: not told. */
+  readonly addedFrom: string | null;
   /** Records in the staging tables. */
   readonly staged: number;
   /** There are open issues of this stream, or there may be. */
@@ -119,7 +122,13 @@ async function forgetDrifted(tx: Queryable, shape: StreamShape, accountId: strin
   for (const child of children) await tx.execute(drift.forgetDriftedChildren(parent, child, accountId));
 }
 
-async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
+interface MergedRows {
+  readonly counts: RecordCounts;
+  /** From when on the states differ that they have now, ISO; null: they are as they were, or it does not matter. */
+  readonly changedFrom: string | null;
+}
+
+async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<MergedRows> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
@@ -136,6 +145,8 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
     await tx.execute(issues.dropOrphanIssues(parent, request));
   }
+  const changedFrom =
+    stream.countsFrom === undefined ? null : await readChangedFrom(tx, parent, request, stream.countsFrom);
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
@@ -152,7 +163,19 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(child, request));
   }
-  return counts;
+  return { counts, changedFrom };
+}
+
+async function readChangedFrom(
+  tx: Queryable,
+  parent: TableShape,
+  request: MergeRequest,
+  countsFrom: readonly string[],
+): Promise<string | null> {
+  const [row] = await tx.execute<{ changed_from: string | null }>(
+    history.earliestChange(parent, countsFrom, request),
+  );
+  return row?.changed_from ?? null;
 }
 
 async function mergeIssues(
@@ -195,7 +218,8 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   const { covered, added } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const counts = request.staged > 0 ? await mergeRows(tx, shape, request) : noCounts();
+  const { counts, changedFrom } =
+    request.staged > 0 ? await mergeRows(tx, shape, request) : { counts: noCounts(), changedFrom: null };
   const note =
     covered === null
       ? null
@@ -207,6 +231,9 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   }
   counts.deleted = deletedKeys.length;
   const changed = counts.inserted + counts.updated + added > 0;
+  if (shape.stream.countsFrom !== undefined && (changed || counts.deleted > 0)) {
+    await forgetDays(tx, { ...request, from: [request.addedFrom, changedFrom] });
+  }
   if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
   return { counts, note, failure };
 }

@@ -23,6 +23,8 @@ export interface Pending {
   staged: number;
   issues: number;
   readonly userIds: Set<string>;
+  /** From when on added rows count in kept days, ISO; null: none does. */
+  countsFrom: string | null;
   readonly resolvedIdentities: Set<string>;
   readonly resolvedKeys: Set<string>;
 }
@@ -35,6 +37,7 @@ export const nothingPending = (): Pending => ({
   staged: 0,
   issues: 0,
   userIds: new Set(),
+  countsFrom: null,
   resolvedIdentities: new Set(),
   resolvedKeys: new Set(),
 });

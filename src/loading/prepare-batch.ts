@@ -31,6 +31,8 @@ export interface PreparedBatch {
   readonly issues: readonly StagedIssue[];
   /** In the rows. */
   readonly userIds: ReadonlySet<string>;
+  /** From when on the added ones count in kept days, ISO; null: none does. */
+  readonly countsFrom: string | null;
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
   /** What closes open issues about records that could not be rows. */
@@ -90,6 +92,14 @@ function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   if (stream.versionColumn === null) return 0;
   const version = normalize({ stream, ...record }).parent[stream.versionColumn];
   return typeof version === 'string' ? Date.parse(version) : -Infinity;
+}
+
+/** The earlier of two times, as texts. */
+export function earlierOf(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  // Texts of one length compare like the times they tell.
+  const isEarlier = one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
+  return isEarlier ? one : other;
 }
 
 /** Adds the user ids in rows of one table. */
@@ -153,6 +163,7 @@ function toBatch(
   };
   const resolved = { identities: [] as string[], keys: [] as string[] };
   const userIds = new Set<string>();
+  let countsFrom: string | null = null;
   const userIdColumns = [parent, ...children].map(({ table }) =>
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
   );
@@ -173,6 +184,11 @@ function toBatch(
       collectUserIds(ofTable, columns, userIds);
     }
     rows[status === 'unchanged' ? 'changed' : status].push({ read, ...rowsOfRecord });
+    if (status === 'added' || status === 'repeated') {
+      for (const column of stream.countsFrom ?? []) {
+        countsFrom = earlierOf(countsFrom, rowsOfRecord.parent[column] as string | null);
+      }
+    }
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
     const identity = identityOf(stream, identified.record);
@@ -186,6 +202,7 @@ function toBatch(
     repeated: rows.repeated,
     issues,
     userIds,
+    countsFrom,
     counts,
     resolved,
   };
@@ -203,6 +220,7 @@ export function joinBatches(batches: readonly PreparedBatch[]): PreparedBatch {
     repeated: batches.flatMap(({ repeated }) => repeated),
     issues: batches.flatMap(({ issues }) => issues),
     userIds: new Set(batches.flatMap(({ userIds }) => [...userIds])),
+    countsFrom: batches.reduce<string | null>((from, batch) => earlierOf(from, batch.countsFrom), null),
     counts,
     resolved: {
       identities: batches.flatMap(({ resolved }) => resolved.identities),

@@ -6,7 +6,7 @@ import { meetLater } from '../shared/meet-later.ts';
 import type { RecordCopies, RefusedRecord } from './copy-records.ts';
 import { buildRejection, type StagedIssue } from './normalize.ts';
 import type { Pending } from './pending.ts';
-import type { PreparedBatch } from './prepare-batch.ts';
+import { earlierOf, type PreparedBatch } from './prepare-batch.ts';
 import type { Staging } from './staging.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { takeOutOlder } from './supersede.ts';
@@ -64,6 +64,7 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     // Of two versions in one transaction one was not needed: the other counts as inserted.
     pending.counts.unchanged += batch.repeated.length;
     pending.counts.rejected += refused.length;
+    pending.countsFrom = earlierOf(pending.countsFrom, batch.countsFrom);
     pending.staged += batch.changed.records.length;
     for (const id of batch.userIds) pending.userIds.add(id);
     for (const identity of batch.resolved.identities) pending.resolvedIdentities.add(identity);

@@ -163,6 +163,7 @@ export const followupsStream: StreamDefinition = {
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   keyColumn: 'id',
+  countsFrom: ['created_at', 'updated_at'],
   parent: followups,
   fields: followupFields,
   children: [followupMessages, followupAttachments],

@@ -121,6 +121,8 @@ export interface StreamDefinition {
   readonly keyField: string;
   /** The parent's column that holds it. */
   readonly keyColumn: string;
+  /** Columns of the parent of which the earlier says from when on a new row counts in days that are kept; absent: it counts in none. */
+  readonly countsFrom?: readonly string[];
   readonly parent: PgTable;
   /** What its records have, and where that is stored. */
   readonly fields: WireFields;

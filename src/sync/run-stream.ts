@@ -15,6 +15,7 @@ import {
   type RunKey,
   startRun,
 } from '../database/runs.ts';
+import { keepDays } from '../database/followup-days.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
 import { noteStream, readStreamState } from '../database/stream-state.ts';
@@ -210,7 +211,16 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
 /** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
 async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
-  if (retention === undefined || isOfSingleRecords(request)) return;
+  if (isOfSingleRecords(request)) return;
+  try {
+    if (stream.countsFrom !== undefined) await keepDays(session, settings.accountId);
+  } catch (error) {
+    await session.rollback();
+    events.onDaysNotKept?.(stream.name, toError(error, signal));
+    // What is removed is missing in days that are counted afterwards.
+    return;
+  }
+  if (retention === undefined) return;
   try {
     const removed = await removeExpired({
       session,

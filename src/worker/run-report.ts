@@ -101,6 +101,12 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
         `${stream}: removed what is older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
       );
     },
+    onDaysNotKept: (stream, { code, message }) => {
+      log.warn(
+        { stream, error_code: code },
+        `${stream}: days that are over could not be counted (${message}); the next run tries again, and views work them out meanwhile`,
+      );
+    },
     onDeadRuns: (stream, closed) => {
       log.warn({ stream, closed }, `${stream}: closed ${closed} run(s) of workers that had died`);
     },

@@ -48,7 +48,7 @@ function touchEverything(): void {
   const { store } = worker.sandbox;
   const at = Date.now();
   for (const key of store.followups.keys())
-    store.followups.update(key, { form_id: at % 1000, updated_on: at });
+    store.followups.update(key, { response_id: at % 1000, updated_on: at });
   for (const key of store.resources.keys()) store.resources.update(key, { title: `at ${at}` });
   for (const key of store.equipment.keys()) store.equipment.update(key, { notes: `at ${at}` });
   for (const [key, { percent_complete }] of store.employees) {

@@ -28,6 +28,7 @@ const STATEMENTS = 'test/crash/statements.proof.ts';
 const OPERATIONS_FILES = 'test/operations-files.test.ts';
 const DEPARTURES = 'test/model/departures.test.ts';
 const VIEWS = 'test/integration/views.test.ts';
+const DAYS = 'test/integration/days.test.ts';
 const LIMITER = 'test/unit/api/limiter.test.ts';
 const BREAKER = 'test/unit/health/circuit-breaker.test.ts';
 const HEALTH = 'test/unit/health/account-health.test.ts';
@@ -289,6 +290,48 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'if (counts.updated > 0 && child.history === null)',
     replace: 'if (counts.updated < 0 && child.history === null)',
     tests: ['test/integration/merge.test.ts', BATTERY, 'test/model/model.test.ts'],
+  },
+  {
+    breaks: 'days that were counted stay when somebody reports a follow-up of then',
+    invariant: 1,
+    file: 'src/loading/merge.ts',
+    search: 'from: [request.addedFrom, changedFrom]',
+    replace: 'from: [null, changedFrom]',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'days that were counted stay when the source tells another past',
+    invariant: 1,
+    file: 'src/loading/merge.ts',
+    search: 'return row?.changed_from ?? null;',
+    replace: 'return row === undefined ? null : request.now;',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'days lose what retention removes',
+    invariant: 1,
+    file: 'src/database/followup-days.ts',
+    search: 'set is_final = true where',
+    replace: 'set is_final = false where',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'days of another time zone are shown as if they were those of the present one',
+    invariant: 1,
+    file: 'migrations/0014_followup_days.sql',
+    search: `(n.timezone = o.timezone OR o.is_final)
+					WHERE o.counted_by = 'all' GROUP BY o.account_id
+				) kept ON kept.account_id = f.account_id
+			) b GROUP BY 1, 2, 3, 4, 5, 6, 7
+		) a CROSS JOIN LATERAL (
+			SELECT step.day`,
+    replace: `(n.timezone <> '' OR o.is_final)
+					WHERE o.counted_by = 'all' GROUP BY o.account_id
+				) kept ON kept.account_id = f.account_id
+			) b GROUP BY 1, 2, 3, 4, 5, 6, 7
+		) a CROSS JOIN LATERAL (
+			SELECT step.day`,
+    tests: [DAYS],
   },
   {
     breaks: 'checksums are not compared: what changed counts as unchanged',

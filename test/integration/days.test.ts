@@ -1,0 +1,307 @@
+/** Days that are over are counted once and kept: what the views show does not depend on it. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { forgetDays, keepDays } from '../../src/database/followup-days.ts';
+import { writeReportingTimezones } from '../../src/database/reporting.ts';
+import { removeExpired } from '../../src/database/retention.ts';
+import { openStreamSession } from '../../src/database/stream-session.ts';
+import { streamShape } from '../../src/database/table-shape.ts';
+import type { Followup } from '../../src/sandbox/index.ts';
+import { followupsStream } from '../../src/streams/followups.ts';
+import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
+import { casesOf } from '../support/proof.ts';
+import { type PastFollowup, type PastState, randomFollowup, storePast } from '../support/random-past.ts';
+import { createRandom } from '../support/seeded-random.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.now();
+const VIEWS = {
+  followup_daily: 'null::text',
+  followup_daily_by_assignee: 'assignee_id',
+  followup_daily_by_form: 'form_id::text',
+} as const;
+type View = keyof typeof VIEWS;
+type Query = Pick<Connection, 'query'>['query'];
+
+/** `date status id` and how many, sorted. */
+async function readDays(query: Query, account: string, view: View): Promise<string[]> {
+  const rows = await query<{ one: string }>(
+    `select concat_ws(' ', date::text, status, coalesce(${VIEWS[view]}, '-'), followups) as one
+     from safety.${view} where account_id = '${account}'`,
+  );
+  return rows.map(({ one }) => one).toSorted();
+}
+const readAll = async (query: Query, account: string) =>
+  Object.fromEntries(
+    await Promise.all(
+      (Object.keys(VIEWS) as View[]).map(
+        async (view) => [view, await readDays(query, account, view)] as const,
+      ),
+    ),
+  );
+const readKept = (query: Query, account: string) =>
+  query<{ days: number; last: string | null }>(
+    `select count(*)::int as days, max(date)::text as last from safety.followup_days where account_id = '${account}' and counted_by = 'all'`,
+  );
+
+describe('over random pasts', () => {
+  let database: TestDatabase;
+  let connection: Connection;
+  const query: Query = (text) => connection.query(text);
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  });
+  afterAll(async () => {
+    await connection.close();
+    await database.drop();
+  });
+
+  async function inSession<T>(
+    account: string,
+    work: (session: NonNullable<Awaited<ReturnType<typeof openStreamSession>>>) => Promise<T>,
+  ): Promise<T> {
+    const session = await openStreamSession({
+      databaseUrl: database.url,
+      accountId: account,
+      stream: 'followups',
+      whenBusy: 'wait',
+    });
+    if (session === undefined) throw new Error('the stream is busy');
+    try {
+      return await work(session);
+    } finally {
+      await session.close();
+    }
+  }
+  const keep = (account: string) => inSession(account, (session) => keepDays(session, account));
+
+  async function start(
+    account: string,
+    seed: number,
+    count: number,
+    timezone: string,
+  ): Promise<Map<string, PastFollowup>> {
+    const random = createRandom(seed);
+    const followups = Array.from({ length: count }, (_, index) =>
+      randomFollowup(`f${index}`, { random, nowMs: NOW_MS, days: 200 }),
+    );
+    await store(followups.flatMap((one) => storePast(account, one)));
+    await writeReportingTimezones(connection.db, [{ accountId: account, timezone }]);
+    return new Map(followups.map((one) => [one.id, one]));
+  }
+  const store = (statements: readonly string[]) =>
+    connection.query(`do $$ begin ${statements.join('; ')}; end $$`);
+
+  /** Day by day, state by state. */
+  function countDays(followups: Iterable<PastFollowup>, timezone: string): Record<View, string[]> {
+    const day = (ms: number) => dayNumber(dayOf(String(ms), timezone) ?? '');
+    const counts: Record<View, Map<string, number>> = {
+      followup_daily: new Map(),
+      followup_daily_by_assignee: new Map(),
+      followup_daily_by_form: new Map(),
+    };
+    const add = (view: View, key: string, by = 1) => counts[view].set(key, (counts[view].get(key) ?? 0) + by);
+    const today = day(Date.now());
+    let first = today;
+    for (const { created, states, deleted } of followups) {
+      states.forEach((state, index) => {
+        const from = day(index === 0 ? Math.min(created, state.from) : state.from);
+        const next = states[index + 1]?.from ?? deleted;
+        const to = next === null ? today + 1 : day(next);
+        first = Math.min(first, from);
+        for (let at = from; at < to && at <= today; at += 1) {
+          const status = statusOf(state, at, day);
+          add('followup_daily', `${toDay(at)} ${status} -`);
+          add('followup_daily_by_assignee', `${toDay(at)} ${status} ${state.assignee ?? '-'}`);
+          add('followup_daily_by_form', `${toDay(at)} ${status} ${state.form ?? '-'}`);
+        }
+      });
+    }
+    for (let at = first; at <= today; at += 1) {
+      for (const status of ['open', 'overdue', 'closed'])
+        add('followup_daily', `${toDay(at)} ${status} -`, 0);
+    }
+    return Object.fromEntries(
+      Object.entries(counts).map(([view, found]) => [
+        view,
+        [...found].map(([key, count]) => `${key} ${count}`).toSorted(),
+      ]),
+    ) as Record<View, string[]>;
+  }
+  function statusOf({ isOpen, due, resolved }: PastState, at: number, day: (ms: number) => number): string {
+    if (isOpen === null) return 'unknown';
+    if (!isOpen && (resolved === null || day(resolved) <= at)) return 'closed';
+    return due !== null && dayNumber(due) < at ? 'overdue' : 'open';
+  }
+
+  test.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
+    'days that begin in %s count each state of each follow-up, kept or not, by assignee and by form',
+    async (timezone) => {
+      const followups = await start(timezone, 3, 120, timezone);
+      const expected = countDays(followups.values(), timezone);
+      expect(await readAll(query, timezone)).toEqual(expected);
+      const kept = await keep(timezone);
+      expect(kept).toBeGreaterThan(100);
+      expect(await readAll(query, timezone)).toEqual(expected);
+      expect(await keep(timezone)).toBe(0);
+    },
+  );
+
+  test('another time zone makes other days, at once and once they are kept', async () => {
+    const followups = await start('moved', 5, 60, 'Pacific/Niue');
+    await keep('moved');
+    await writeReportingTimezones(connection.db, [{ accountId: 'moved', timezone: 'Pacific/Auckland' }]);
+    const expected = countDays(followups.values(), 'Pacific/Auckland');
+    expect(await readAll(query, 'moved')).toEqual(expected);
+    expect(await keep('moved')).toBeGreaterThan(100);
+    expect(await readAll(query, 'moved')).toEqual(expected);
+  });
+
+  test('a day from which on something changed is not kept any more, nor those after it; the others are', async () => {
+    await start('changed', 7, 30, 'Europe/Oslo');
+    await keep('changed');
+    const at = NOW_MS - 20 * DAY_MS;
+    const iso = (ms: number) => new Date(ms).toISOString();
+    await forgetDays(connection.db, {
+      accountId: 'changed',
+      now: iso(NOW_MS),
+      from: [iso(NOW_MS - DAY_MS), iso(at), null],
+    });
+    const day = dayNumber(dayOf(String(at), 'Europe/Oslo') ?? '');
+    expect((await readKept(query, 'changed'))[0]?.last).toBe(toDay(day - 1));
+  });
+
+  test('a reader who asks while days are counted sees them as they were, and as they are', async () => {
+    const followups = await start('read', 9, 60, 'Europe/Oslo');
+    const expected = countDays(followups.values(), 'Europe/Oslo');
+    await keep('read');
+    await inSession('read', async (session) => {
+      // As a run that has stored something and dies before it has counted.
+      await session.begin();
+      await forgetDays(session.connection.db, {
+        accountId: 'read',
+        now: session.transactionTime ?? '',
+        from: ['2000-01-01T00:00:00Z'],
+      });
+      expect(await readAll(query, 'read')).toEqual(expected);
+      await session.commit({ isDurable: true });
+    });
+    expect((await readKept(query, 'read'))[0]?.days).toBe(0);
+    expect(await readAll(query, 'read')).toEqual(expected);
+  });
+
+  test('days stay as they were when rows that they count are removed, and whatever changes afterwards', async () => {
+    const followups = await start('retained', 11, 80, 'America/New_York');
+    await keep('retained');
+    const before = await readAll(query, 'retained');
+    const gone = [...followups.values()].filter(
+      ({ deleted }) => deleted !== null && deleted < NOW_MS - 10 * DAY_MS,
+    );
+    expect(gone.length).toBeGreaterThan(2);
+    await query(`insert into safety_sync.stream_state (account_id, stream) values ('retained', 'followups')`);
+    await inSession('retained', async (session) => {
+      const { rows } = await removeExpired({
+        session,
+        shape: streamShape(followupsStream),
+        accountId: 'retained',
+        retention: { deletedDays: 10 },
+        signal: new AbortController().signal,
+        monotonicMs: () => performance.now(),
+      });
+      expect(rows).toBe(gone.length);
+    });
+    expect(await readAll(query, 'retained')).toEqual(before);
+    await forgetDays(connection.db, {
+      accountId: 'retained',
+      now: new Date().toISOString(),
+      from: ['2000-01-01T00:00:00Z'],
+    });
+    expect(await readAll(query, 'retained')).toEqual(before);
+    expect(await keep('retained')).toBeLessThan(12);
+    expect(await readAll(query, 'retained')).toEqual(before);
+  });
+});
+
+describe('with syncs', () => {
+  let worker: TimedWorker;
+  const query: Query = (text) => worker.query(text);
+  afterAll(() => worker.close());
+
+  /** With nothing kept, and everything as it was. */
+  const readWorkedOut = () =>
+    worker.connection.db.transaction(async (tx) => {
+      await tx.execute('delete from safety.followup_days');
+      const found = await readAll(
+        async <Row>(text: string) => [...(await tx.execute(text))] as Row[],
+        'default',
+      );
+      await tx.execute('rollback').catch(() => undefined);
+      return found;
+    });
+
+  test.each(casesOf({ few: [1], all: [1, 2, 3, 4, 5] }))(
+    'after any changes of any past the kept days are those that would be worked out anew (%i)',
+    async (seed) => {
+      worker = await createTimedWorker({
+        sandbox: { seed, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
+      });
+      await writeReportingTimezones(worker.connection.db, [
+        { accountId: 'default', timezone: 'America/New_York' },
+      ]);
+      const random = createRandom(seed);
+      const { followups } = worker.sandbox.store;
+      const gone: Followup[] = [];
+      const sync = async (kind: 'sync' | 'reconcile') => {
+        expectSucceeded(await worker.run('followups', { kind, force: true, allowMassDelete: true }));
+      };
+      await sync('sync');
+      for (let round = 0; round < casesOf({ few: 8, all: 20 }); round += 1) {
+        worker.time.now += random.below(4 * 24) * 3_600_000;
+        worker.sandbox.live.step(random.below(20));
+        const now = worker.serviceNow();
+        for (let change = random.below(3); change > 0; change -= 1) {
+          const record = followups.get(random.pick([...followups.keys()]));
+          if (record === undefined) continue;
+          const at = now - random.below(60 * 24) * 3_600_000;
+          const what = random.below(6);
+          if (what === 0) {
+            followups.put({
+              ...record,
+              id: `late-${round}-${change}`,
+              created_on: at,
+              updated_on: Math.max(at, now - 1000),
+            });
+          } else if (what === 1) followups.put({ ...record, open: false, resolved_on: at, updated_on: now });
+          else if (what === 2)
+            followups.put({ ...record, open: true, updated_on: now, due: 20_260_101 + random.below(25) });
+          else if (what === 3)
+            followups.put({
+              ...record,
+              m_assignee_id: random.pick(['10001', '10002']),
+              updated_on: Math.min(at, now),
+            });
+          else if (what === 4 && followups.delete(record.id)) gone.push(record);
+          else {
+            // By hand, and the days were counted like that.
+            await worker.query(
+              `update safety.followups set due_on = '2026-01-01', assignee_id = 'by hand' where id = '${record.id}'`,
+            );
+            await worker.query('delete from safety.followup_days');
+            await sync('sync');
+            await sync('reconcile');
+          }
+        }
+        if (gone.length > 0 && random.below(2) === 0)
+          for (const record of gone.splice(0)) followups.put({ ...record, updated_on: now });
+        await sync(random.below(2) === 0 ? 'sync' : 'reconcile');
+        const [kept] = await readKept(query, 'default');
+        expect(kept?.last).toBe(toDay(dayNumber(dayOf(String(Date.now()), 'America/New_York') ?? '') - 1));
+        expect(await readAll(query, 'default')).toEqual(await readWorkedOut());
+      }
+    },
+    60_000,
+  );
+});
