@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { configuredChannels } from '../src/alerts/configured-channels.ts';
+import { loadConfig } from '../src/config/load-config.ts';
 import { readVariables } from '../src/config/read-variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import { EXIT } from '../src/cli/run-results.ts';
@@ -137,12 +139,15 @@ describe('manifests', () => {
   it.each([
     'docs/operations/kubernetes.yml',
     'docs/operations/compose.accounts.yml',
+    'docs/operations/compose.alerts.yml',
     'docs/operations/safety-sync.service',
     'docs/operations.md',
     'docker-compose.yml',
   ])('%s sets only variables that exist', (path) => {
     const named = [
-      ...read(path).matchAll(/\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE)_[A-Z_]+)\b/g),
+      ...read(path).matchAll(
+        /\b((?:SAFETY|SYNC|API|HTTP|RETRY|LOG|FRESHNESS|DATABASE|ALERT|SMTP|REPORT)_[A-Z_]+)\b/g,
+      ),
     ]
       .map((match) => match[1] ?? '')
       .map((name) => (name in VARIABLES ? name : name.replace(/_FILE$/, '')))
@@ -175,6 +180,28 @@ describe('manifests', () => {
     expect(overlay.services['worker']?.environment?.['SAFETY_ACCOUNTS_FILE']).toBe(
       `/run/secrets/${mounted[0] ?? ''}`,
     );
+  });
+
+  it('for alerts mount every secret that they name, and say all that the worker needs to know', () => {
+    const overlay = parse(read('docs/operations/compose.alerts.yml')) as Compose;
+    const { secrets = [], environment = {} } = overlay.services['worker'] ?? {};
+    expect(secrets).toEqual(Object.keys(overlay.secrets));
+    const values: Readonly<Record<string, string>> = {
+      ALERT_WEBHOOK_URL: 'https://hooks.example.com/a',
+      SMTP_URL: 'smtp://me:password@mail.example.com:587',
+    };
+    const env = Object.entries(environment).map(([name, value]) => {
+      if (!name.endsWith('_FILE')) return [name, value];
+      expect(secrets).toContain(value.replace('/run/secrets/', ''));
+      const plain = name.replace(/_FILE$/, '');
+      return [plain, values[plain]];
+    });
+    const config = loadConfig(Object.fromEntries(env) as Record<string, string>, {
+      needsService: false,
+      isTerminal: false,
+    });
+    expect(configuredChannels(config.telling).map(({ name }) => name)).toEqual(['webhook', 'mail']);
+    expect(config.telling.report).toMatchObject({ folder: '/reports', emailTo: ['managers@example.com'] });
   });
 
   it('keep no log of a container for ever', () => {

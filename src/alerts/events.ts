@@ -20,7 +20,7 @@ export interface ToldAlert {
 interface EventWords {
   readonly begun: (alert: ToldAlert) => string;
   readonly over: (alert: ToldAlert) => string;
-  /** What to do; null: what its error code says. */
+  /** What to do where no error code says it; null: there always is one. */
   readonly advice: string | null;
 }
 
@@ -64,7 +64,7 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
       `${streamsOf(alert)} ${is(alert)} stale: no success within ${alert.detail ?? 'the budget'}${because(alert)}`,
     over: (alert) => `${streamsOf(alert)} ${is(alert)} fresh again`,
     advice:
-      'The status page says what the last run failed of; without any run, look at the schedule and at the worker’s log.',
+      'Its last run did not fail: see on the status page and in the worker’s log whether runs take long or do not begin.',
   },
   credentials_refused: {
     begun: (alert) =>
@@ -118,5 +118,7 @@ export function textOfAlert({
 }
 
 export function adviceOfAlert({ event, code, entry }: ToldAlert): string {
-  return ALERT_EVENTS[event].advice ?? adviceOf(code ?? '', entry);
+  const { advice } = ALERT_EVENTS[event];
+  const ofCode = adviceOf(code ?? '', entry);
+  return advice === null || ofCode !== '' ? ofCode : advice;
 }

@@ -140,7 +140,7 @@ export function untoldReasons({ channels }: AlertsReport): string[] {
     problem === null
       ? []
       : [
-          `alerts do not arrive ${CHANNEL_WORDS[name]} (${problem.replace(/\.$/, '')})${waiting === 0 ? '' : `; ${formatNumber(waiting, 'alert')} ${waiting === 1 ? 'waits' : 'wait'}`}`,
+          `alerts do not arrive ${CHANNEL_WORDS[name]} (${problem.replace(/\.$/, '')})${waiting === 0 ? '' : `; ${formatNumber(waiting, 'alert')} ${waiting === 1 ? 'waits' : 'wait'}`}. Try it: safety-sync alerts test`,
         ],
   );
 }

@@ -372,7 +372,7 @@ it('streams that are stale together are told of in one line', async () => {
   await one.lookAndTell();
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: The status page/,
+      /^✗ [a-zA-Z-]+, [a-z-]+, [a-z-]+, [a-z-]+ and [a-z-]+ are stale: no success within 60 min; since .*\n {3}What to do: Its last run did not fail/,
     ),
   ]);
 });
@@ -479,7 +479,9 @@ describe('a worker', () => {
       const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
       await expect
         .poll(() => asked('/'), { timeout: 15_000 })
-        .toContain('Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits.');
+        .toContain(
+          'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
+        );
       expect(await asked('/')).not.toContain(HOOK_SECRET);
       expect(JSON.parse(await asked('/api/status'))).toMatchObject({
         alerts: {
