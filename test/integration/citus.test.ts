@@ -15,7 +15,6 @@ import { readRuns } from '../../src/database/runs.ts';
 import { readAccounts } from '../../src/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
-import { runInProcess } from '../support/in-process.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { type HistoryName, HISTORIES, readHistory } from '../support/state-replay.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -259,15 +258,6 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     for (const worker of workers())
       await expectWarehouseEqualsSource(ofAccount(worker), { exceptDeletedFollowups: true });
     expect(await findBreaks(north)).toEqual([]);
-  });
-
-  test('no reader can be confined to accounts: the nodes show every one', async () => {
-    const said = await runInProcess(['access', 'grant', 'safety_reader', '--account', 'north'], {
-      DATABASE_URL: database.url,
-      SAFETY_ACCOUNT: 'north',
-    });
-    expect(said.code).not.toBe(0);
-    expect(said.stderr).toContain('access_unsupported');
   });
 
   test('migrate --citus at a worker node is refused', async () => {
