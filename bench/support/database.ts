@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
+import { inDatabase, joinCluster, nodesOf } from '../../test/support/citus-nodes.ts';
 import { processorSeconds } from './processor-time.ts';
 
 export interface BenchServer {
@@ -27,9 +28,11 @@ export interface Warehouse {
   drop(): Promise<void>;
 }
 
-/** The server of DATABASE_URL, on which databases may be created, else an embedded one with its usual settings: fsync is on. */
-export async function startServer(): Promise<BenchServer> {
-  const named = process.env['DATABASE_URL'];
+/**
+ * The server of DATABASE_URL, on which databases may be created, else an embedded one with its usual settings: fsync is on.
+ * The coordinator of a Citus cluster gives warehouses that are distributed.
+ */
+export async function startServer(named = process.env['DATABASE_URL']): Promise<BenchServer> {
   if (named !== undefined) return describeServer(named, false, () => Promise.resolve());
   const dataDir = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
   const server = await acquireEmbeddedServer({ dataDir, database: 'postgres' });
@@ -49,12 +52,17 @@ async function describeServer(
   const [version] = await admin.query<{ version: string; fsync: string }>(
     `select current_setting('server_version') as version, current_setting('fsync') as fsync`,
   );
+  const nodes = await nodesOf(url);
+  const others = nodes
+    .slice(1)
+    .map((node) => openConnection({ url: node, applicationName: 'bench', max: 1 }));
+  const onNodes = nodes.length === 1 ? '' : `, Citus with ${nodes.length - 1} workers`;
   return {
-    description: `PostgreSQL ${version?.version}, fsync ${version?.fsync}`,
+    description: `PostgreSQL ${version?.version}, fsync ${version?.fsync}${onNodes}`,
     cpuSeconds: () => (postmaster === null ? Promise.resolve(null) : processorSeconds(postmaster)),
-    createWarehouse: () => createWarehouse(admin, url),
+    createWarehouse: () => createWarehouse([admin, ...others], nodes),
     async close() {
-      await admin.close();
+      for (const connection of [admin, ...others]) await connection.close();
       await close();
     },
   };
@@ -66,19 +74,21 @@ async function findPostmaster(admin: Connection): Promise<number> {
   return Number(pid);
 }
 
-async function createWarehouse(admin: Connection, serverUrl: string): Promise<Warehouse> {
+/** A database on every node: of one PostgreSQL, or of a cluster, the coordinator first. */
+async function createWarehouse(admins: readonly Connection[], nodes: readonly string[]): Promise<Warehouse> {
   const name = `safety_sync_bench_${randomBytes(6).toString('hex')}`;
-  await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await migrateDatabase(url.href);
-  const connection = openConnection({ url: url.href, applicationName: 'bench', max: 1 });
+  for (const admin of admins) await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
+  const onCitus = nodes.length > 1;
+  if (onCitus) await joinCluster(nodes, name);
+  const url = inDatabase(nodes[0] ?? '', name);
+  await migrateDatabase(url, { onCitus });
+  const connection = openConnection({ url, applicationName: 'bench', max: 1 });
   const one = async (text: string): Promise<number> => {
     const [row] = await connection.query<{ value: string }>(`select (${text})::text as value`);
     return Number(row?.value);
   };
   return {
-    url: url.href,
+    url,
     connection,
     walBytes: () => one(`select pg_current_wal_insert_lsn() - '0/0'`),
     async rowsWritten() {
@@ -90,7 +100,7 @@ async function createWarehouse(admin: Connection, serverUrl: string): Promise<Wa
     },
     async drop() {
       await connection.close();
-      await admin.query(`drop database if exists ${name} with (force)`);
+      for (const admin of admins) await admin.query(`drop database if exists ${name} with (force)`);
     },
   };
 }

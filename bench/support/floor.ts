@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import net from 'node:net';
 import postgres from 'postgres';
+import { readCitus } from '../../src/database/citus.ts';
 import type { Warehouse } from './database.ts';
 
 export interface Floor {
@@ -21,32 +22,17 @@ export async function measureFloor(
   warehouse: Warehouse,
   { parent, parentKey, children, mostParents }: FloorRequest,
 ): Promise<Floor> {
-  const sql = postgres(warehouse.url, {
-    max: 1,
-    fetch_types: false,
-    onnotice: () => undefined,
-    ...({
-      socket: ({ host: [host], port: [port] }: { host: string[]; port: number[] }) =>
-        Object.assign(net.connect({ host: host ?? 'localhost', port: port ?? 5432, noDelay: true }), {
-          host,
-          port,
-        }),
-    } as object),
-  });
+  const sql = connect(warehouse.url);
   try {
     await sql.unsafe(`create schema if not exists floor`);
     await sql.unsafe(
       `create temporary table chosen as select account_id, "${parentKey}" as key from safety."${parent}" order by 2 limit ${mostParents}`,
     );
     const tables = [{ table: parent, key: parentKey }, ...children];
-    const loads: { table: string; chunks: Buffer[] }[] = [];
+    const loads: TableRows[] = [];
     let rows = 0;
     for (const { table, key } of tables) {
-      await sql.unsafe(`create table floor."${table}" (like safety."${table}" including defaults)`);
-      const [primary] = await sql.unsafe(
-        `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'safety."${table}"'::regclass and contype = 'p'`,
-      );
-      await sql.unsafe(`alter table floor."${table}" add ${String(primary?.['text'])}`);
+      await createBareTable(sql, table);
       const source = await sql
         .unsafe(
           `copy (select t.* from safety."${table}" t join chosen c on c.account_id = t.account_id and c.key = t."${key}") to stdout`,
@@ -61,15 +47,7 @@ export async function measureFloor(
       await sql.unsafe(`truncate ${tables.map(({ table }) => `floor."${table}"`).join(', ')}`);
       await sql.unsafe('checkpoint');
       const startedMs = performance.now();
-      await sql.begin(async (tx) => {
-        for (const { table, chunks } of loads) {
-          const sink = await tx.unsafe(`copy floor."${table}" from stdin`).writable();
-          for (const chunk of chunks)
-            if (!sink.write(chunk)) await new Promise((resolve) => sink.once('drain', resolve));
-          sink.end();
-          await finished(sink);
-        }
-      });
+      await copyIn(sql, loads);
       seconds.push((performance.now() - startedMs) / 1000);
     }
     await sql.unsafe('drop schema floor cascade');
@@ -77,6 +55,97 @@ export async function measureFloor(
     return { rows, seconds: median, rowsPerSecond: rows / median };
   } finally {
     await sql.end({ timeout: 5 });
+  }
+}
+
+const connect = (url: string): postgres.Sql =>
+  postgres(url, {
+    max: 1,
+    fetch_types: false,
+    onnotice: () => undefined,
+    ...({
+      socket: ({ host: [host], port: [port] }: { host: string[]; port: number[] }) =>
+        Object.assign(net.connect({ host: host ?? 'localhost', port: port ?? 5432, noDelay: true }), {
+          host,
+          port,
+        }),
+    } as object),
+  });
+
+async function createBareTable(sql: postgres.Sql, table: string): Promise<void> {
+  await sql.unsafe(`create table floor."${table}" (like safety."${table}" including defaults)`);
+  const [primary] = await sql.unsafe(
+    `select pg_get_constraintdef(oid) as text from pg_constraint where conrelid = 'safety."${table}"'::regclass and contype = 'p'`,
+  );
+  await sql.unsafe(`alter table floor."${table}" add ${String(primary?.['text'])}`);
+}
+
+interface TableRows {
+  readonly table: string;
+  readonly chunks: readonly Buffer[];
+}
+
+/** In one transaction. */
+async function copyIn(sql: postgres.Sql, loads: readonly TableRows[]): Promise<void> {
+  await sql.begin(async (tx) => {
+    for (const { table, chunks } of loads) {
+      const sink = await tx.unsafe(`copy floor."${table}" from stdin`).writable();
+      for (const chunk of chunks)
+        if (!sink.write(chunk)) await new Promise((resolve) => sink.once('drain', resolve));
+      sink.end();
+      await finished(sink);
+    }
+  });
+}
+
+async function readAccount(url: string, tables: readonly string[], account: string) {
+  const sql = connect(url);
+  const read: TableRows[] = [];
+  let lines = 0;
+  for (const table of tables) {
+    const source = await sql
+      .unsafe(`copy (select * from safety."${table}" where account_id = '${account}') to stdout`)
+      .readable();
+    const of = await readChunks(source);
+    read.push({ table, chunks: of.chunks });
+    lines += of.lines;
+  }
+  await sql.end({ timeout: 1 });
+  return { read, lines };
+}
+
+/** The same for several accounts at once: one session each. On Citus the bare tables are distributed as the others are. */
+export async function measureSharedFloor(
+  warehouse: Warehouse,
+  { tables, accounts }: { readonly tables: readonly string[]; readonly accounts: readonly string[] },
+): Promise<Floor> {
+  const sessions = accounts.map(() => connect(warehouse.url));
+  const [first] = sessions;
+  try {
+    if (first === undefined) throw new TypeError('no accounts');
+    await first.unsafe('create schema floor');
+    const isDistributed = (await readCitus(warehouse.connection))?.isDistributed === true;
+    for (const table of tables) {
+      await createBareTable(first, table);
+      if (isDistributed)
+        await first.unsafe(
+          `select create_distributed_table('floor."${table}"', 'account_id', colocate_with => 'safety."${table}"')`,
+        );
+    }
+    const loads: TableRows[][] = [];
+    let rows = 0;
+    for (const account of accounts) {
+      const { read, lines } = await readAccount(warehouse.url, tables, account);
+      loads.push(read);
+      rows += lines;
+    }
+    await Promise.all(sessions.map((sql) => sql.unsafe('select 1')));
+    const startedMs = performance.now();
+    await Promise.all(sessions.map((sql, position) => copyIn(sql, loads[position] ?? [])));
+    const seconds = (performance.now() - startedMs) / 1000;
+    return { rows, seconds, rowsPerSecond: rows / seconds };
+  } finally {
+    await Promise.all(sessions.map((sql) => sql.end({ timeout: 5 })));
   }
 }
 
