@@ -1,7 +1,8 @@
 /**
  * The warehouse on a Citus cluster. `TEST_CITUS_URL`: a superuser's URL of a coordinator, in whose database are the extension
- * and the workers. Without it these tests are skipped. All other tests of a database run on Citus too, when
- * `TEST_DATABASE_URL` is such a coordinator.
+ * and the workers. Without it a container of TEST_CITUS_IMAGE, which is coordinator and node in one; where there is no Docker
+ * engine these tests are skipped. All other tests of a database run on Citus too, when `TEST_DATABASE_URL` is a coordinator
+ * with workers.
  */
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { randomBytes } from 'node:crypto';
@@ -15,15 +16,18 @@ import { readRuns } from '../../src/database/runs.ts';
 import { readAccounts } from '../../src/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import { inDatabase, joinCluster, nodesOf } from '../support/citus-nodes.ts';
+import { provideCoordinator } from '../support/postgres-server.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { type HistoryName, HISTORIES, readHistory } from '../support/state-replay.ts';
 import { createEmptyTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, SMALL_SANDBOX, type TestWorker } from '../support/worker.ts';
 
-const COORDINATOR = process.env['TEST_CITUS_URL'] ?? '';
-const HAS_NODES = COORDINATOR !== '';
-if (!HAS_NODES) process.stdout.write('citus: skipped, because TEST_CITUS_URL names no coordinator\n');
+const server = await provideCoordinator(process.env, (line) => process.stdout.write(`citus: ${line}\n`));
+const COORDINATOR = server?.url ?? '';
+const HAS_NODES = server !== undefined;
+const HAS_WORKERS = HAS_NODES && (await nodesOf(COORDINATOR)).length > 1;
+afterAll(() => server?.stop());
 
 /** Of a warehouse as it was before it could be distributed by `migrate --citus`. */
 const OLDER_MIGRATIONS = 7;
@@ -238,31 +242,36 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
     }
   });
 
-  test('a node that is away fails the run as what it is, and the next one is right', async () => {
-    const name = new URL(database.url).pathname.slice(1);
-    const [, ...others] = await nodesOf(COORDINATOR);
-    for (const worker of workers()) worker.sandbox.live.step(40);
-    const away = async (isAway: boolean) => {
-      for (const node of others) {
-        await ask(node, `alter database ${name} with allow_connections ${isAway ? 'false' : 'true'}`);
-        if (isAway)
-          await ask(node, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
-      }
-    };
-    await away(true);
-    const failed = await north.run('followups');
-    await away(false);
-    expect(failed).toMatchObject({ outcome: 'failed' });
-    expect(failed.outcome === 'failed' && failed.error.code).toMatch(/^database_/);
-    await syncAll();
-    for (const worker of workers())
-      await expectWarehouseEqualsSource(ofAccount(worker), { exceptDeletedFollowups: true });
-    expect(await findBreaks(north)).toEqual([]);
-  });
+  test.skipIf(!HAS_WORKERS)(
+    'a node that is away fails the run as what it is, and the next one is right',
+    async () => {
+      const name = new URL(database.url).pathname.slice(1);
+      const [, ...others] = await nodesOf(COORDINATOR);
+      for (const worker of workers()) worker.sandbox.live.step(40);
+      const away = async (isAway: boolean) => {
+        for (const node of others) {
+          await ask(node, `alter database ${name} with allow_connections ${isAway ? 'false' : 'true'}`);
+          if (isAway)
+            await ask(
+              node,
+              `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+            );
+        }
+      };
+      await away(true);
+      const failed = await north.run('followups');
+      await away(false);
+      expect(failed).toMatchObject({ outcome: 'failed' });
+      expect(failed.outcome === 'failed' && failed.error.code).toMatch(/^database_/);
+      await syncAll();
+      for (const worker of workers())
+        await expectWarehouseEqualsSource(ofAccount(worker), { exceptDeletedFollowups: true });
+      expect(await findBreaks(north)).toEqual([]);
+    },
+  );
 
-  test('migrate --citus at a worker node is refused', async () => {
-    const [, node] = database.urls;
-    if (node === undefined) return;
+  test.skipIf(!HAS_WORKERS)('migrate --citus at a worker node is refused', async () => {
+    const [, node = ''] = database.urls;
     await expect(migrateDatabase(node, { onCitus: true })).rejects.toMatchObject({ code: 'citus_unfit' });
   });
 });

@@ -32,17 +32,43 @@ export async function nodesOf(url: string): Promise<readonly string[]> {
   }
 }
 
+/** Of a server with the extension in the database of `url`, alone: it has its own rows too. */
+export async function makeCoordinator(url: string): Promise<void> {
+  const sql = open(url);
+  await sql`create extension if not exists citus`;
+  const [own] = await sql<{ port: number }[]>`select current_setting('port')::int as port`;
+  const port = own?.port ?? 5432;
+  await sql`select citus_set_coordinator_host('localhost', ${port})`;
+  await sql`select citus_set_node_property('localhost', ${port}, 'shouldhaveshards', true)`;
+  await sql.end({ timeout: 5 });
+}
+
+interface Node {
+  readonly host: string;
+  readonly port: number;
+  readonly is_coordinator: boolean;
+  readonly holds_rows: boolean;
+}
+
 /** Makes the empty database `name` a part of the cluster: the extension everywhere, and at the coordinator the nodes. */
 export async function joinCluster(nodes: readonly string[], name: string): Promise<void> {
+  const [coordinator = ''] = nodes;
   for (const node of nodes) {
     const sql = open(inDatabase(node, name));
     await sql`create extension citus`;
     await sql.end({ timeout: 5 });
   }
-  const [coordinator = '', ...workers] = nodes.map((node) => new URL(node));
-  if (coordinator === '') return;
-  const sql = open(inDatabase(coordinator.href, name));
-  await sql`select citus_set_coordinator_host(${coordinator.hostname}, ${Number(coordinator.port)})`;
-  for (const { hostname, port } of workers) await sql`select citus_add_node(${hostname}, ${Number(port)})`;
+  // As they know each other: in containers they have other addresses for us.
+  const known = open(coordinator);
+  const cluster = await known<Node[]>`
+    select nodename as host, nodeport as port, groupid = 0 as is_coordinator, shouldhaveshards as holds_rows
+    from pg_dist_node where isactive order by groupid`;
+  await known.end({ timeout: 5 });
+  const sql = open(inDatabase(coordinator, name));
+  for (const { host, port, is_coordinator, holds_rows } of cluster) {
+    if (is_coordinator) await sql`select citus_set_coordinator_host(${host}, ${port})`;
+    else await sql`select citus_add_node(${host}, ${port})`;
+    await sql`select citus_set_node_property(${host}, ${port}, 'shouldhaveshards', ${holds_rows})`;
+  }
   await sql.end({ timeout: 5 });
 }

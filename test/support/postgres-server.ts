@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeCoordinator } from './citus-nodes.ts';
 import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
@@ -36,11 +37,16 @@ export async function providePostgresServer(
   return startEmbedded();
 }
 
-async function startContainer(env: Readonly<Record<string, string | undefined>>): Promise<PostgresServer> {
+const startContainer = (env: Readonly<Record<string, string | undefined>>): Promise<PostgresServer> =>
+  startImage(env, env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18-alpine');
+
+async function startImage(
+  env: Readonly<Record<string, string | undefined>>,
+  image: string,
+): Promise<PostgresServer> {
   await pingDocker(env);
   // Loaded only now: it takes longer than everything else here.
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
-  const image = env['TEST_POSTGRES_IMAGE'] ?? 'postgres:18-alpine';
   const starting = new PostgreSqlContainer(image)
     .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200'])
     .start();
@@ -52,6 +58,27 @@ async function startContainer(env: Readonly<Record<string, string | undefined>>)
       await container.stop();
     },
   };
+}
+
+/** The coordinator that is named, else a container that is coordinator and node in one; else none, which is said. */
+export async function provideCoordinator(
+  env: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<PostgresServer | undefined> {
+  const named = env['TEST_CITUS_URL'];
+  if (named !== undefined && named !== '') {
+    return { url: named, description: 'the coordinator of TEST_CITUS_URL', stop: () => Promise.resolve() };
+  }
+  try {
+    const server = await startImage(env, env['TEST_CITUS_IMAGE'] ?? 'citusdata/citus:13.2.0');
+    await makeCoordinator(server.url);
+    return server;
+  } catch (error) {
+    say(
+      `skipped, because TEST_CITUS_URL names no coordinator, and there is no container: ${firstLine(error)}`,
+    );
+    return undefined;
+  }
 }
 
 async function startEmbedded(): Promise<PostgresServer> {
