@@ -256,6 +256,42 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       ),
   );
 
+  /** Who had it and on which form at the end of a day, while it was open then; of the time before its first state nothing is known but that one. */
+  const pendingOn = (day: number): Followup[] =>
+    followups.flatMap((one) => {
+      const at = (day + 1) * DAY_MS;
+      const from = (state: TableRow) => msOf(state['valid_from'] ?? state['_valid_from'] ?? null) ?? 0;
+      const state = one.states.findLast((other) => from(other) < at) ?? one.states[0];
+      if (state === undefined || dayNumber(one.createdOn) > day) return [];
+      const resolved = dayOfCell(state['resolved_at']);
+      const isPending = state['is_open'] === true || (resolved !== null && dayNumber(resolved) > day);
+      const formId = text(state['form_id']);
+      return isPending
+        ? [
+            {
+              ...one,
+              assignee: text(state['assignee_id']),
+              form: formId === null ? '' : labelOf('form', formId),
+            },
+          ]
+        : [];
+    });
+  const now = dayNumber(today);
+  const firsts = Array.from({ length: 366 }, (_, ago) => now - ago).filter(
+    (day) => new Date(day * DAY_MS).getUTCDate() === 1,
+  );
+  const backlogs = new Map<string | null, { before: number; after: number }>();
+  for (const [day, side] of [
+    [now - 30, 'before'],
+    [now, 'after'],
+  ] as const) {
+    for (const { assignee } of pendingOn(day)) {
+      const counted = backlogs.get(assignee) ?? { before: 0, after: 0 };
+      counted[side] += 1;
+      backlogs.set(assignee, counted);
+    }
+  }
+
   return {
     32: ordered(
       groups(open, bucketOf).map(([bucket, some]) => ({
@@ -450,6 +486,33 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
         ['monday', 1],
         ['training', 1],
       ],
+    ),
+    46: ordered(
+      firsts.flatMap((day) =>
+        groups(pendingOn(day), ({ form }) => form).map(([form, some]) => ({
+          month: dayAt(day * DAY_MS),
+          form_label: form,
+          pending: some.length,
+        })),
+      ),
+      [
+        ['month', 1],
+        ['form_label', 1],
+      ],
+    ),
+    47: ordered(
+      [...backlogs].map(([assignee, { before, after }]) => ({
+        assignee_id: assignee,
+        assignee_name: nameOf(assignee),
+        a_month_ago: before,
+        today: after,
+        growth: after - before,
+      })),
+      [
+        ['growth', -1],
+        ['assignee_id', 1],
+      ],
+      10,
     ),
   };
 }
