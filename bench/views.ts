@@ -1,21 +1,21 @@
 /**
- * How long each view takes on a large warehouse, whole and filtered as BI tools filter. Fills a database of its own by
- * SQL: `npx tsx bench/views.ts`, with DATABASE_URL for a server on which it may create databases, else the embedded one,
- * which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are how many there are.
- * `--plans` prints the plans of what takes longer than the promised second.
+ * How long each view and each question of docs/questions.md takes on a large warehouse, and how long a plain scan of the
+ * largest table that it reads takes in the same run. Settings are the server's own, `jit` among them, and every statement is
+ * planned anew: planning counts. Fills a database of its own by SQL: `npm run bench:views`, with DATABASE_URL for a server on
+ * which it may create databases, else the embedded one, which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are how many
+ * there are. `--plans` prints the plans of what takes longer than promised.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Connection, openConnection } from '../src/database/connection.ts';
-import { acquireEmbeddedServer } from '../src/embedded/server.ts';
-import { migrateDatabase } from '../src/database/migrate.ts';
+import { readFileSync } from 'node:fs';
+import type { Connection } from '../src/database/connection.ts';
+import { keepDays } from '../src/database/followup-days.ts';
+import { openStreamSession } from '../src/database/stream-session.ts';
+import { startServer } from './support/database.ts';
 
-const PROMISED_MS = 1000;
+const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000);
+const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000);
+const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000);
+const PROMISED_MS = FOLLOWUPS > 100_000 ? 1000 : 200;
 const RUNS = 3;
-const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 200_000);
-const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 10_000);
-const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 50_000);
 const BOOKKEEPING = `null, '{}'::jsonb, now(), case when i % 50 = 0 then now() - interval '3 days' end, 1`;
 
 /** A state before the present one of every second follow-up; three and four before those of equipment and employees. */
@@ -23,10 +23,10 @@ const FILL = [
   `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
   `insert into safety.reporting_settings values ('default', 'Europe/Oslo', now())`,
   `insert into safety.followups
-   select 'default', 'f' || i, i % 40, i, i % 4 = 0, at, at + interval '3 days', (i % 2000)::text, (i % 1999)::text, (i % 300)::text,
-     case when i % 3 > 0 then (at + interval '14 days')::date end, case when i % 4 > 0 then at + interval '9 days' end,
-     case when i % 4 > 0 then (i % 300)::text end, at + interval '3 days', ${BOOKKEEPING}
-   from (select i, now() - (i % 1500) * interval '1 day' - i * interval '1 second' as at from generate_series(1, ${FOLLOWUPS}) i) s`,
+   select 'default', 'f' || i, i % 40, i, i % 4 = 0, at, least(at + interval '3 days', now() - interval '1 minute'), (i % 2000)::text, (i % 1999)::text, (i % 300)::text,
+     case when i % 3 > 0 then (at + interval '14 days')::date end, case when i % 4 > 0 then least(at + interval '9 days', now() - interval '1 minute') end,
+     case when i % 4 > 0 then (i % 300)::text end, least(at + interval '3 days', now() - interval '1 minute'), ${BOOKKEEPING}
+   from (select i, now() - (1 + i % 1500) * interval '1 day' - i % 86400 * interval '1 second' as at from generate_series(1, ${FOLLOWUPS}) i) s`,
   `insert into safety.followup_states
    select account_id, id, form_id, response_id, true, created_at, created_at, observer_id, assigner_id, assignee_id, due_on, null, null,
      created_at, _valid_from from safety.followups where response_id % 2 = 0`,
@@ -79,63 +79,101 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'inspections of the next 30 days': `select * from safety.equipment_inspections where account_id = 'default' and days_until_expiry between 0 and 30`,
   'inspections by time of expiry': `select * from safety.equipment_inspections where account_id = 'default' and expires_at between now() and now() + interval '30 days'`,
   'inspections of one equipment': `select * from safety.equipment_inspections where account_id = 'default' and equipment_id = 'e5'`,
-  'follow-ups today': `select status, followups from safety.followup_daily where date = safety.reporting_today(account_id)`,
-  'backlog of a year': `select date, status, followups from safety.followup_daily where account_id = 'default' and date > safety.reporting_today() - 365`,
-  'compliance of a year': `select date, status, employees from safety.training_status_daily where date > safety.reporting_today(account_id) - 365`,
-  'equipment of a year': `select date, status, in_service from safety.equipment_status_daily where date > safety.reporting_today(account_id) - 365`,
+  'follow-ups today': `select status, followups from safety.followup_daily where days_ago = 0`,
+  'backlog of a year': `select date, status, followups from safety.followup_daily where account_id = 'default' and days_ago < 365`,
+  'compliance of a year': `select date, status, employees from safety.training_status_daily where days_ago < 365`,
+  'equipment of a year': `select date, status, in_service from safety.equipment_status_daily where days_ago < 365`,
   'trainings that expire in 60 days': `select * from safety.training_expiry where account_id = 'default' and days_until_expiry between 0 and 60`,
 };
 
-/** ms, the best of some runs. */
-async function measure(connection: Connection, text: string, jit: 'on' | 'off'): Promise<number> {
-  await connection.query(`set jit = ${jit}`);
+/** ms of planning and running; every column of every row is worked out, nothing is sent or turned into text. */
+async function measure(connection: Connection, text: string): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
-    const plan = await connection.query<Record<string, string>>(`explain (analyze, timing off) ${text}`);
-    // Every column of every row is worked out; nothing is sent or turned into text.
-    times.push(Number(/Execution Time: ([\d.]+)/.exec(plan.at(-1)?.['QUERY PLAN'] ?? '')?.[1]));
+    const plan = await explain(connection, `(analyze, timing off) ${text}`);
+    const ms = [...plan.matchAll(/(?:Planning|Execution) Time: ([\d.]+)/g)].map(([, one]) => Number(one));
+    times.push(ms.reduce((sum, one) => sum + one, 0));
   }
   return Math.min(...times);
 }
 
-async function run(connection: Connection, showsPlans: boolean): Promise<void> {
+async function explain(connection: Connection, text: string): Promise<string> {
+  const plan = await connection.query<Record<string, string>>(`explain ${text}`);
+  return plan.map((row) => row['QUERY PLAN']).join('\n');
+}
+
+interface Measured {
+  readonly what: string;
+  readonly ms: number;
+  /** The largest table that it reads, and ms of a plain scan of it. */
+  readonly table: string;
+  readonly scan: number;
+}
+
+async function run(connection: Connection, databaseUrl: string): Promise<void> {
   for (const statement of FILL) await connection.query(statement);
+  const session = await openStreamSession({
+    databaseUrl,
+    accountId: 'default',
+    stream: 'followups',
+    whenBusy: 'wait',
+  });
+  if (session === undefined) throw new Error('the stream is busy');
+  const begunMs = performance.now();
+  const days = await keepDays(session, 'default');
+  print({ counted_days: days, ms: Math.round(performance.now() - begunMs) });
+  await session.close();
+  await connection.query('vacuum analyze');
+
+  const sizes = await connection.query<{ name: string; pages: number }>(
+    `select relname as name, relpages as pages from pg_class where relnamespace = 'safety'::regnamespace and relkind = 'r' order by 2 desc`,
+  );
+  const scans = new Map<string, number>();
   const views = await connection.query<{ name: string }>(
     `select viewname as name from pg_views where schemaname = 'safety' order by 1`,
   );
   const all = views.map(({ name }) => [name, `select * from safety.${name}`] as const);
-  for (const [what, text] of [...all, ...Object.entries(QUESTIONS)]) {
-    const withoutJit = await measure(connection, text, 'off');
-    // As a server has it by default, unless it is built without (the embedded one is).
-    const ms = await measure(connection, text, 'on');
-    const rounded = { ms: Math.round(ms), ms_without_jit: Math.round(withoutJit) };
-    process.stdout.write(`${JSON.stringify({ view: what, ...rounded, is_kept: ms <= PROMISED_MS })}\n`);
-    if (!showsPlans || ms <= PROMISED_MS) continue;
-    const plan = await connection.query<Record<string, string>>(`explain (analyze, buffers) ${text}`);
-    process.stdout.write(`${plan.map((row) => row['QUERY PLAN']).join('\n')}\n`);
+  const late: Measured[] = [];
+  for (const [what, text] of [...all, ...Object.entries(QUESTIONS), ...readQuestions()]) {
+    const plan = await explain(connection, text);
+    const table = sizes.find(({ name }) => new RegExp(` on ${name}\\b`).test(plan))?.name ?? '';
+    if (table !== '' && !scans.has(table))
+      scans.set(table, await measure(connection, `select * from safety.${table}`));
+    const scan = scans.get(table) ?? 0;
+    const ms = await measure(connection, text);
+    const measured = { what, ms, table, scan };
+    if (ms > PROMISED_MS) late.push(measured);
+    print({
+      ...measured,
+      ms: rounded(ms),
+      scan: rounded(scan),
+      ratio: rounded(ms / scan),
+      is_kept: ms <= PROMISED_MS,
+    });
+    if (ms > PROMISED_MS && process.argv.includes('--plans')) {
+      process.stdout.write(`${await explain(connection, `(analyze, buffers) ${text}`)}\n`);
+    }
   }
+  print({ promised_ms: PROMISED_MS, longer: late.map(({ what }) => what) });
 }
 
-const given = process.env['DATABASE_URL'];
-const dataDir = given === undefined ? await mkdtemp(join(tmpdir(), 'safety-sync-bench-')) : undefined;
-const server =
-  dataDir === undefined ? undefined : await acquireEmbeddedServer({ dataDir, database: 'postgres' });
-const adminUrl = given ?? server?.url ?? '';
-const name = `safety_sync_bench_${process.pid}`;
-const admin = openConnection({ url: adminUrl, applicationName: 'bench', max: 1 });
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+/** As they stand in docs/questions.md. */
+function readQuestions(): (readonly [string, string])[] {
+  const text = readFileSync(new URL('../docs/questions.md', import.meta.url), 'utf8');
+  return [...text.matchAll(/^### (\d+\. .*)\n\n```sql\n([^`]*)```/gm)].map(
+    ([, title = '', sql = '']) => [title, sql.replaceAll(/\s+/g, ' ')] as const,
+  );
+}
+
+const server = await startServer();
+const warehouse = await server.createWarehouse();
 try {
-  await admin.query(`create database ${name}`);
-  const url = Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
-  await migrateDatabase(url);
-  const connection = openConnection({ url, applicationName: 'bench', max: 1 });
-  try {
-    await run(connection, process.argv.includes('--plans'));
-  } finally {
-    await connection.close();
-  }
+  print({ server: server.description, followups: FOLLOWUPS, employees: EMPLOYEES, equipment: EQUIPMENT });
+  await run(warehouse.connection, warehouse.url);
 } finally {
-  if (process.env['KEEP'] === undefined) await admin.query(`drop database if exists ${name}`);
-  await admin.close();
-  await server?.release();
-  if (dataDir !== undefined) await rm(dataDir, { recursive: true, force: true });
+  if (process.env['KEEP'] === undefined) await warehouse.drop();
+  await server.close();
 }
