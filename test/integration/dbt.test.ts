@@ -148,11 +148,12 @@ describe.each([
 test('every table has its key, and every child the row that it belongs to', async () => {
   const kinds = (kind: string) =>
     sources.filter((node) => node.data_tests?.some((one) => typeof one !== 'string' && kind in one));
+  // Of Citus's shards there are constraints here too, but they are not in pg_class.
   const [keys] = await worker.query<{ count: number }>(
-    `select count(*)::int as count from pg_constraint where contype = 'p' and connamespace = 'safety'::regnamespace`,
+    `select count(*)::int as count from pg_constraint join pg_class c on c.oid = conrelid where contype = 'p' and connamespace = 'safety'::regnamespace`,
   );
   const [children] = await worker.query<{ count: number }>(
-    `select count(distinct conrelid)::int as count from pg_constraint where contype = 'f' and connamespace = 'safety'::regnamespace`,
+    `select count(distinct conrelid)::int as count from pg_constraint join pg_class c on c.oid = conrelid where contype = 'f' and connamespace = 'safety'::regnamespace`,
   );
   expect(kinds('unique').length).toBe(keys?.count);
   expect(kinds('relationships').length).toBe(children?.count);

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createApiClient } from '../../src/api/client.ts';
 import { createRequestMeter } from '../../src/api/requests.ts';
 import { createUrlReader } from '../../src/config/database-url.ts';
+import { openConnection } from '../../src/database/connection.ts';
 import { openWarehouse } from '../../src/database/open-warehouse.ts';
 import { systemClock } from '../../src/shared/time.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
@@ -86,7 +87,7 @@ test('a worker goes on by itself when the token is replaced in its file, without
   await worker.finished;
 });
 
-test('a database password that was replaced in its file is used by the next connection', async () => {
+test('a database password that was replaced in its file is used by the next connection', async ({ skip }) => {
   const role = `rotated_${String(process.pid)}_${String(Date.now())}`;
   await stage.query(`create role ${role} login password 'old-password-1'`);
   const toUrl = (password: string): string => {
@@ -95,6 +96,16 @@ test('a database password that was replaced in its file is used by the next conn
     url.password = password;
     return url.href;
   };
+  const wrong = openConnection({ url: toUrl('wrong'), applicationName: 'test', max: 1 });
+  const isTrusted = await wrong.query('select').then(
+    () => true,
+    () => false,
+  );
+  await wrong.close();
+  if (isTrusted) {
+    await stage.query(`drop role ${role}`);
+    skip('the server asks nobody for a password');
+  }
   const told: string[] = [];
   let file = toUrl('old-password-1');
   const readUrl = createUrlReader(file, { readFile: () => file, onNew: (url) => told.push(url) });
