@@ -9,11 +9,13 @@ import { createSandbox, type Sandbox, sandboxLabels } from '../sandbox/index.ts'
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { readReport } from '../pages/report/read-report.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
+import { PAST_MS, playPast, syncInThePast } from './demo-past.ts';
 import { indent, renderAnswers } from './demo-answers.ts';
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import { type AccountResults, EXIT, exitCodeOf, renderRemarks, renderResults } from './run-results.ts';
@@ -24,7 +26,9 @@ import { runWorker } from '../worker/run-worker.ts';
 const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training calculation. */
 const PASSING_MS = 20 * MINUTE_MS;
-const CHANGES = 150;
+const CHANGES = 60;
+/** What the source tells only as it is now: their past is what was synced. */
+const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
 
 /** A demo empties its database: two of them in one directory would pull it from under each other. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {
@@ -47,11 +51,14 @@ async function emptyDatabase({ warehouse }: App): Promise<void> {
 }
 
 /** The demo's configuration has one account. */
-async function syncAll({ accounts }: App): Promise<AccountResults> {
+async function syncAll(
+  { accounts }: App,
+  streams: readonly StreamName[] = STREAM_NAMES,
+): Promise<AccountResults> {
   const [account] = accounts;
   if (account === undefined) throw new TypeError('there is no account');
   const results = await syncStreams(account.runContext(buildRunEvents(account)), {
-    streams: STREAM_NAMES,
+    streams,
     kind: 'sync',
     trigger: 'manual',
     force: false,
@@ -118,7 +125,7 @@ async function runDemo(
   }
   const { colors } = terminal;
   const startedMs = performance.now();
-  let passedMs = 0;
+  let passedMs = -PAST_MS;
   const now = () => Date.now() + passedMs;
   const section = (title: string) => terminal.print(`\n${colors.bold(colors.cyan(title))}`);
   const step = (text: string) => terminal.print(indent(colors.dim(text)));
@@ -142,8 +149,10 @@ async function runDemo(
     const { applied } = await app.migrate();
     step(`PostgreSQL runs from ${EMBEDDED_DATA_DIR}; applied ${formatNumber(applied, 'migration')}`);
 
-    section('2  First sync: everything');
-    const first = await syncAll(app);
+    section('2  First sync: everything, six weeks ago');
+    const { db } = app.warehouse.connection;
+    const sync = syncAll.bind(null, app);
+    const first = await syncInThePast(db, PAST_MS, () => sync());
     terminal.print(indent(renderResults([first], terminal)));
     refuseToGoOn(signal);
     const names = fileOf('safety-labels.csv');
@@ -152,13 +161,25 @@ async function runDemo(
       `the service sends ids; ${formatNumber(named, 'name')} for them come from ${relative('', names)} (safety-sync labels)`,
     );
 
+    await playPast({
+      db,
+      pass: (ms) => (passedMs += ms),
+      workADay: () => sandbox.live.day(),
+      sync: async () => {
+        await sync(FORGETFUL_STREAMS);
+        refuseToGoOn(signal);
+      },
+    });
+    await sync(['followups']);
+    step('six weeks pass, in which people do their work, with a sync a week: the warehouse remembers each');
+
     section('3  The source lives on, and one more sync: what changed');
     sandbox.live.step(CHANGES);
     passedMs = PASSING_MS;
     step(
       `${CHANGES} changes at the service: new follow-ups, replies, trainings, inspections; 20 minutes pass`,
     );
-    const second = await syncAll(app);
+    const second = await sync();
     terminal.print(indent(renderResults([second], terminal)));
     const remarks = renderRemarks([{ ...first, results: [...first.results, ...second.results] }], colors);
     if (remarks.length > 0) terminal.print(indent(remarks.join('\n')));

@@ -179,3 +179,32 @@ describe('the store in the hands of a test', () => {
     await sandbox.close();
   });
 });
+
+describe('a day’s work', () => {
+  it('keeps inspections, trainings and follow-ups about as they were, over six weeks', async () => {
+    const { sandbox, clock } = await createTestSandbox({ size: { followups: 600 } });
+    const { store } = sandbox;
+    const shares = () => {
+      const equipment = [...store.equipment.values()].filter((one) => one.isInService);
+      const employees = [...store.employees.values()];
+      return {
+        expired: equipment.filter(({ status }) => status === 'expired').length / equipment.length,
+        incomplete: employees.filter(({ status }) => status === 'incomplete').length / employees.length,
+        open: [...store.followups.values()].filter(({ open }) => open).length,
+      };
+    };
+    const before = shares();
+    const known = store.followups.size;
+    for (let day = 0; day < 42; day += 1) {
+      clock.now += 24 * 3_600_000;
+      sandbox.live.day();
+    }
+    const after = shares();
+    expect(after.expired).toBeGreaterThan(0.01);
+    expect(after.expired).toBeLessThan(before.expired + 0.1);
+    expect(Math.abs(after.incomplete - before.incomplete)).toBeLessThan(0.1);
+    expect(Math.abs(after.open - before.open)).toBeLessThan(50);
+    expect(store.followups.size).toBeGreaterThan(known + 20);
+    await sandbox.close();
+  });
+});

@@ -286,6 +286,8 @@ describe('of a warehouse that lacks something', () => {
     for (const result of await worker.runAll()) expectSucceeded(result);
     const page = textOf(await pageOf(worker));
     expect(page).toContain('The service responded, and has none. There is nothing to show for follow-ups.');
-    expect(page).toContain('The service tells only how it stands now.');
+    expect(page).toContain(
+      'The service tells only how it stands now; how it moves shows here from the second day on.',
+    );
   });
 });

@@ -44,6 +44,7 @@ const KILLED = 'test/crash/killed-backfill.proof.ts';
 const ACCESS = 'test/integration/access.test.ts';
 const VERIFY = 'test/integration/verify.test.ts';
 const RETENTION = 'test/integration/retention.test.ts';
+const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
 const REPORTS = 'test/integration/report-schedule.test.ts';
@@ -1703,6 +1704,24 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     tests: [RETENTION],
     names: 'open ones never',
+  },
+  {
+    breaks: 'the report lists what is closed among what is due this week',
+    invariant: 1,
+    file: 'src/pages/report/followup-questions.ts',
+    search: 'where o.account_id = $1 and o.is_open\n',
+    replace: 'where o.account_id = $1\n',
+    tests: [REPORT],
+    names: 'due in the next seven days',
+  },
+  {
+    breaks: 'a trend says at its end how it stood yesterday',
+    invariant: 1,
+    file: 'src/pages/report/time-charts.ts',
+    search: 'one.date === last && one.series === name',
+    replace: 'one.date === days.at(-9) && one.series === name',
+    tests: [REPORT],
+    names: 'what its card says',
   },
   {
     breaks: 'an import stores the lines that are right of a file that has bad ones',

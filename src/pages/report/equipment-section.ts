@@ -54,7 +54,7 @@ function longestExpired({ answers }: Report): Html {
   if (rows.length === 0) return empty('No equipment in service has an expired inspection with a date.');
   const rest = (inspections[0]?.expired ?? 0) - rows.length;
   return html`${table(
-    'Expired inspections of equipment in service, longest first',
+    'Of equipment in service, longest expired first',
     [
       { title: 'equipment' },
       { title: 'serial number', isSpare: true },
@@ -109,7 +109,6 @@ export function equipmentSection(report: Report, pen: Pen): Html {
     body: () => [
       inService > 0 && byType(report, pen),
       byOffice(report),
-      html`<h3>Trend</h3>`,
       statusTrend(pen, {
         title: 'Equipment in service by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),

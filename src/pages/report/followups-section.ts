@@ -240,7 +240,6 @@ export function followupsSection(report: Report, pen: Pen): Html {
       closing(report, pen),
       timeToClose(report, pen),
       byForm(report),
-      html`<h3>Handed from one to another</h3>`,
       handedOn(report),
     ],
   });

@@ -61,14 +61,12 @@ interface Share {
   readonly whole: number;
 }
 
+/** As they are shown: a share that moved by less than a percent has not moved. */
 function compareShares(now: Share, before: Share, since: string): Change | null {
   if (now.whole === 0 || before.whole === 0) return null;
-  const by = now.part / now.whole - before.part / before.whole;
-  return change(
-    by,
-    'more',
-    by === 0 ? `as ${since}` : `from ${formatShare(before.part, before.whole)} ${since}`,
-  );
+  const [shown, shownBefore] = [now, before].map(({ part, whole }) => formatShare(part, whole));
+  const by = shown === shownBefore ? 0 : now.part / now.whole - before.part / before.whole;
+  return change(by, 'more', by === 0 ? `as ${since}` : `from ${shownBefore ?? ''} ${since}`);
 }
 
 function followupFigures(report: Report): Figure[] {

@@ -1,10 +1,9 @@
 /** What moves over time. Colours are variables of the page's style; labels stand at what they name. */
-import type { Html } from '../html.ts';
+import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { formatDay, shorten, toDate } from '../words.ts';
 import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
-import { empty } from './section.ts';
 
 const LINE_PX = 16;
 
@@ -130,15 +129,16 @@ export interface StatusTrend {
 
 /** How many were in each status, day by day, of what the service tells only as it stands now. */
 export function statusTrend(pen: Pen, { title, series, values }: StatusTrend): Html {
-  const from = formatDay(values[0]?.date ?? null);
   if (new Set(values.map(({ date }) => date)).size <= 1) {
-    return empty(
-      `The service tells only how it stands now. The trend is kept here since the first sync, ${from}, and shows from the second day on.`,
-    );
+    return html`<p class="note">
+      The service tells only how it stands now; how it moves shows here from the second day on.
+    </p>`;
   }
+  const from = formatDay(values[0]?.date ?? null);
   const to = formatDay(values.at(-1)?.date ?? null);
   const label = `From ${from} to ${to}; the present counts stand in the chart above.`;
-  return trend(pen, { title, label, note: TODAY_NOTE }, series, values);
+  return html`<h3>Trend</h3>
+    ${trend(pen, { title, label, note: TODAY_NOTE }, series, values)}`;
 }
 
 export interface MonthValue {

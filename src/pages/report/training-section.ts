@@ -61,7 +61,7 @@ function gaps({ answers }: Report): Html {
   const incomplete = trainingNow.find(({ status }) => status === 'incomplete')?.employees ?? 0;
   const rest = incomplete - gapsByEmployee.length;
   return html`${table(
-    'Which trainings are lacking',
+    'By training',
     [
       { title: 'training' },
       { title: 'never done', isNumber: true },
@@ -76,7 +76,7 @@ function gaps({ answers }: Report): Html {
     ]),
   )}
   ${table(
-    'Who lacks the most',
+    'By employee, those who lack the most first',
     [{ title: 'employee' }, { title: 'trainings' }, { title: 'lacking', isNumber: true }],
     gapsByEmployee.map((row) => [
       personOf(row.user_name, row.user_id),
@@ -144,7 +144,6 @@ export function trainingSection(report: Report, pen: Pen): Html {
       now(report, pen),
       html`<h3>What is lacking</h3>`,
       gaps(report),
-      html`<h3>Trend</h3>`,
       statusTrend(pen, {
         title: 'Employees by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),

@@ -126,7 +126,7 @@ export function weekSection(report: Report): Html | null {
     ${
       people.length === 0
         ? empty('Nothing is due in the next seven days.')
-        : html`<div class="scroll">
+        : html`<div class="scroll long">
             <table class="people">
               <caption>
                 To do from ${formatWeekday(today)} to ${formatWeekday(dayAfter(today, 6))}

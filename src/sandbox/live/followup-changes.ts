@@ -36,8 +36,7 @@ export function changeFollowup(context: LiveContext): void {
   const key = store.followups.anyKey(random);
   const followup = key === undefined ? undefined : store.followups.get(key);
   if (key === undefined || followup === undefined) return;
-  // A planted record may have no list of messages; life goes on around it.
-  const messages: FollowupMessage[] = Array.isArray(followup.messages) ? followup.messages : [];
+  const messages = messagesOf(followup);
   const roll = random.next();
   if (!followup.open) {
     // Now and then a completed one turns out not to be done.
@@ -53,14 +52,7 @@ export function changeFollowup(context: LiveContext): void {
     return;
   }
   if (roll < 0.35) {
-    const done = message(context, messages, random.pick(closings));
-    store.followups.update(key, {
-      open: false,
-      resolved_on: now,
-      m_completer_id: done.m_user_id,
-      updated_on: now,
-      messages: [...messages, done],
-    });
+    closeFollowup(context, followup, key);
   } else if (roll < 0.55) {
     const to = random.pick(context.world.accountIds);
     store.followups.update(key, {
@@ -75,11 +67,33 @@ export function changeFollowup(context: LiveContext): void {
     const due = random.chance(0.2) ? undefined : dateNumberAfter(now, random.int(-5, 30));
     store.followups.update(key, { due, updated_on: now });
   } else {
-    store.followups.update(key, {
-      updated_on: now,
-      messages: [...messages, message(context, messages, random.pick(replies))],
-    });
+    replyToFollowup(context, followup, key);
   }
+}
+
+/** A planted record may have no list of messages; life goes on around it. */
+const messagesOf = ({ messages }: Followup): FollowupMessage[] => (Array.isArray(messages) ? messages : []);
+
+export function closeFollowup(context: LiveContext, followup: Followup, key = followup.id): void {
+  const { store, random, now } = context;
+  const messages = messagesOf(followup);
+  const done = message(context, messages, random.pick(closings));
+  store.followups.update(key, {
+    open: false,
+    resolved_on: now,
+    m_completer_id: done.m_user_id,
+    updated_on: now,
+    messages: [...messages, done],
+  });
+}
+
+export function replyToFollowup(context: LiveContext, followup: Followup, key = followup.id): void {
+  const { store, random, now } = context;
+  const messages = messagesOf(followup);
+  store.followups.update(key, {
+    updated_on: now,
+    messages: [...messages, message(context, messages, random.pick(replies))],
+  });
 }
 
 function message(

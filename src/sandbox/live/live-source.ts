@@ -4,6 +4,7 @@ import type { World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
+import { workADay } from './daily-round.ts';
 import { deleteSomething } from './deletions.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
 import type { LiveContext } from './live-context.ts';
@@ -19,6 +20,8 @@ export interface LiveOptions {
 export interface Live {
   /** Makes that many changes now. */
   step(changes: number): void;
+  /** What people do in a day as a matter of course: most of what is due is done. */
+  day(): void;
   /** Goes on changing until `stop`, at the rate of the options. */
   start(): void;
   stop(): void;
@@ -57,9 +60,11 @@ export class LiveSource implements Live {
   }
 
   step(changes: number): void {
-    for (let made = 0; made < changes; made += 1) {
-      this.#pick()({ world: this.#world, store: this.#store, random: this.#random, now: this.#clock() });
-    }
+    for (let made = 0; made < changes; made += 1) this.#pick()(this.#context());
+  }
+
+  day(): void {
+    workADay(this.#context());
   }
 
   start(): void {
@@ -76,6 +81,10 @@ export class LiveSource implements Live {
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  #context(): LiveContext {
+    return { world: this.#world, store: this.#store, random: this.#random, now: this.#clock() };
   }
 
   #pick(): Change {
