@@ -2,6 +2,7 @@ import {
   type Confinement,
   confinementsIn,
   readPolicyTables,
+  readShutOut,
   readUnsecuredViews,
   readWaysOut,
   type WayOut,
@@ -22,34 +23,40 @@ export interface AccessReport {
   /** Views that show every account to everybody. */
   readonly unsecuredViews: readonly string[];
   readonly waysOut: readonly WayOut[];
+  /** Confined roles without the right to read what they may see. */
+  readonly shutOut: readonly string[];
 }
 
 export async function readAccess(connection: Connection): Promise<AccessReport> {
   const confined = confinementsIn(await readPolicyTables(connection));
-  const views = await readUnsecuredViews(connection);
+  const unsupported = await whyNotConfine(connection);
+  if (confined.length === 0) return { unsupported, confined, unsecuredViews: [], waysOut: [], shutOut: [] };
+  const roles = confined.map(({ role }) => role);
   return {
-    unsupported: await whyNotConfine(connection),
+    unsupported,
     confined,
-    unsecuredViews: confined.length === 0 ? [] : views.map(({ name }) => name),
-    waysOut:
-      confined.length === 0
-        ? []
-        : await readWaysOut(
-            connection,
-            confined.map(({ role }) => role),
-          ),
+    unsecuredViews: (await readUnsecuredViews(connection)).map(({ name }) => name),
+    waysOut: await readWaysOut(connection, roles),
+    shutOut: await readShutOut(connection, roles),
   };
 }
 
-/** What keeps a confined role from being confined, a sentence each, with what to do. */
-export function accessProblems({ confined, unsecuredViews, waysOut }: AccessReport): string[] {
+const grantCommand = ({ role, accounts }: Confinement): string =>
+  `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
+
+/** What is not as it was granted, a sentence each, with what to do. */
+export function accessProblems({ confined, unsecuredViews, waysOut, shutOut }: AccessReport): string[] {
   return [
     ...confined
       .filter(({ differing }) => differing.length > 0)
-      .map(
-        ({ role, accounts, differing }) =>
-          `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${differing.slice(0, 3).join(', ')}${differing.length > 3 ? ', …' : ''}); as the owner: safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`,
-      ),
+      .map((one) => {
+        const { role, differing } = one;
+        const named = `${differing.slice(0, 3).join(', ')}${differing.length > 3 ? ', …' : ''}`;
+        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${named}); as the owner: ${grantCommand(one)}`;
+      }),
+    ...confined
+      .filter(({ role }) => shutOut.includes(role))
+      .map((one) => `${one.role} may not read all of schema safety; as the owner: ${grantCommand(one)}`),
     ...(unsecuredViews.length === 0
       ? []
       : [`${unsecuredViews.join(', ')} show every account; as the owner: safety-sync migrate`]),

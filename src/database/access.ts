@@ -273,3 +273,15 @@ export async function readWaysOut(connection: Asked, roles: readonly string[]): 
     [JSON.stringify(roles)],
   );
 }
+
+/** Of these roles, which may not read all of schema safety, to be confined there: after a restore, for instance. */
+export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
+  const rows = await connection.query<{ role: string }>(
+    `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
+       and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c
+         where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v')
+           and not has_table_privilege(r.oid, c.oid, 'select'))) order by 1`,
+    [JSON.stringify(roles)],
+  );
+  return rows.map(({ role }) => role);
+}

@@ -229,6 +229,10 @@ test('the list names roles and accounts, and what would let one of them see more
   expect(torn.problems).toEqual([
     `${TWO} is not confined alike in 1 table (safety.labels); as the owner: safety-sync access grant ${TWO} --account east --account south`,
   ]);
+  await worker.query(`revoke select on safety.labels from ${TWO}`);
+  expect((await access('')).stdout).toContain(
+    `${TWO} may not read all of schema safety; as the owner: safety-sync access grant ${TWO} --account east --account south\n`,
+  );
   await access(`grant ${TWO} --account south`);
   await expectAccounts(TWO, ['south', 'east']);
 });
