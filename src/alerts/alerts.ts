@@ -19,7 +19,7 @@ import { toDatabaseError } from '../database/database-error.ts';
 import { readOccasions } from '../database/occasions.ts';
 import { readFailedReports } from '../database/report-plans.ts';
 import type { Outage } from '../health/outage-log.ts';
-import { SECOND_MS } from '../shared/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { AlertsReport } from '../status/status.ts';
 import type { Channel } from './channel.ts';
@@ -59,6 +59,8 @@ export interface Alerts {
 }
 
 const EVERY_MS = 10 * SECOND_MS;
+/** How long a warehouse may lack migrations without being told of. */
+const MIGRATING_MS = 5 * MINUTE_MS;
 /** Looking may take one part in this many of the time. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
@@ -108,16 +110,18 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
   async function look(): Promise<void> {
     const { seen, problem } = options.latest();
-    if (problem !== null) {
+    const isBehind = problem === null && seen !== null && seen.pendingMigrations > 0;
+    if (problem !== null || isBehind) {
       const outage = options.outage();
       awaySinceMs ??= outage?.sinceMs ?? clock.now();
-      if (clock.now() - awaySinceMs < afterMs) return;
-      for (const line of lines)
-        line.tellAway({ sinceMs: awaySinceMs, code: outage?.code ?? 'database_error' });
+      // A worker that starts migrates first.
+      if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
+      const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
+      for (const line of lines) line.tellAway({ sinceMs: awaySinceMs, code });
       return;
     }
     awaySinceMs = undefined;
-    if (seen === null || seen.pendingMigrations > 0) return;
+    if (seen === null) return;
     try {
       await lookAt(seen);
     } catch (error) {

@@ -31,6 +31,8 @@ export interface Teller {
 
 interface Line {
   readonly isOver: boolean;
+  /** Nobody heard that it had begun. */
+  readonly isNews: boolean;
   /** `north: followups fails (network_error)` */
   readonly what: string;
   readonly when: string;
@@ -60,13 +62,14 @@ function toLine(
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;
   const words = ALERT_EVENTS[event];
-  // Nobody heard that it had begun.
-  const isNews = !isOver || first.toldMs === null;
-  const text = isNews ? words.begun(told) : words.over(told);
+  const isNews = first.toldMs === null;
+  const begun = isNews && isOver ? `over before it was told: ${words.begun(told)}` : words.begun(told);
+  const text = isOver && !isNews ? words.over(told) : begun;
   // The database is that of all accounts, and a single account is named at the end.
   const isNamed = teller.accounts.size > 1 && event !== 'database_away';
   return {
     isOver,
+    isNews,
     what: isNamed ? `${listOf(accounts)}: ${text}` : `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
     advice: isOver ? null : adviceOfAlert(told),
@@ -156,7 +159,8 @@ function toCard({ isOver, what, when, advice }: Line): Html {
 function subjectOf(lines: readonly Line[]): string {
   const [only] = lines;
   const begun = lines.filter(({ isOver }) => !isOver).length;
-  if (lines.length === 1 && only !== undefined) return `${only.isOver ? 'Over: ' : ''}${only.what}`;
+  if (lines.length === 1 && only !== undefined)
+    return `${only.isOver && !only.isNews ? 'Over: ' : ''}${only.what}`;
   if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
   const over = lines.length - begun;
   return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;

@@ -1,3 +1,4 @@
+import { configuredChannels } from '../alerts/configured-channels.ts';
 import type { Config } from '../config/load-config.ts';
 import { runWorker } from '../worker/run-worker.ts';
 import { VERSION } from '../version.ts';
@@ -40,6 +41,8 @@ function describeConfig(config: Config): Record<string, unknown> {
     followups_overlap_ms: config.followupsOverlapMs,
     max_delete_ratio: config.maxDeleteRatio,
     freshness_budget_minutes: config.freshnessBudgetMinutes,
+    alerts: configuredChannels(config.telling).map(({ name }) => name),
+    report: config.telling.report?.cron ?? 'off',
     log_level: config.log.level,
   };
 }

@@ -19,12 +19,17 @@ import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const AFTER_MS = 15 * MINUTE_MS;
 const CANARY = 'canary-of-a-record';
+/** Looks rest longer where a look takes long. */
+const SOON = { timeout: 45_000, interval: 200 };
 
 let worker: TestWorker;
 let hook: HookServer;
 let mail: MailServer;
 /** How far the test has moved the time. */
 let passedMs = 0;
+/** How far our own clock has gone since. */
+let clockPassedMs = 0;
+let pendingMigrations = 0;
 let outage: Outage | undefined;
 const made: Alerts[] = [];
 
@@ -77,7 +82,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
     void lines.push({ level, text: redact(text) });
   const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn'), error: hear('error') };
   // The database's time is as far ahead of ours as the test has moved it.
-  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() + passedMs };
+  const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
   const alerts = createAlerts({
     channels,
     accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', entry: undefined }],
@@ -94,7 +99,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
     redact,
     attempts: 1,
     stopPatienceMs: 200,
-    attemptMs: options.attemptMs ?? 300,
+    attemptMs: options.attemptMs ?? 10 * SECOND_MS,
     onTold: () => undefined,
     onNotTold: () => undefined,
   });
@@ -108,7 +113,12 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
     async lookAndTell() {
       if (outage === undefined) {
         const read = await readAccounts(worker.connection, ['default']);
-        seen = { ...read, databaseNowMs: read.databaseNowMs + passedMs };
+        seen = {
+          ...read,
+          databaseNowMs: read.databaseNowMs + passedMs + clockPassedMs,
+          readAtMs: read.readAtMs + clockPassedMs,
+          pendingMigrations,
+        };
       }
       await alerts.look();
       await alerts.idle();
@@ -238,7 +248,9 @@ it('what was over when its teller was killed is still told, with its end', async
   passedMs += CLAIM_MS;
   await other.lookAndTell();
   expect(hook.texts).toEqual([
-    expect.stringMatching(/^✓ Resources fails \(network_error\); it began .* and was over after/),
+    expect.stringMatching(
+      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+    ),
   ]);
   await bury();
 });
@@ -276,13 +288,13 @@ it('what was told when the database broke is not told again', async () => {
 
 it.each([
   ['refuses', 500, 'HTTP 500: no such hook: [secret]'],
-  ['hangs', 'hang', 'no response within 300 ms'],
+  ['hangs', 'hang', 'no response within 1.5 s'],
 ] as const)(
   'a webhook that %s is tried again, seen meanwhile, and holds up no mail',
   async (_, answer, problem) => {
     hook.answer = answer;
     const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
-    const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0 });
+    const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
     const other = startTelling({ owner: 'other' });
     await fail();
     await one.lookAndTell();
@@ -307,6 +319,21 @@ it.each([
   },
 );
 
+it('a mail server that hangs holds up no webhook, and is tried again', async () => {
+  mail.behaviour = 'hang';
+  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
+  const one = startTelling({ channels: [createWebhook(hook.url), mails], afterMs: 0, attemptMs: 1_500 });
+  await fail();
+  await one.lookAndTell();
+  expect(hook.texts).toHaveLength(1);
+  expect(one.report.channels[1]).toMatchObject({ name: 'mail', problem: 'no response within 1.5 s' });
+  mail.behaviour = 'take';
+  passedMs += MINUTE_MS;
+  await one.lookAndTell();
+  expect(mail.mails.map(({ subject }) => subject)).toEqual(['[safety-sync] Resources fails (network_error)']);
+  expect(hook.texts).toHaveLength(1);
+});
+
 it('what was due while nobody took it is told when it is over, too', async () => {
   hook.answer = 503;
   const one = startTelling({ afterMs: 0 });
@@ -317,7 +344,9 @@ it('what was due while nobody took it is told when it is over, too', async () =>
   passedMs += MINUTE_MS;
   await one.lookAndTell();
   expect(hook.texts).toEqual([
-    expect.stringMatching(/^✓ Resources fails \(network_error\); it began .* and was over after/),
+    expect.stringMatching(
+      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+    ),
   ]);
 });
 
@@ -438,6 +467,29 @@ it('no alert holds anything that a service, a gateway or a record says', async (
   expect((await worker.run('followups', { force: true })).outcome).toBe('succeeded');
 });
 
+it('a warehouse that lacks migrations is told of, but not while a worker that starts applies them', async () => {
+  pendingMigrations = 1;
+  try {
+    const one = startTelling({ afterMs: 0 });
+    await one.lookAndTell();
+    expect(hook.bodies).toEqual([]);
+    clockPassedMs = 6 * MINUTE_MS;
+    await one.lookAndTell();
+    expect(hook.texts).toEqual([
+      expect.stringMatching(
+        /^✗ The database cannot be used by host pid 1 \(database_not_migrated\);.*\n.*Run: safety-sync migrate/,
+      ),
+    ]);
+    pendingMigrations = 0;
+    await one.lookAndTell();
+    await one.lookAndTell();
+    expect(hook.texts[1]).toMatch(/^✓ The database is back; it began .* and was over after 6 min/);
+  } finally {
+    pendingMigrations = 0;
+    clockPassedMs = 0;
+  }
+});
+
 it('a database that is away is told of by each worker that cannot use it, and its return by one', async () => {
   const workers = ['a', 'b'].map((owner) => startTelling({ owner }));
   for (const one of workers) await one.lookAndTell();
@@ -478,7 +530,7 @@ describe('a worker', () => {
       await fail();
       const asked = async (path: string) => await (await fetch(`${stage.url}${path}`)).text();
       await expect
-        .poll(() => asked('/'), { timeout: 15_000 })
+        .poll(() => asked('/'), SOON)
         .toContain(
           'Alerts do not arrive by the webhook (HTTP 404: no such hook: [secret]); 1 alert waits. Try it: safety-sync alerts test.',
         );
@@ -495,13 +547,11 @@ describe('a worker', () => {
       );
       hook.answer = 200;
       // As if half a minute had passed.
-      await worker.query(
-        `update safety_sync.alerts set due_at = now() - interval '1 second' where due_at is not null`,
-      );
-      await expect.poll(() => hook.texts, { timeout: 15_000 }).toHaveLength(1);
-      await expect.poll(() => asked('/')).not.toContain('Alerts do not arrive');
+      await worker.query(`update safety_sync.alerts set due_at = began_at where due_at is not null`);
+      await expect.poll(() => hook.texts, SOON).toHaveLength(1);
+      await expect.poll(() => asked('/'), SOON).not.toContain('Alerts do not arrive');
       await succeed();
-      await expect.poll(() => hook.texts, { timeout: 15_000 }).toHaveLength(2);
+      await expect.poll(() => hook.texts, SOON).toHaveLength(2);
       expect(await asked('/metrics')).toMatch(
         /^safety_sync_alerts_total\{channel="webhook",outcome="told".*\} 2$/m,
       );

@@ -152,11 +152,19 @@ function accountList(part: StatusPart): Html {
   </section>`;
 }
 
-function footer({ version, nowMs, startedMs, owner }: ProcessStatus, about: Html): Html {
+function aboutAlerts({ alerts: { channels, open } }: ProcessStatus): string {
+  if (channels.length === 0)
+    return 'Nobody is told of trouble: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
+  const names = channels.map(({ name }) => name).join(' and ');
+  return `Alerts go out by ${names}; ${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open.`;
+}
+
+function footer(status: ProcessStatus, about: Html): Html {
+  const { version, nowMs, startedMs, owner } = status;
   return html`<footer>
-    safety-sync ${version}, up ${formatDuration(Math.max(0, nowMs - startedMs))}, ${owner}. ${about} For
-    machines: <a href="api/status">status</a>, <a href="metrics">metrics</a>, <a href="healthz">health</a>,
-    <a href="readyz">readiness</a>.
+    safety-sync ${version}, up ${formatDuration(Math.max(0, nowMs - startedMs))}, ${owner}. ${about}
+    ${aboutAlerts(status)} For machines: <a href="api/status">status</a>, <a href="metrics">metrics</a>,
+    <a href="healthz">health</a>, <a href="readyz">readiness</a>.
   </footer>`;
 }
 
