@@ -84,7 +84,13 @@ describe('the documents have', () => {
       'SAFETY_SYNC_CONTAINER',
       'NODE_EXTRA_CA_CERTS',
     ];
-    const ofTests = ['TEST_DATABASE_URL', 'TEST_CITUS_URL', 'TEST_POSTGRES_IMAGE', 'TEST_CHROMIUM'];
+    const ofTests = [
+      'TEST_DATABASE_URL',
+      'TEST_CITUS_URL',
+      'TEST_CITUS_IMAGE',
+      'TEST_POSTGRES_IMAGE',
+      'TEST_CHROMIUM',
+    ];
     const ofCode = ['MAY_IMPORT'];
     const ofCompose = [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map((match) => match[1] ?? '');
     const known = new Set([...Object.keys(VARIABLES), ...beside, ...ofTests, ...ofCode, ...ofCompose]);
