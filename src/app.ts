@@ -208,6 +208,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
           maxDeleteRatio: config.maxDeleteRatio,
           readers: config.api.concurrency,
         },
+        privacy: config.privacy,
         retention: config.retention,
         // Read when the run begins.
         get databaseUrl() {

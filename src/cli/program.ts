@@ -9,8 +9,10 @@ import { check } from './check.ts';
 import { dataIssues } from './data-issues.ts';
 import { demo } from './demo.ts';
 import { labels } from './labels.ts';
+import { forget } from './forget.ts';
 import { migrate } from './migrate.ts';
 import { reconcile } from './reconcile.ts';
+import { privacy } from './privacy.ts';
 import { report } from './report.ts';
 import { EXIT } from './run-results.ts';
 import { runs } from './runs.ts';
@@ -38,6 +40,8 @@ const VERBS: readonly Verb[] = [
   dataIssues,
   verify,
   access,
+  privacy,
+  forget,
   sandbox,
 ];
 

@@ -134,6 +134,12 @@ function print(verification: Verification, terminal: Terminal): void {
       );
     }
   }
+  const { withheld } = verification;
+  if (withheld.length > 0) {
+    terminal.print(
+      `\nThe service may say something else of ${withheld.join(', ')}: the privacy settings keep it from being stored.`,
+    );
+  }
   const next = nextStep(verification);
   if (!isEqual && next.length > 0) terminal.print(`\n${next.join('\n')}`);
 }
@@ -154,6 +160,7 @@ function toJson(app: App, accountId: string, verification: Verification) {
       return { field: one.field, equal: one.isEqual, stored: one.stored, source: one.source };
     }),
     remarks: verification.remarks,
+    withheld: verification.withheld,
   };
 }
 

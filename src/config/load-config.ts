@@ -10,6 +10,7 @@ import {
 } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
 import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
+import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type TellingConfig, tellingOf } from './telling-config.ts';
 import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
 
@@ -33,6 +34,7 @@ export interface Config {
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
+  readonly privacy: PrivacyConfig;
   /** Days; undefined: for ever. */
   readonly retention: {
     readonly deletedDays: number | undefined;
@@ -190,7 +192,18 @@ export function loadConfig(
   const { values } = read;
   const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
   const telling = tellingOf(read);
-  const problems = [...read.problems, ...found.problems, ...telling.problems];
+  const privacy: PrivacyConfig = {
+    omit: values.PRIVACY_OMIT,
+    pseudonymize: values.PRIVACY_PSEUDONYMIZE,
+    key: values.PRIVACY_KEY,
+  };
+  const isKeyBad = isNamed(read.problems, 'PRIVACY_KEY');
+  const problems = [
+    ...read.problems,
+    ...found.problems,
+    ...telling.problems,
+    ...privacyProblems({ ...privacy, key: isKeyBad ? '' : privacy.key }, streams),
+  ];
   const isContainer = (env['SAFETY_SYNC_CONTAINER'] ?? '') !== '';
   if (isContainer && values.DATABASE_URL === undefined && !isNamed(problems, 'DATABASE_URL')) {
     problems.push('DATABASE_URL is not set: in the container image the warehouse is a PostgreSQL of yours');
@@ -221,6 +234,7 @@ export function loadConfig(
     },
     followupsOverlapMs: values.FOLLOWUPS_OVERLAP_MS,
     maxDeleteRatio: values.MAX_DELETE_RATIO,
+    privacy,
     retention: {
       deletedDays: values.RETENTION_DELETED_DAYS,
       runsDays: values.RETENTION_RUNS_DAYS,

@@ -24,8 +24,14 @@ function secretsOfWebhook(url: string): string[] {
 }
 
 /** Every secret of the configuration, for the redactor. */
-export function secretsOf({ accounts, databaseUrl, telling: { webhookUrl, mail } }: Config): string[] {
+export function secretsOf({
+  accounts,
+  databaseUrl,
+  privacy,
+  telling: { webhookUrl, mail },
+}: Config): string[] {
   return [
+    ...(privacy.key === undefined ? [] : [privacy.key]),
     ...accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token])),
     ...(databaseUrl === undefined ? [] : secretsOfUrl(databaseUrl)),
     ...(webhookUrl === undefined ? [] : secretsOfWebhook(webhookUrl)),

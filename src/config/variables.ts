@@ -104,6 +104,11 @@ function variable<T, Default extends string | undefined = undefined>(
   return { schema, expected, secret: false, ...options, default: options.default as Default };
 }
 
+const columnList = commaList.refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)));
+const EXPECTED_COLUMNS = 'table.column, with commas between';
+/** A shorter one can be found by trying. */
+const SHORTEST_KEY = 32;
+
 const days = wholeNumber(1, 36_500);
 const EXPECTED_DAYS = 'days, from 1';
 
@@ -146,6 +151,13 @@ const COMMON = {
       .transform(Number),
     'a number from 0 to 1',
     { default: '0.5' },
+  ),
+  PRIVACY_OMIT: variable(columnList, EXPECTED_COLUMNS, { default: '' }),
+  PRIVACY_PSEUDONYMIZE: variable(columnList, EXPECTED_COLUMNS, { default: '' }),
+  PRIVACY_KEY: variable(
+    z.string().refine((text) => text.length >= SHORTEST_KEY),
+    `a secret of at least ${SHORTEST_KEY} characters, such as openssl rand -hex 32 makes`,
+    { secret: true },
   ),
   RETENTION_DELETED_DAYS: variable(days, EXPECTED_DAYS),
   RETENTION_RUNS_DAYS: variable(days, EXPECTED_DAYS),

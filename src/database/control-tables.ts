@@ -158,6 +158,41 @@ export const dataIssues = controlSchema.table(
   ],
 );
 
+/** Ids and names of people that were forgotten, as pseudonyms: what the source sends of them is recognized by these. */
+export const forgotten = controlSchema.table(
+  'forgotten',
+  {
+    account_id: text().notNull(),
+    pseudonym: text().notNull(),
+    /** The pseudonym of the person's id, which stands in the place of both. */
+    person: text().notNull(),
+    /** null: an id. Of a name: how many words it has. */
+    words: integer(),
+    /** Of the key with which they were made. */
+    key_id: text().notNull(),
+    forgotten_at: instant().notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
+);
+
+/** How far what is stored of a stream has been brought in line with the privacy settings. */
+export const privacyCleanings = controlSchema.table(
+  'privacy_cleanings',
+  {
+    account_id: text().notNull(),
+    stream: text().$type<StreamName>().notNull(),
+    /** The settings, and who is forgotten. */
+    policy: jsonb().notNull(),
+    /** Where a cleaning that was cut off goes on; null: it is done. */
+    position: jsonb(),
+    rows_seen: count(),
+    rows_changed: count(),
+    started_at: instant().notNull().defaultNow(),
+    finished_at: instant(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
 /** Every user id that any stream has met, and when `users` asks for it next. */
 export const userLookups = controlSchema.table(
   'user_lookups',

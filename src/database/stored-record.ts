@@ -1,5 +1,5 @@
 /** What is stored of one record, and how it compares with rows as they should be; PostgreSQL decides what is equal. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../shared/exact-json.ts';
 import type { Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
@@ -20,24 +20,27 @@ export interface RecordScope {
   readonly key: string;
 }
 
+/** Of a row `t`: the type in whose response it was found last. */
+export const askedTypeOf = ({ partition }: StreamDefinition): SQL =>
+  partition === undefined
+    ? sql`null`
+    : sql`coalesce((select a.asked_type_id from ${partition.asked} a
+        where a.account_id = t.account_id and a.equipment_id = t.id), t.${name(partition.column)})`;
+
 /** undefined: there is no row. */
 export async function readStoredRecord(
   db: Queryable,
-  { parent, keyColumn, partition }: StreamDefinition,
+  stream: StreamDefinition,
   { accountId, key }: RecordScope,
 ): Promise<StoredRecord | undefined> {
-  const asked =
-    partition === undefined
-      ? sql`null`
-      : sql`coalesce((select a.asked_type_id from ${partition.asked} a
-          where a.account_id = t.account_id and a.equipment_id = t.id), t.${name(partition.column)})`;
+  const { parent, keyColumn } = stream;
   const [row] = await db.execute<{
     raw: WireRecord | null;
     asked_type: string | null;
     synced_at: string;
     deleted_at: string | null;
   }>(sql`
-    select t._raw as raw, ${asked} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
+    select t._raw as raw, ${askedTypeOf(stream)} as asked_type, t._synced_at as synced_at, t._deleted_at as deleted_at
     from ${target(tableShape(parent))} t where t.account_id = ${accountId} and t.${name(keyColumn)} = ${key}`);
   if (row === undefined) return undefined;
   const { raw, asked_type: askedType, synced_at: syncedAt, deleted_at: deletedAt } = row;

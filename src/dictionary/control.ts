@@ -96,6 +96,30 @@ export const describeControl = (stream: string): Descriptions => ({
       resolved_at: 'When it came right or disappeared; null while open.',
     },
   },
+  forgotten: {
+    comment: 'Ids and names of people that were forgotten, as keyed hashes (docs/privacy.md).',
+    columns: {
+      account_id,
+      pseudonym: 'Keyed hash of the id or the name.',
+      person: 'What stands in the place of both: the keyed hash of the id.',
+      words: 'How many words the name has; null: it is an id.',
+      key_id: 'Tells which PRIVACY_KEY it was made with.',
+      forgotten_at: 'When safety-sync forget was run.',
+    },
+  },
+  privacy_cleanings: {
+    comment: 'How far what is stored of a stream has been brought in line with the privacy settings.',
+    columns: {
+      account_id,
+      stream,
+      policy: 'The settings that are applied.',
+      position: 'Where it goes on; null: it is done.',
+      rows_seen: 'Rows that were looked at.',
+      rows_changed: 'Rows that were rewritten.',
+      started_at: 'When it began.',
+      finished_at: 'When it was done; null: it is not.',
+    },
+  },
   user_lookups: {
     comment: 'Every user id that any stream has met, and when users asks for it next.',
     columns: {

@@ -17,6 +17,7 @@ import { createRecordCopies } from './copy-records.ts';
 import { identify, toIdentity } from './identify.ts';
 import { type DeleteGuard, type Merged, merge } from './merge.ts';
 import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
+import type { Protection } from './protect.ts';
 import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
 import type { ReadRecord } from './prepared-record.ts';
 import { createSerialQueue } from './serial-queue.ts';
@@ -36,6 +37,8 @@ export interface LoadOptions {
   readonly shape: StreamShape;
   readonly accountId: string;
   readonly runId: number;
+  /** Before anything else is done with a record; null: everything may be stored. */
+  readonly protection: Pick<Protection, 'ofRecord'> | null;
   readonly guard: DeleteGuard;
   /** Compare unchanged records column by column too, since what is stored of them may have been changed behind our back. */
   readonly fullCompare: boolean;
@@ -79,7 +82,7 @@ export interface Load {
 }
 
 export async function createLoad(options: LoadOptions): Promise<Load> {
-  const { session, shape, accountId, openIssues } = options;
+  const { session, shape, accountId, openIssues, protection } = options;
   const { stream } = shape;
   const scope = { accountId, runId: options.runId };
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
@@ -228,7 +231,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     async add(records, about) {
       pending.records += records.length;
       for (const received of records) {
-        buffer.push({ identified: identify(stream, received, about), about, ord: nextOrd++ });
+        const kept = protection === null ? received : protection.ofRecord(received);
+        buffer.push({ identified: identify(stream, kept, about), about, ord: nextOrd++ });
         if (buffer.length < CHUNK_RECORDS) continue;
         // Only now, so that what is left over when a commit is asked for is stored with the batch before it.
         await makeRoom();

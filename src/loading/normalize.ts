@@ -42,12 +42,17 @@ function toJsonPath({ field, name = field }: RecordIssue): string {
  * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
  * records have it, since a new field at the service shows up in all of them at once.
  */
+export const fingerprintOf = (
+  { kind, field }: { readonly kind: IssueKind; readonly field: string | null },
+  key: string | null,
+): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));
+
 function toStagedIssue(issue: RecordIssue, { identified, about, ord }: NormalizeRequest): StagedIssue {
   const isUnknownField = issue.kind === 'unknown_field';
   return {
     ord,
     of_row: true,
-    fingerprint: toUuid(JSON.stringify([issue.kind, isUnknownField ? null : identified.key, issue.field])),
+    fingerprint: fingerprintOf(issue, identified.key),
     record_id: identified.key,
     field: issue.field,
     kind: issue.kind,

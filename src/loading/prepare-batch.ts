@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
+import { isPseudonym } from '../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
 import { identityOf } from './identify.ts';
 import { buildRejection, forgetParsed, normalize, type StagedIssue } from './normalize.ts';
@@ -102,13 +103,18 @@ export function earlierOf(one: string | null, other: string | null): string | nu
   return isEarlier ? one : other;
 }
 
+/** Nobody can be asked who is behind a pseudonym. */
+function add(id: string, into: Set<string>): void {
+  if (!isPseudonym(id)) into.add(id);
+}
+
 /** Adds the user ids in rows of one table. */
 function collectUserIds(rows: readonly Row[], columns: readonly string[], into: Set<string>): void {
   for (const row of rows) {
     for (const column of columns) {
       const value = row[column];
-      if (typeof value === 'string') into.add(value);
-      else if (Array.isArray(value)) for (const one of value) into.add(String(one));
+      if (typeof value === 'string') add(value, into);
+      else if (Array.isArray(value)) for (const one of value) add(String(one), into);
     }
   }
 }

@@ -119,6 +119,11 @@ const READ_ERRORS = {
     recovery: 'fail_stream',
     advice: 'The training report changed between pages again and again; the next run tries anew.',
   },
+  privacy_key_wrong: {
+    recovery: 'fail_stream',
+    advice:
+      'Set PRIVACY_KEY to the key with which they were forgotten: with another one the source would bring them back.',
+  },
   delete_guard: {
     recovery: 'fail_stream',
     advice: 'Too much vanished at once. If that is right: sync the stream with --allow-mass-delete.',

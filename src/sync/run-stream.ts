@@ -39,6 +39,7 @@ import {
   type RunResult,
   watermarkText,
 } from './run.ts';
+import { applyPrivacy, NO_PRIVACY, readPrivacy } from './privacy.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
 
 /** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
@@ -181,8 +182,13 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   let load: Load | undefined;
   try {
     const stream = streamNamed(request.stream, context.streams);
+    const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
+    const privacy = await readPrivacy(db, scope);
+    const cleaned = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
+    if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
+      protection: privacy.protection,
       shape: streamShape(stream),
       ...key,
       guard: { maxRatio: context.settings.maxDeleteRatio, allowMassDelete: request.allowMassDelete },
@@ -196,6 +202,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     return end;
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
+    if (load === undefined) await session.rollback();
     await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });

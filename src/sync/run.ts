@@ -9,6 +9,8 @@ import type { RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { Removed, Retention } from '../database/retention.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
+import type { CleanResult } from '../loading/clean-stored.ts';
+import type { PrivacySettings } from './privacy.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { BackfillRange, KnownRecord, SyncSettings } from '../reading/read-request.ts';
@@ -16,6 +18,8 @@ import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;
+  /** Absent: everything may be stored, unless somebody was forgotten. */
+  readonly privacy?: PrivacySettings;
   /** Absent: everything is kept for ever. */
   readonly retention?: Retention;
   /** Among which a run finds its stream; default: the registry. */
@@ -36,6 +40,8 @@ export interface RunContext {
 export interface RunEvents {
   readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
+  /** What was stored is in line with the privacy settings now. */
+  readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
   /** What was older than its retention is gone; `failure`: why some of it may not be. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
   /** Days that are over could not be counted once and for all: until the stream's next run their views work them out. */

@@ -11,6 +11,7 @@ import type { KnownRecord } from '../reading/read-request.ts';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { Row, StreamName } from '../streams/stream.ts';
+import { NO_PRIVACY, readPrivacy } from './privacy.ts';
 import type { RunContext } from './run.ts';
 
 export interface FieldComparison {
@@ -34,6 +35,8 @@ export interface Verification {
   readonly fields: readonly FieldComparison[];
   /** Where the service says something else than what is stored, and why that is right here. */
   readonly remarks: readonly Pick<StagedIssue, 'kind' | 'field' | 'problem' | 'value'>[];
+  /** Columns that are not stored as they come, because of the privacy settings. */
+  readonly withheld: readonly string[];
   /** When the row last changed here. */
   readonly storedAt: string | null;
   /** training: the calculation that the service responded with. */
@@ -49,7 +52,10 @@ export async function verifyRecord(
 ): Promise<Verification> {
   const { settings, clock, signal, db } = context;
   const stream = streamNamed(streamName, context.streams);
-  const scope = { accountId: settings.accountId, key };
+  const { accountId } = settings;
+  const privacy = await readPrivacy(db, { stream, accountId, settings: context.privacy ?? NO_PRIVACY });
+  // Of somebody who was forgotten the row has another key than the service knows.
+  const scope = { accountId, key: privacy.protection?.ofKey(key) ?? key };
   const before = await readStoredRecord(db, stream, scope);
   const known: KnownRecord = { key, stored: before?.raw ?? null, askedType: before?.askedType ?? null };
   const meter = createRequestMeter();
@@ -65,11 +71,16 @@ export async function verifyRecord(
     calculatedAtMs: found?.about.calculatedAtMs ?? null,
     requests: meter.requests,
     known,
+    withheld: [...privacy.policy.omit, ...privacy.policy.pseudonymize],
   } as const;
   if (found === null) {
     return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
   }
-  const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), { ...scope, found });
+  const record = privacy.protection?.ofRecord(found.record) ?? found.record;
+  const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), {
+    ...scope,
+    found: { ...found, record },
+  });
   const isEqual = !isRejected && common.stored === 'live' && fields.every((field) => field.isEqual);
   return { ...common, source: isRejected ? 'rejected' : 'present', isEqual, fields, remarks };
 }

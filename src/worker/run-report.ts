@@ -87,6 +87,20 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
         holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
       log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
     },
+    onCleaned: (stream, { rowsChanged, hasOtherKey }) => {
+      if (rowsChanged > 0) {
+        log.info(
+          { stream, rows: rowsChanged },
+          `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten as the privacy settings ask`,
+        );
+      } else log.debug({ stream }, `${stream}: what is stored is as the privacy settings ask`);
+      if (hasOtherKey) {
+        log.warn(
+          { stream },
+          `${stream}: PRIVACY_KEY is another one than before: pseudonyms that are stored do not match new ones; safety-sync backfill ${stream} --restart makes them anew`,
+        );
+      }
+    },
     onRemoved: (stream, removed, failure) => {
       if (failure !== undefined) {
         log.warn(

@@ -19,6 +19,7 @@ const openLoad = (
   { tracksSeen = false, of = session }: { tracksSeen?: boolean; of?: StreamSession } = {},
 ): Promise<Load> =>
   createLoad({
+    protection: null,
     session: of,
     shape: streamShape(stream),
     accountId: 'default',

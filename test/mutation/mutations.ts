@@ -43,6 +43,7 @@ const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
 const ACCESS = 'test/integration/access.test.ts';
 const VERIFY = 'test/integration/verify.test.ts';
+const PRIVACY = 'test/integration/privacy.test.ts';
 const RETENTION = 'test/integration/retention.test.ts';
 const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
@@ -1876,5 +1877,50 @@ export const MUTATIONS: readonly Mutation[] = [
     search: ' and closed.month = raised.month',
     replace: '',
     tests: ['test/integration/dbt.test.ts'],
+  },
+  {
+    breaks: 'what must not be stored is stored',
+    invariant: 1,
+    file: 'src/loading/load.ts',
+    search: 'protection === null ? received : protection.ofRecord(received)',
+    replace: 'received',
+    tests: [PRIVACY],
+    names: 'after a first load',
+  },
+  {
+    breaks: 'what should be a list of records with a protected field, and is none, is stored as a data issue',
+    invariant: 5,
+    file: 'src/loading/protect.ts',
+    search: 'return isProtected ? WITHHELD : inAnything(value, 0);',
+    replace: 'return inAnything(value, 0);',
+    tests: [PRIVACY],
+    names: 'after a first load',
+  },
+  {
+    breaks: 'superseded states keep what must not be stored any more',
+    invariant: 1,
+    file: 'src/loading/clean-stored.ts',
+    search: '    ...states,\n',
+    replace: '',
+    tests: [PRIVACY],
+    names: 'turned on later',
+  },
+  {
+    breaks: 'a pseudonym is looked up at the service',
+    invariant: 6,
+    file: 'src/loading/prepare-batch.ts',
+    search: 'if (!isPseudonym(id)) into.add(id);',
+    replace: 'into.add(id);',
+    tests: [PRIVACY],
+    names: 'stays so when the source sends them again',
+  },
+  {
+    breaks: 'a worker with another key brings back who was forgotten',
+    invariant: 1,
+    file: 'src/sync/privacy.ts',
+    search: 'keyId !== pseudonyms?.keyId',
+    replace: 'keyId === null',
+    tests: [PRIVACY],
+    names: 'another key, or none',
   },
 ];

@@ -3,7 +3,8 @@ import { type Clock, systemClock } from '../../src/shared/time.ts';
 import { STREAMS } from '../../src/streams/index.ts';
 import type { StreamDefinition, StreamName } from '../../src/streams/stream.ts';
 import type { SyncSettings } from '../../src/reading/read-request.ts';
-import type { RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
+import type { PrivacySettings } from '../../src/sync/privacy.ts';
+import type { RunContext, RunEvents, RunRequest, RunResult } from '../../src/sync/run.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
 import type { Retention } from '../../src/database/retention.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
@@ -15,6 +16,7 @@ export interface TestWorkerOptions {
   readonly clock?: Clock;
   readonly settings?: Partial<SyncSettings>;
   readonly retention?: Retention;
+  readonly privacy?: PrivacySettings;
   readonly retryAttempts?: number;
   readonly requestTimeoutMs?: number;
   readonly events?: RunEvents;
@@ -30,6 +32,8 @@ export interface TestWorker {
   readonly databaseUrl: string;
   readonly connection: Connection;
   readonly settings: SyncSettings;
+  /** That of its runs. */
+  readonly context: RunContext;
   run(stream: StreamName, request?: Partial<RunRequest>): Promise<RunResult>;
   /** All streams, in the worker's order. */
   runAll(request?: Partial<RunRequest>): Promise<RunResult[]>;
@@ -72,27 +76,34 @@ export async function createTestWorker(options: TestWorkerOptions = {}): Promise
     ...options.settings,
   };
   const streams = options.streams ?? STREAMS;
+  const context: RunContext = {
+    settings,
+    streams,
+    ...(options.privacy === undefined ? {} : { privacy: options.privacy }),
+    ...(options.retention === undefined ? {} : { retention: options.retention }),
+    databaseUrl: database.url,
+    db: connection.db,
+    api: () => api,
+    clock,
+    owner: 'test',
+    signal: new AbortController().signal,
+    events: options.events ?? {},
+  };
   const run = (stream: StreamName, request: Partial<RunRequest> = {}) =>
-    runStream(
-      {
-        settings,
-        streams,
-        ...(options.retention === undefined ? {} : { retention: options.retention }),
-        databaseUrl: database.url,
-        db: connection.db,
-        api: () => api,
-        clock,
-        owner: 'test',
-        signal: new AbortController().signal,
-        events: options.events ?? {},
-      },
-      { stream, kind: 'sync', trigger: 'manual', force: false, allowMassDelete: false, ...request },
-    );
+    runStream(context, {
+      stream,
+      kind: 'sync',
+      trigger: 'manual',
+      force: false,
+      allowMassDelete: false,
+      ...request,
+    });
   return {
     sandbox,
     databaseUrl: database.url,
     connection,
     settings,
+    context,
     run,
     async runAll(request) {
       const results: RunResult[] = [];

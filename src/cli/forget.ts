@@ -1,0 +1,63 @@
+import { formatNumber } from '../shared/format.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { type CleanedStream, forgetPerson } from '../sync/forget.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
+import { accountFields, EXIT } from './run-results.ts';
+import {
+  type AccountOption,
+  type CommandContext,
+  JSON_OPTION,
+  onlyAccountOf,
+  type Verb,
+  withApp,
+} from './verb.ts';
+
+interface ForgetOptions extends AccountOption {
+  readonly json?: true;
+}
+
+const changedRows = (streams: readonly CleanedStream[]): number =>
+  streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
+
+async function runForget(
+  context: CommandContext,
+  options: ForgetOptions,
+  [id = '']: readonly string[],
+): Promise<number> {
+  if (id === '') throw new SafetySyncError('usage_invalid', 'the id of the user is empty');
+  return await withApp(context, options, async (app) => {
+    const { terminal } = context;
+    const example = (account: string) => `forget USER_ID --account ${account}`;
+    const account = onlyAccountOf(app, { what: 'a person', example });
+    const { pseudonym, streams } = await forgetPerson(account.runContext(buildRunEvents(account)), id);
+    if (options.json) {
+      const rows = streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 }));
+      const result = { ...accountFields(app.accounts.length > 1, account.id), pseudonym, streams: rows };
+      terminal.print(JSON.stringify(result));
+      return EXIT.ok;
+    }
+    const changed = changedRows(streams);
+    terminal.print(
+      changed === 0
+        ? 'Nothing that is stored names this person.'
+        : `${formatNumber(changed, 'row')} named this person and ${changed === 1 ? 'is' : 'are'} rewritten:`,
+    );
+    for (const { stream, rowsChanged } of streams) {
+      if ((rowsChanged ?? 0) > 0) terminal.print(`  ${stream}: ${formatNumber(rowsChanged ?? 0, 'row')}`);
+    }
+    terminal.print(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
+    terminal.print(
+      'Not reached from here: backups, reports and exports that were written before, and logs (docs/privacy.md).',
+    );
+    return EXIT.ok;
+  });
+}
+
+export const forget: Verb<ForgetOptions> = {
+  name: 'forget',
+  about: 'replaces a person by a pseudonym everywhere, now and whenever the source sends them again',
+  takes: [['user_id', 'of the person: as in safety.users.id']],
+  hasAccounts: true,
+  options: [JSON_OPTION],
+  run: runForget,
+};

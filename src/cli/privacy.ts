@@ -1,0 +1,122 @@
+import type { Account, App } from '../app.ts';
+import {
+  type Cleaning,
+  cleaningProgress,
+  type CleaningProgress,
+  readCleanings,
+} from '../database/privacy.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
+import { STREAMS } from '../streams/index.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { cleanAccount } from '../sync/forget.ts';
+import { readPrivacy } from '../sync/privacy.ts';
+import { buildRunEvents } from '../worker/run-report.ts';
+import { accountFields, EXIT } from './run-results.ts';
+import { renderTable } from './terminal.ts';
+import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+
+interface PrivacyOptions extends AccountOption {
+  readonly json?: true;
+  readonly clean?: true;
+}
+
+interface StreamReport {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  readonly omitted: readonly string[];
+  readonly pseudonyms: readonly string[];
+  readonly progress: CleaningProgress;
+  readonly cleaning: Cleaning | undefined;
+}
+
+async function readReports({ config, warehouse }: App, { id: accountId }: Account): Promise<StreamReport[]> {
+  const { db } = warehouse.connection;
+  const cleanings = await readCleanings(db, accountId);
+  const reports: StreamReport[] = [];
+  for (const stream of STREAMS) {
+    const { policy } = await readPrivacy(db, { stream, accountId, settings: config.privacy });
+    const cleaning = cleanings.get(stream.name);
+    reports.push({
+      accountId,
+      stream: stream.name,
+      omitted: policy.omit,
+      pseudonyms: policy.pseudonymize,
+      progress: cleaningProgress(cleaning, policy),
+      cleaning,
+    });
+  }
+  return reports;
+}
+
+function progressText({ progress, cleaning }: StreamReport): string {
+  switch (progress) {
+    case 'done':
+      return 'in line';
+    case 'due':
+      return 'not yet in line';
+    case 'under_way':
+      return `under way: ${formatNumber(cleaning?.rowsSeen ?? 0, 'row')} so far`;
+  }
+}
+
+const columnsText = (columns: readonly string[]): string => (columns.length === 0 ? '–' : columns.join(', '));
+
+async function runPrivacy(context: CommandContext, options: PrivacyOptions): Promise<number> {
+  return await withApp(context, options, async (app) => {
+    const { terminal } = context;
+    const isMany = app.accounts.length > 1;
+    const reports: StreamReport[] = [];
+    for (const account of app.accounts) {
+      if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
+      reports.push(...(await readReports(app, account)));
+    }
+    if (options.json) {
+      const streams = reports.map(({ accountId, cleaning, ...report }) => ({
+        ...accountFields(isMany, accountId),
+        stream: report.stream,
+        omitted: report.omitted,
+        pseudonyms: report.pseudonyms,
+        progress: report.progress,
+        rows_seen: cleaning?.rowsSeen ?? 0,
+        rows_changed: cleaning?.rowsChanged ?? 0,
+      }));
+      terminal.print(JSON.stringify({ streams }));
+      return EXIT.ok;
+    }
+    terminal.print(
+      renderTable(
+        [
+          ...(isMany ? [{ title: 'account' }] : []),
+          { title: 'stream' },
+          { title: 'omitted' },
+          { title: 'pseudonyms' },
+          { title: 'what is stored' },
+          { title: 'rewritten', align: 'right' },
+        ],
+        reports.map((report) => [
+          ...(isMany ? [report.accountId] : []),
+          report.stream,
+          columnsText(report.omitted),
+          columnsText(report.pseudonyms),
+          progressText(report),
+          formatCount(report.cleaning?.rowsChanged ?? 0),
+        ]),
+        terminal,
+      ),
+    );
+    if (reports.some(({ progress }) => progress !== 'done')) {
+      terminal.print(
+        '\nThe next run of each stream brings it in line, before it asks the service. To do it now: safety-sync privacy --clean',
+      );
+    }
+    return EXIT.ok;
+  });
+}
+
+export const privacy: Verb<PrivacyOptions> = {
+  name: 'privacy',
+  about: 'what is not stored as it comes, and how far what is stored is in line with that',
+  hasAccounts: true,
+  options: [['--clean', 'rewrite now what is not in line yet'], JSON_OPTION],
+  run: runPrivacy,
+};

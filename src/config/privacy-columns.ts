@@ -1,0 +1,82 @@
+/** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
+import type { StreamDefinition } from '../streams/stream.ts';
+import { type StoredColumn, storedColumns } from '../streams/stored-columns.ts';
+
+export interface PrivacyConfig {
+  /** `table.column` each. */
+  readonly omit: readonly string[];
+  readonly pseudonymize: readonly string[];
+  readonly key: string | undefined;
+}
+
+const nameOf = ({ table, column }: StoredColumn): string => `${table}.${column}`;
+
+/** How many letters have to be put in, left out or exchanged. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let at = 0; at < one.length; at += 1) {
+    const letter = one[at];
+    const next = [at + 1];
+    for (let to = 1; to <= other.length; to += 1) {
+      const change = (row[to - 1] ?? 0) + (letter === other[to - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+const MOST_NAMED = 3;
+
+function nearest(name: string, names: readonly string[]): string {
+  const column = name.split('.').at(-1) ?? '';
+  const rank = (one: string): number => (one.endsWith(`.${column}`) ? 0 : distance(name, one));
+  return names
+    .toSorted((one, other) => rank(one) - rank(other))
+    .slice(0, MOST_NAMED)
+    .join(', ');
+}
+
+const listed = (columns: readonly StoredColumn[]): string => columns.map(nameOf).join(', ');
+
+/** Sentences about what cannot be; none: all of it can. */
+export function privacyProblems(
+  { omit, pseudonymize, key }: PrivacyConfig,
+  streams: readonly StreamDefinition[],
+): string[] {
+  const all = storedColumns(streams);
+  const byName = new Map(all.map((column) => [nameOf(column), column]));
+  const canGo = all.filter(({ needed }) => needed === null);
+  const canBePseudonyms = canGo.filter(({ isText }) => isText);
+  const problems: string[] = [];
+  const check = (variable: string, names: readonly string[], possible: readonly StoredColumn[]): void => {
+    for (const name of names) {
+      const found = byName.get(name);
+      const ofTable = possible.filter(({ table }) => table === found?.table);
+      if (found === undefined) {
+        problems.push(
+          `${variable}: there is no column ${name}; near it: ${nearest(name, possible.map(nameOf))} (expected table.column, with commas between)`,
+        );
+      } else if (!possible.includes(found)) {
+        const why =
+          found.needed ??
+          'only text can be replaced by a pseudonym: ids join tables, other types cannot hold one';
+        const others =
+          ofTable.length === 0 ? 'no column of this table can' : `of this table can: ${listed(ofTable)}`;
+        problems.push(`${variable}: ${name} cannot be there, because ${why}; ${others}`);
+      }
+    }
+  };
+  check('PRIVACY_OMIT', omit, canGo);
+  check('PRIVACY_PSEUDONYMIZE', pseudonymize, canBePseudonyms);
+  const both = pseudonymize.filter((name) => omit.includes(name));
+  if (both.length > 0) {
+    problems.push(`PRIVACY_PSEUDONYMIZE: ${both.join(', ')} is in PRIVACY_OMIT too: keep one of them`);
+  }
+  if (pseudonymize.length > 0 && key === undefined) {
+    problems.push(
+      'PRIVACY_KEY is not set: PRIVACY_PSEUDONYMIZE needs it (or PRIVACY_KEY_FILE: a file that holds it)',
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,138 @@
+/** Reads and writes who is forgotten, and how far what is stored is in line with the privacy settings. */
+import { and, eq, sql } from 'drizzle-orm';
+import type { StreamName } from '../streams/stream.ts';
+import type { Queryable } from './connection.ts';
+import { forgotten, privacyCleanings } from './control-tables.ts';
+import type { IssueScope } from './issues.ts';
+
+export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
+
+export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
+  const { pseudonym, person, words, key_id } = forgotten;
+  return await db
+    .select({ pseudonym, person, words, key_id })
+    .from(forgotten)
+    .where(eq(forgotten.account_id, accountId))
+    .orderBy(pseudonym);
+}
+
+export async function writeForgotten(
+  db: Queryable,
+  accountId: string,
+  rows: readonly ForgottenRow[],
+): Promise<void> {
+  await db
+    .insert(forgotten)
+    .values(rows.map((row) => ({ account_id: accountId, ...row })))
+    .onConflictDoNothing();
+}
+
+/** What is protected of a stream; the same text: the same is. */
+export interface Policy {
+  readonly omit: readonly string[];
+  readonly pseudonymize: readonly string[];
+  /** null: no key is needed. */
+  readonly keyId: string | null;
+  readonly forgotten: readonly string[];
+}
+
+/** Where a cleaning is: the pass, and the last key that it has done in it. */
+export interface CleaningPosition {
+  readonly pass: number;
+  readonly after: readonly string[] | null;
+}
+
+export interface Cleaning {
+  readonly policy: Policy;
+  readonly position: CleaningPosition | null;
+  readonly rowsSeen: number;
+  readonly rowsChanged: number;
+}
+
+const ofStream = ({ accountId, stream }: IssueScope) =>
+  and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
+
+interface CleaningRow {
+  readonly stream: StreamName;
+  readonly policy: string;
+  readonly position: string | null;
+  readonly rows_seen: number;
+  readonly rows_changed: number;
+}
+
+// As text: not every client parses JSON.
+const COLUMNS = {
+  stream: privacyCleanings.stream,
+  policy: sql<string>`${privacyCleanings.policy}::text`,
+  position: sql<string | null>`${privacyCleanings.position}::text`,
+  rows_seen: privacyCleanings.rows_seen,
+  rows_changed: privacyCleanings.rows_changed,
+};
+
+const toCleaning = (row: CleaningRow): Cleaning => ({
+  policy: JSON.parse(row.policy) as Policy,
+  position: row.position === null ? null : (JSON.parse(row.position) as CleaningPosition),
+  rowsSeen: row.rows_seen,
+  rowsChanged: row.rows_changed,
+});
+
+/** undefined: nothing was ever protected. */
+export async function readCleaning(db: Queryable, scope: IssueScope): Promise<Cleaning | undefined> {
+  const [row] = await db.select(COLUMNS).from(privacyCleanings).where(ofStream(scope));
+  return row === undefined ? undefined : toCleaning(row);
+}
+
+export async function readCleanings(db: Queryable, accountId: string): Promise<Map<StreamName, Cleaning>> {
+  const rows = await db
+    .select(COLUMNS)
+    .from(privacyCleanings)
+    .where(eq(privacyCleanings.account_id, accountId));
+  return new Map(rows.map((row) => [row.stream, toCleaning(row)]));
+}
+
+/** Begins one, or records what is in force where nothing has to be cleaned (`position` null). */
+export async function writeCleaning(db: Queryable, scope: IssueScope, cleaning: Cleaning): Promise<void> {
+  const { accountId, stream } = scope;
+  const { policy, position, rowsSeen, rowsChanged } = cleaning;
+  const where = position === null ? null : JSON.stringify(position);
+  await db.execute(sql`insert into ${privacyCleanings} as c
+      (account_id, stream, policy, position, rows_seen, rows_changed, started_at, finished_at)
+    values (${accountId}, ${stream}, ${JSON.stringify(policy)}::jsonb, ${where}::jsonb, ${rowsSeen}, ${rowsChanged},
+      statement_timestamp(), ${position === null ? sql`statement_timestamp()` : sql`null`})
+    on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
+      rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,
+      started_at = case when c.position is null then excluded.started_at else c.started_at end`);
+}
+
+export const isSamePolicy = (one: Policy, other: Policy): boolean =>
+  JSON.stringify(toOrdered(one)) === JSON.stringify(toOrdered(other));
+const toOrdered = ({ omit, pseudonymize, keyId, forgotten }: Policy) => [
+  omit,
+  pseudonymize,
+  keyId,
+  forgotten,
+];
+
+/** Whether something is protected now that was not. */
+function protectsMore(now: Policy, before: Policy): boolean {
+  const omitted = new Set(before.omit);
+  const gone = new Set([...before.omit, ...before.pseudonymize]);
+  const known = new Set(before.forgotten);
+  return (
+    now.omit.some((column) => !omitted.has(column)) ||
+    now.pseudonymize.some((column) => !gone.has(column)) ||
+    now.forgotten.some((one) => !known.has(one))
+  );
+}
+
+/** `due`: it has not begun with these settings. */
+export type CleaningProgress = 'due' | 'under_way' | 'done';
+
+export function cleaningProgress(found: Cleaning | undefined, policy: Policy): CleaningProgress {
+  const before = found?.policy ?? NO_POLICY;
+  if (found !== undefined && found.position !== null)
+    return isSamePolicy(before, policy) ? 'under_way' : 'due';
+  return protectsMore(policy, before) ? 'due' : 'done';
+}
+
+export const NO_POLICY: Policy = { omit: [], pseudonymize: [], keyId: null, forgotten: [] };

@@ -1,0 +1,108 @@
+/** Takes out of the data issues what may not be stored any more. */
+import { sql } from 'drizzle-orm';
+import type { Queryable } from '../database/connection.ts';
+import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
+import type { KeylessMemory } from '../streams/state.ts';
+import type { IssueKind, ReadContext } from '../streams/stream.ts';
+import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
+import { identify } from './identify.ts';
+import { buildRejection, fingerprintOf } from './normalize.ts';
+
+const STEP_ISSUES = 500;
+
+interface StoredIssue extends Record<string, unknown> {
+  readonly fingerprint: string;
+  readonly record_id: string | null;
+  readonly field: string | null;
+  readonly kind: IssueKind;
+  readonly problem: string;
+  readonly value: string | null;
+  readonly identity: string | null;
+  readonly context: string | null;
+}
+
+type Content = Pick<StoredIssue, 'fingerprint' | 'record_id' | 'problem' | 'identity'> & {
+  readonly value: unknown;
+};
+
+/** undefined: it stays as it is. null: it goes. */
+function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
+  const { stream } = shape;
+  const value = issue.value === null ? null : parseExactJson(issue.value);
+  const isWhole = issue.kind === 'record_rejected' && (issue.record_id === null || issue.field === null);
+  if (isWhole) {
+    const kept = protection.ofRecord(value);
+    if (kept === value) return undefined;
+    const about = (issue.context === null ? {} : JSON.parse(issue.context)) as ReadContext;
+    const identified = identify(stream, kept, about);
+    const {
+      fingerprint,
+      record_id,
+      problem,
+      identity,
+      value: told,
+    } = buildRejection({ stream, identified, about, ord: 0 });
+    return { fingerprint, record_id, problem, identity, value: told };
+  }
+  const { field } = issue;
+  if (field !== null && issue.kind !== 'unknown_field' && protection.touches(field)) return null;
+  const kept = protection.ofValue(value);
+  const key = issue.record_id === null ? null : protection.ofKey(issue.record_id);
+  if (kept === value && key === issue.record_id) return undefined;
+  const problem = kept === value ? issue.problem : 'what came names somebody who was forgotten';
+  return {
+    fingerprint: fingerprintOf(issue, key),
+    record_id: key,
+    problem,
+    identity: issue.identity,
+    value: kept,
+  };
+}
+
+export async function cleanIssues(
+  db: Queryable,
+  scope: CleaningScope,
+  after: readonly string[] | null,
+): Promise<CleaningStep> {
+  const { accountId, shape } = scope;
+  const stream = shape.stream.name;
+  if (after === null) await cleanKeyless(db, scope);
+  const rows = await db.execute<StoredIssue>(sql`
+    select fingerprint, record_id, field, kind, problem, value::text as value, identity, context::text as context
+    from safety_sync.data_issues where account_id = ${accountId} and stream = ${stream} and fingerprint > ${after?.[0] ?? ''}
+    order by fingerprint limit ${STEP_ISSUES}`);
+  for (const issue of rows) {
+    const cleaned = toCleaned(issue, scope);
+    if (cleaned === undefined) continue;
+    const isThis = sql`account_id = ${accountId} and stream = ${stream} and fingerprint = ${issue.fingerprint}`;
+    if (cleaned?.fingerprint === issue.fingerprint) {
+      await db.execute(sql`update safety_sync.data_issues set problem = ${cleaned.problem},
+        value = ${stringifyExactJson(cleaned.value)}::jsonb, identity = ${cleaned.identity} where ${isThis}`);
+      continue;
+    }
+    if (cleaned !== null) {
+      // One with the new content may be there: then this one only goes.
+      await db.execute(sql`insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, field, kind, problem,
+          value, identity, context, first_seen_at, last_seen_at, occurrences, resolved_at)
+        select account_id, stream, ${cleaned.fingerprint}, ${cleaned.record_id}, field, kind, ${cleaned.problem},
+          ${stringifyExactJson(cleaned.value)}::jsonb, ${cleaned.identity}, context, first_seen_at, last_seen_at, occurrences, resolved_at
+        from safety_sync.data_issues where ${isThis} on conflict do nothing`);
+    }
+    await db.execute(sql`delete from safety_sync.data_issues where ${isThis}`);
+  }
+  return { last: rows.length < STEP_ISSUES ? null : [rows.at(-1)?.fingerprint ?? ''], seen: 0, changed: 0 };
+}
+
+/** Keys of rows that may be records without a key: of employees they are ids. */
+async function cleanKeyless(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
+  const isThis = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
+  const [row] = await db.execute<{ keyless: string | null }>(
+    sql`select keyless::text as keyless from safety_sync.stream_state where ${isThis}`,
+  );
+  if (row?.keyless == null) return;
+  const { fingerprints, kept } = JSON.parse(row.keyless) as KeylessMemory;
+  const keyless: KeylessMemory = { fingerprints, kept: kept.map((key) => protection.ofKey(key)) };
+  await db.execute(
+    sql`update safety_sync.stream_state set keyless = ${JSON.stringify(keyless)}::jsonb where ${isThis}`,
+  );
+}

@@ -1,0 +1,205 @@
+/**
+ * Brings what is stored of a stream in line with the privacy settings: data issues, rows, superseded states and, for the
+ * stream that looks people up, the ids to look up. Each step is a transaction of its own that also notes how far it is,
+ * so what is cut off goes on there. Under the stream's lock: nobody stores rows meanwhile.
+ */
+import { getTableConfig } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import type { Queryable } from '../database/connection.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import {
+  type Cleaning,
+  type CleaningPosition,
+  cleaningProgress,
+  isSamePolicy,
+  NO_POLICY,
+  type Policy,
+  readCleaning,
+  writeCleaning,
+} from '../database/privacy.ts';
+import { list, name, of, target } from '../database/sql-names.ts';
+import type { StreamSession } from '../database/stream-session.ts';
+import type { StreamShape, TableShape } from '../database/table-shape.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { parseExactJson } from '../shared/exact-json.ts';
+import type { Row, StateHistory } from '../streams/stream.ts';
+import { cleanDays } from './clean-days.ts';
+import { cleanIssues } from './clean-issues.ts';
+import { cleanRecords, rowsAs } from './clean-records.ts';
+import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
+import type { Protection } from './protect.ts';
+
+type Pass = (db: Queryable, scope: CleaningScope, after: readonly string[] | null) => Promise<CleaningStep>;
+
+export interface CleanRequest {
+  readonly session: StreamSession;
+  readonly shape: StreamShape;
+  readonly accountId: string;
+  readonly protection: Protection;
+  readonly policy: Policy;
+  readonly signal: AbortSignal;
+}
+
+const STEP_ROWS = 1000;
+
+export interface CleanResult {
+  readonly rowsChanged: number;
+  /** Pseudonyms that are stored were made with another key. */
+  readonly hasOtherKey: boolean;
+}
+
+/** undefined: nothing was to be done. */
+export async function cleanStored(request: CleanRequest): Promise<CleanResult | undefined> {
+  const { session, shape, accountId, policy, signal } = request;
+  const { db } = session.connection;
+  const scope = { accountId, stream: shape.stream.name };
+  const found = await readCleaning(db, scope);
+  const before = found?.policy ?? NO_POLICY;
+  const progress = cleaningProgress(found, policy);
+  if (progress === 'done' && isSamePolicy(before, policy)) return undefined;
+  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
+  if (progress === 'done') {
+    await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
+    return { rowsChanged: 0, hasOtherKey };
+  }
+  const goesOn = progress === 'under_way' && found !== undefined;
+  let state: Cleaning = goesOn
+    ? found
+    : { policy, position: { pass: 0, after: null }, rowsSeen: 0, rowsChanged: 0 };
+  const passes = passesOf(shape);
+  while (state.position !== null) {
+    if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
+    state = await cleanStep(request, state, passes);
+  }
+  if (state.rowsChanged > 0) await analyze(db, shape);
+  return { rowsChanged: state.rowsChanged, hasOtherKey };
+}
+
+async function cleanStep(
+  { session, shape, accountId, protection }: CleanRequest,
+  state: Cleaning,
+  passes: readonly Pass[],
+): Promise<Cleaning> {
+  const { db } = session.connection;
+  const { pass, after } = state.position ?? { pass: passes.length, after: null };
+  await session.begin();
+  const now = session.transactionTime ?? '';
+  const step = (await passes[pass]?.(db, { shape, accountId, protection, now }, after)) ?? NOTHING;
+  const position: CleaningPosition | null =
+    step.last !== null
+      ? { pass, after: step.last }
+      : pass + 1 < passes.length
+        ? { pass: pass + 1, after: null }
+        : null;
+  const next: Cleaning = {
+    policy: state.policy,
+    position,
+    rowsSeen: state.rowsSeen + step.seen,
+    rowsChanged: state.rowsChanged + step.changed,
+  };
+  await writeCleaning(db, { accountId, stream: shape.stream.name }, next);
+  await session.commit({ isDurable: true });
+  return next;
+}
+
+const NOTHING: CleaningStep = { last: null, seen: 0, changed: 0 };
+
+function passesOf({ stream, parent, children }: StreamShape): Pass[] {
+  const states = [parent, ...children].flatMap((table): Pass[] => {
+    const history = stream.histories.find(({ of: owner }) => owner === table.table);
+    return history === undefined
+      ? []
+      : [(db, scope, after) => cleanStates(db, scope, { table, history, after })];
+  });
+  const days = stream.countsFrom === undefined ? [] : [cleanDays];
+  return [
+    cleanIssues,
+    cleanRecords,
+    ...states,
+    ...days,
+    ...(stream.readMode.kind === 'lookup' ? [cleanLookups] : []),
+  ];
+}
+
+interface StatesStep {
+  readonly table: TableShape;
+  readonly history: StateHistory;
+  readonly after: readonly string[] | null;
+}
+
+/** States have no record: their columns are put through one by one. */
+async function cleanStates(
+  db: Queryable,
+  { accountId, protection }: CleaningScope,
+  { table, history, after }: StatesStep,
+): Promise<CleaningStep> {
+  const { columns, name: states, schema } = getTableConfig(history.states);
+  const into = sql`${name(schema ?? 'public')}.${name(states)}`;
+  const key = [...table.key, 'valid_from'];
+  const place = sql.join(
+    (after ?? []).map((value, at) => (at === key.length - 1 ? sql`${value}::timestamptz` : sql`${value}`)),
+    sql`, `,
+  );
+  const from = after === null ? sql`` : sql`and (${of('t', key)}) > (${place})`;
+  const rows = await db.execute<{ row: string }>(sql`
+    select to_jsonb(t)::text as row from ${into} t where t.account_id = ${accountId} ${from}
+    order by ${of('t', key)} limit ${STEP_ROWS}`);
+  const shapes = columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
+  const all = rows.map(({ row }) => parseRow(row));
+  const changed = all.flatMap((row) => {
+    const kept = protection.ofRow(table.table, row);
+    return kept === row ? [] : [{ row, kept }];
+  });
+  if (changed.length > 0) {
+    const taken = rowsAs(
+      shapes,
+      changed.map(({ row }) => row),
+    );
+    const own = sql.join(
+      key.map((column) => sql`t.${name(column)} = r.${name(column)}`),
+      sql` and `,
+    );
+    await db.execute(sql`delete from ${into} t using ${taken} where t.account_id = ${accountId} and ${own}`);
+    const names = shapes.map((column) => column.name).filter((column) => column !== 'account_id');
+    await db.execute(sql`insert into ${into} (account_id, ${list(names)})
+      select ${accountId}::text, ${of('r', names)} from ${rowsAs(
+        shapes,
+        changed.map(({ kept }) => kept),
+      )} on conflict do nothing`);
+  }
+  const end = all.at(-1);
+  const last = end === undefined || all.length < STEP_ROWS ? null : key.map((column) => String(end[column]));
+  return { last, seen: all.length, changed: changed.length };
+}
+
+const parseRow = (text: string): Row => parseExactJson(text) as Row;
+
+/** Nobody who was forgotten is asked for again. */
+async function cleanLookups(
+  db: Queryable,
+  { accountId, protection }: CleaningScope,
+  after: readonly string[] | null,
+): Promise<CleaningStep> {
+  const rows = await db.execute<{ id: string }>(sql`
+    select user_id as id from safety_sync.user_lookups where account_id = ${accountId} and user_id > ${after?.[0] ?? ''}
+    order by user_id limit ${STEP_ROWS}`);
+  const gone = rows.flatMap(({ id }) => (protection.ofUserId(id) === id ? [] : [id]));
+  if (gone.length > 0) {
+    await db.execute(sql`delete from safety_sync.user_lookups
+      where account_id = ${accountId} and user_id = any (${toArrayLiteral(gone)}::text[])`);
+  }
+  return {
+    last: rows.length < STEP_ROWS ? null : [rows.at(-1)?.id ?? ''],
+    seen: rows.length,
+    changed: gone.length,
+  };
+}
+
+/** The planner's statistics hold values of columns, too. */
+async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
+  const tables = [parent, ...children].map((table) => sql`${target(table)}`);
+  const states = stream.histories.map(({ states: of }) => sql`${of}`);
+  for (const table of [...tables, ...states, sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`]) {
+    await db.execute(sql`analyze ${table}`);
+  }
+}

@@ -1,0 +1,37 @@
+/** Keyed hashes in the place of what must not be known: equal texts have equal ones, and only who has the key can compare. */
+import { createHmac, hash } from 'node:crypto';
+
+export interface Pseudonyms {
+  /** What is one already stays as it is: what was stored is put through again. */
+  of(text: string): string;
+  /** Tells keys apart without telling the key. */
+  readonly keyId: string;
+}
+
+const PREFIX = 'pseudonym:';
+const HEX_DIGITS = 32;
+const PSEUDONYM = /^pseudonym:[0-9a-f]{32}$/;
+
+export const isPseudonym = (text: string): boolean => text.startsWith(PREFIX) && PSEUDONYM.test(text);
+
+/** Values repeat: of so many the pseudonym is remembered. */
+const MOST_KNOWN = 50_000;
+
+export function createPseudonyms(key: string): Pseudonyms {
+  const known = new Map<string, string>();
+  const hmac = (text: string): string =>
+    createHmac('sha256', key).update(text).digest('hex').slice(0, HEX_DIGITS);
+  return {
+    of(text) {
+      if (isPseudonym(text)) return text;
+      let pseudonym = known.get(text);
+      if (pseudonym === undefined) {
+        pseudonym = PREFIX + hmac(text);
+        if (known.size >= MOST_KNOWN) known.clear();
+        known.set(text, pseudonym);
+      }
+      return pseudonym;
+    },
+    keyId: hash('sha256', hmac('safety-sync: which key this is')).slice(0, HEX_DIGITS),
+  };
+}

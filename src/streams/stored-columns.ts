@@ -1,0 +1,60 @@
+/** Which column holds what of a record, from the streams' declarations. */
+import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
+import type { StreamDefinition, WireFields } from './stream.ts';
+
+export interface StoredColumn {
+  readonly stream: StreamDefinition;
+  readonly table: string;
+  readonly column: string;
+  /** Why the worker cannot do without it; null: it may be left out. */
+  readonly needed: string | null;
+  /** Words of people, or a list of them. */
+  readonly isText: boolean;
+}
+
+const NOT_SENT = 'it is not a field that the service sends';
+const TELLS_WHICH = 'it tells one record from another';
+
+const nameOf = (table: PgTable): string => getTableConfig(table).name;
+export const columnName = (table: PgTable, column: string): string => `${nameOf(table)}.${column}`;
+
+/** `table.column` of each field, and whether it is text. */
+function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {
+  for (const [name, { column = name, isText = false, rows }] of Object.entries(fields)) {
+    // A list is no column itself; an object whose entries are rows is.
+    if (rows?.fields === undefined) into.set(columnName(table, column), isText);
+    if (rows?.fields !== undefined) sentColumns(rows.table, rows.fields, into);
+    else if (rows !== undefined) {
+      for (const { name: own, primary, notNull, columnType } of getTableConfig(rows.table).columns) {
+        if (!primary && !notNull) into.set(columnName(rows.table, own), columnType === 'PgText');
+      }
+    }
+  }
+}
+
+function columnsOf(stream: StreamDefinition): StoredColumn[] {
+  const sent = new Map<string, boolean>();
+  sentColumns(stream.parent, stream.fields, sent);
+  return [stream.parent, ...stream.children].flatMap((table) => {
+    const { name, columns, primaryKeys } = getTableConfig(table);
+    const keys = new Set(primaryKeys.flatMap((one) => one.columns.map((column) => column.name)));
+    const whyNeeded = (column: string, notNull: boolean): string | null => {
+      if (column.startsWith('_') || column === 'account_id') return NOT_SENT;
+      if (keys.has(column)) return TELLS_WHICH;
+      if (!sent.has(`${name}.${column}`) || notNull) return NOT_SENT;
+      if (table !== stream.parent) return null;
+      if (column === stream.versionColumn) return 'it tells which of two versions of a record is newer';
+      return column === stream.partition?.column ? 'it tells in which list a record stands' : null;
+    };
+    return columns.map((column) => ({
+      stream,
+      table: name,
+      column: column.name,
+      needed: whyNeeded(column.name, column.notNull),
+      isText: sent.get(`${name}.${column.name}`) ?? false,
+    }));
+  });
+}
+
+export const storedColumns = (streams: readonly StreamDefinition[]): StoredColumn[] =>
+  streams.flatMap(columnsOf);

@@ -1,0 +1,101 @@
+/** The command line with privacy settings: what it says, and what none of its logs says. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { findText } from '../support/find-text.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+
+const CANARY = 'CANARY';
+let stage: CliStage;
+beforeAll(async () => {
+  stage = await createCliStage({
+    sandbox: { size: { followups: 4, employees: 4, equipment: 4, resources: 2, users: 4 } },
+  });
+});
+afterAll(() => stage.close());
+
+const privacy = () => ({
+  ...stage.env,
+  PRIVACY_OMIT: 'followup_messages.note,followups.due_on',
+  PRIVACY_PSEUDONYMIZE: 'users.name',
+  PRIVACY_KEY: 'a secret of this test, 32 characters',
+});
+
+function putCanaries(): void {
+  const { store } = stage.sandbox;
+  store.users.put({ id: '10001', name: `${CANARY} Name` });
+  store.followups.put({
+    ...SPECIMENS.followups.build('one'),
+    updated_on: Date.now(),
+    due: `${CANARY} due`,
+    messages: [{ id: 'm', m_user_id: '10001', note: { odd: `${CANARY} note` } }, `${CANARY} text`],
+  });
+}
+
+test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {
+  putCanaries();
+  const said: string[] = [];
+  for (const args of [
+    ['sync', '--force'],
+    ['reconcile'],
+    ['data-issues', '--retry', '--json'],
+    ['verify', 'followups', 'one', '--json'],
+    ['verify', 'users', '10001'],
+    ['runs', '--json'],
+    ['status'],
+    ['privacy'],
+  ]) {
+    const { stdout, stderr } = await stage.run(args, { ...privacy(), LOG_LEVEL: 'trace' });
+    said.push(stdout, stderr);
+  }
+  expect(said.join('\n').length).toBeGreaterThan(10_000);
+  expect(said.filter((text) => text.includes(CANARY))).toEqual([]);
+  expect(said.join('\n')).not.toContain('a secret of this test');
+  expect(await findText(stage, [CANARY])).toEqual([]);
+});
+
+test('verify names what is protected and finds the record equal; privacy tells what is in line', async () => {
+  const verified = await stage.run(['verify', 'followups', 'one'], privacy());
+  expect(verified.code).toBe(0);
+  expect(verified.stdout).toContain(
+    'The service may say something else of followup_messages.note, followups.due_on: the privacy settings keep it from being stored.',
+  );
+  const later = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note,followups.due_on,equipment.title' };
+  const before = await stage.run(['privacy', '--json'], later);
+  const progressOf = (stdout: string) =>
+    Object.fromEntries(
+      (JSON.parse(stdout) as { streams: { stream: string; progress: string }[] }).streams.map((one) => [
+        one.stream,
+        one.progress,
+      ]),
+    );
+  expect(progressOf(before.stdout)).toMatchObject({ equipments: 'due', followups: 'done' });
+  expect((await stage.run(['privacy'], later)).stdout).toContain('safety-sync privacy --clean');
+  const after = await stage.run(['privacy', '--clean', '--json'], later);
+  expect(progressOf(after.stdout)).toMatchObject({ equipments: 'done', followups: 'done' });
+  expect(await stage.query('select id from safety.equipment where title is not null')).toEqual([]);
+});
+
+test('another key is told in the log of the run, with what to do', async () => {
+  const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
+  const { stderr } = await stage.run(['sync', 'users', '--force'], other);
+  expect(stderr).toContain('PRIVACY_KEY is another one than before');
+  expect(stderr).toContain('backfill users --restart');
+  await stage.run(['backfill', 'users', '--restart'], privacy());
+});
+
+test('forget says what it did; without a key it says what is missing', async () => {
+  const without = { ...privacy(), PRIVACY_KEY: '', PRIVACY_PSEUDONYMIZE: '' };
+  const refused = await stage.run(['forget', '10001'], without);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PRIVACY_KEY is not set')]);
+  const done = await stage.run(['forget', '10001'], privacy());
+  expect(done.code).toBe(0);
+  expect(done.stdout).toMatch(/rows named this person and are rewritten:\n {2}/);
+  expect(done.stdout).toMatch(/They are pseudonym:[0-9a-f]{32} everywhere/);
+  const again = await stage.run(['forget', '10001', '--json'], privacy());
+  expect((JSON.parse(again.stdout) as { pseudonym: string }).pseudonym).toMatch(/^pseudonym:/);
+  const failed = await stage.run(['sync', 'followups'], without);
+  expect([failed.code, failed.stderr + failed.stdout]).toEqual([
+    1,
+    expect.stringContaining('privacy_key_wrong'),
+  ]);
+});

@@ -1,0 +1,380 @@
+/** What may not be stored is nowhere: canaries, searched in every row of every table after each way that data can take. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Equipment, Resource } from '../../src/sandbox/index.ts';
+import type { PrivacySettings } from '../../src/sync/privacy.ts';
+import { runStream } from '../../src/sync/run-stream.ts';
+import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { findText } from '../support/find-text.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
+
+const KEY = 'a key that nobody else has, 32 or more';
+const CANARY = 'CANARY';
+const SETTINGS: PrivacySettings = {
+  key: KEY,
+  omit: [
+    'followup_messages.note',
+    'followup_messages.signature',
+    'followup_attachments.caption',
+    'equipment.notes',
+    'resource_versions.description',
+  ],
+  pseudonymize: [
+    'users.name',
+    'equipment.serial_number',
+    'equipment_metavalues.text_value',
+    'resources.tags',
+  ],
+};
+const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
+const STREAMS = ['resources', 'followups', 'training-employee-status', 'equipments', 'users'] as const;
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+async function start(privacy?: PrivacySettings): Promise<void> {
+  worker = await createTimedWorker({
+    ...(privacy === undefined ? {} : { privacy }),
+    settings: { followupsOverlapMs: EVERYTHING_MS },
+    sandbox: { size: { followups: 6, employees: 6, equipment: 6, resources: 3, users: 5 } },
+  });
+  const [store] = [worker.sandbox.store];
+  for (const key of [...store.equipment.keys()]) store.equipment.delete(key);
+}
+
+async function sync(kind: 'sync' | 'reconcile' | 'backfill' = 'sync'): Promise<void> {
+  for (const stream of STREAMS) {
+    const result = await worker.run(stream, {
+      kind,
+      force: true,
+      allowMassDelete: true,
+      restart: kind === 'backfill',
+    });
+    if (result.outcome !== 'skipped') expectSucceeded(result);
+  }
+}
+
+/** Everything that is protected of a record, and in odd shapes. */
+function putCanaries(mark = CANARY): void {
+  const { store } = worker.sandbox;
+  const updated_on = worker.serviceNow();
+  store.users.put({ id: '10001', name: `${mark} Name` });
+  store.resources.put({
+    ...(SPECIMENS.resources.build('r') as unknown as Resource),
+    tags: [`${mark} tag`, 'plain'],
+    versions: [
+      { ...(SPECIMENS.resources.build('r') as unknown as Resource).versions[0], description: `${mark} text` },
+    ],
+  });
+  store.followups.put({
+    ...SPECIMENS.followups.build('one'),
+    updated_on,
+    messages: [
+      {
+        id: 'm1',
+        date: 5,
+        m_user_id: '10001',
+        note: `${mark} note`,
+        signature: { name: `${mark} signature` },
+        attachments: [{ key: 'k', caption: `${mark} caption` }, `${mark} no attachment`],
+      },
+      `${mark} no message`,
+      { date: 6, note: `${mark} without id` },
+      { id: 'm2', note: { deep: `${mark} deep` }, attachments: { caption: `${mark} no list` } },
+    ],
+  });
+  store.followups.put({
+    ...SPECIMENS.followups.build('two'),
+    updated_on,
+    messages: `${mark} text for list`,
+  });
+  store.equipment.put({
+    ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
+    serialNumber: `${mark} serial`,
+    notes: `${mark} notes`,
+    metavalues: { m1: `${mark} meta`, m2: 7, m3: { odd: `${mark} odd` } },
+  });
+}
+
+const found = () => findText(worker, [CANARY]);
+
+describe('what is omitted or a pseudonym is in no table, no _raw, no state and no data issue', () => {
+  test('after a first load, updates, history, deletions, a backfill and a reconcile', async () => {
+    await start(SETTINGS);
+    putCanaries();
+    await sync();
+    expect(await found()).toEqual([]);
+    expect((await issuesOf(worker, 'followups')).length).toBeGreaterThan(0);
+    const stored = await rowVersions(worker);
+    await sync();
+    expect(await rowVersions(worker)).toEqual(stored);
+    for (const kind of ['sync', 'backfill', 'reconcile'] as const) {
+      worker.time.now += 20 * MINUTE_MS;
+      putCanaries(`${CANARY} ${kind}`);
+      await sync(kind);
+      expect(await found()).toEqual([]);
+    }
+    worker.sandbox.store.followups.delete('one');
+    worker.sandbox.store.equipment.delete('e');
+    await sync('reconcile');
+    expect(await found()).toEqual([]);
+    const [user] = await worker.query<{ name: string }>(`select name from safety.users where id = '10001'`);
+    expect(user?.name).toMatch(/^pseudonym:[0-9a-f]{32}$/);
+  });
+
+  test('equal values stay equal, and only the record that changed is written', async () => {
+    await start(SETTINGS);
+    putCanaries();
+    const equipment = worker.sandbox.store.equipment.get('e');
+    worker.sandbox.store.equipment.put({ ...equipment, id: 'f' });
+    await sync();
+    const rows = await worker.query<{ id: string; serial_number: string }>(
+      'select id, serial_number from safety.equipment order by id',
+    );
+    expect(rows.map(({ id }) => id)).toEqual(['e', 'f']);
+    expect(rows[0]?.serial_number).toBe(rows[1]?.serial_number);
+    const meta = await worker.query(
+      `select metafield_id as id, number_value::text as number, text_value is null as is_null from safety.equipment_metavalues where equipment_id = 'e' and metafield_id like 'm%' order by 1`,
+    );
+    expect(meta).toEqual([
+      { id: 'm1', number: null, is_null: false },
+      { id: 'm2', number: '7', is_null: true },
+      { id: 'm3', number: null, is_null: true },
+    ]);
+  });
+
+  test('turned on later, what is stored is cleaned before the next read, with states, tombstones and issues', async () => {
+    await start();
+    putCanaries('CANARY first');
+    await sync();
+    worker.time.now += 20 * MINUTE_MS;
+    putCanaries('CANARY second');
+    await sync('reconcile');
+    worker.sandbox.store.followups.delete('two');
+    await sync('reconcile');
+    expect((await found()).length).toBeGreaterThan(10);
+    const history = await worker.query<{ n: number }>(
+      'select count(*)::int as n from safety.equipment_history where valid_to is not null',
+    );
+    const deleted = `select id, _deleted_at::text as at from safety.followups where _deleted_at is not null`;
+    const before = await worker.query(deleted);
+
+    const cleaned = await cleanAccount(contextOf(SETTINGS));
+    expect(await found()).toEqual([]);
+    expect(cleaned.flatMap(({ stream, rowsChanged }) => ((rowsChanged ?? 0) > 0 ? [stream] : []))).toEqual([
+      'resources',
+      'followups',
+      'equipments',
+      'users',
+    ]);
+    expect(await worker.query(deleted)).toEqual(before);
+    expect(
+      await worker.query(
+        'select count(*)::int as n from safety.equipment_history where valid_to is not null',
+      ),
+    ).toEqual(history);
+    expect(await cleanAccount(contextOf(SETTINGS))).toEqual(
+      cleaned.map(({ stream }) => ({ stream, rowsChanged: null })),
+    );
+    // What is stored is what a read of the same records stores.
+    const versions = await rowVersions(worker);
+    for (const stream of ['resources', 'followups', 'equipments'] as const) {
+      const result = await runWith(SETTINGS, stream);
+      expect([stream, result.counts.updated, result.counts.inserted]).toEqual([stream, 0, 0]);
+    }
+    expect(await rowVersions(worker)).toEqual(versions);
+  });
+});
+
+test('a cleaning whose database session is killed again and again goes on where it was, and ends clean', async () => {
+  await start();
+  putCanaries('CANARY first');
+  await sync();
+  worker.time.now += 20 * MINUTE_MS;
+  putCanaries('CANARY second');
+  await sync('reconcile');
+  await worker.query(`create function kill_writer() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`);
+  for (const table of [
+    'safety.resources',
+    'safety_sync.data_issues',
+    'safety.followup_messages',
+    'safety.equipment_states',
+    'safety.users',
+  ]) {
+    await worker.query(
+      `create trigger kill after insert or update or delete on ${table} execute function kill_writer()`,
+    );
+    await expect(cleanAccount(contextOf(SETTINGS)), table).rejects.toThrow();
+    await worker.query(`drop trigger kill on ${table}`);
+  }
+  await cleanAccount(contextOf(SETTINGS));
+  expect(await found()).toEqual([]);
+});
+
+test('a run cleans its stream before it asks, and leaves out from then on; turned off, values come back by reading again', async () => {
+  await start();
+  putCanaries();
+  await sync();
+  await runWith(SETTINGS, 'followups');
+  const ofFollowups = /^safety\.followup(s|_messages|_attachments|_states):|^statistics of safety\.followup/;
+  expect((await found()).filter((one) => ofFollowups.test(one))).toEqual([]);
+  await runWith({ omit: [], pseudonymize: [] }, 'followups');
+  const notes = `select note from safety.followup_messages where followup_id = 'one' and id = 'm1'`;
+  expect(await worker.query(notes)).toEqual([{ note: 'CANARY note' }]);
+});
+
+describe('somebody who is forgotten', () => {
+  const ID = 'EMP-7654321';
+  const SHORT = '4242';
+  const TEXTS = [ID, `"${SHORT}"`, 'Maria Lopez', 'maria lopez', 'Lopez, Maria', 'Hedwig Anderson'];
+  const KEY_ONLY: PrivacySettings = { omit: [], pseudonymize: [], key: KEY };
+
+  function putPeople(round: string): void {
+    const { store } = worker.sandbox;
+    const updated_on = worker.serviceNow();
+    store.users.put({ id: ID, name: 'Maria Lopez' });
+    store.users.put({ id: SHORT, name: 'Hedwig Anderson' });
+    const followup = SPECIMENS.followups.build('one');
+    store.followups.put({
+      ...followup,
+      updated_on,
+      m_observer_id: ID,
+      m_assignee_id: round === 'first' ? SHORT : ID,
+      m_completer_id: SHORT,
+      m_approver_id: ID,
+      reviewers: [{ by: ID, says: `Maria Lopez ${round}` }],
+      messages: [
+        {
+          id: 'm1',
+          date: 5,
+          m_user_id: SHORT,
+          m_reassignee_id: ID,
+          note: `Ask Maria Lopez (${ID}) or Lopez, Maria`,
+        },
+        { note: `without id, says maria lopez, ${ID}` },
+      ],
+    });
+    store.followups.put({
+      ...followup,
+      id: 'two',
+      m_observer_id: SHORT,
+      updated_on,
+      due: `until ${ID} is back`,
+    });
+    store.resources.put({
+      ...SPECIMENS.resources.build('r'),
+      title: `Procedure of Hedwig Anderson ${round}`,
+      versions: [{ ...(SPECIMENS.resources.build('r') as unknown as Resource).versions[0], creator_id: ID }],
+    });
+    store.equipment.put({
+      ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
+      assignedUsers_id: [SHORT, ID, '10002'],
+      notes: `kept by Maria Lopez, ${round}`,
+      metavalues: { m1: 'Maria Lopez' },
+    });
+    for (const id of [ID, SHORT]) {
+      store.employees.put({
+        ...(SPECIMENS['training-employee-status'].build(id) as object),
+        m_user_id: id,
+        status: round === 'first' ? 'active' : 'incomplete',
+      });
+    }
+    store.recalculateTraining();
+  }
+
+  const places = () => findText(worker, TEXTS);
+
+  test('is a pseudonym in every column, array, _raw, state, issue and look-up, and stays so when the source sends them again', async () => {
+    await start(KEY_ONLY);
+    putPeople('first');
+    await sync();
+    worker.time.now += 20 * MINUTE_MS;
+    putPeople('second');
+    await sync('reconcile');
+    await worker.query(
+      `update safety_sync.runs set note = '2 ids failed: ${ID}, ${SHORT}' where stream = 'users'`,
+    );
+    await worker.query(`insert into safety.followup_days (account_id, counted_by, date, timezone, is_final, ids, statuses, followups)
+      values ('default', 'assignee', '2020-02-03', 'UTC', true, '{${ID},x,${SHORT}}', '{open,open,closed}', '{2,3,4}')`);
+    expect((await places()).length).toBeGreaterThan(15);
+
+    const forgotten = await forgetPerson(worker.context, ID);
+    expect(forgotten.pseudonym).toMatch(/^pseudonym:[0-9a-f]{32}$/);
+    const second = await forgetPerson(worker.context, SHORT);
+    expect(await places()).toEqual([]);
+    const joined = await worker.query(
+      `select u.name, f.observer_id = u.id as observes, t.user_id = u.id as trains, u.id = any (e.assigned_user_ids) as has
+       from safety.users u, safety.followups f, safety.training_employee_status t, safety.equipment e
+       where u.id = '${forgotten.pseudonym}' and t.user_id = u.id and f.id = 'one' and e.id = 'e'`,
+    );
+    expect(joined).toEqual([{ name: forgotten.pseudonym, observes: true, trains: true, has: true }]);
+    const [completions] = await worker.query<{ n: number }>(
+      `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
+    );
+    expect(completions?.n).toBeGreaterThan(0);
+
+    const asked = worker.sandbox.requests.length;
+    for (const [round, kind] of [
+      ['third', 'sync'],
+      ['fourth', 'backfill'],
+      ['fifth', 'reconcile'],
+    ] as const) {
+      worker.time.now += 20 * MINUTE_MS;
+      putPeople(round);
+      await sync(kind);
+      expect(await places()).toEqual([]);
+    }
+    const later = JSON.stringify(
+      worker.sandbox.requests.slice(asked).filter(({ method }) => method === 'users.info'),
+    );
+    expect(later).not.toContain(ID);
+    expect(
+      await worker.query(`select user_id from safety_sync.user_lookups where user_id like 'pseudonym:%'`),
+    ).toEqual([]);
+    const live = await worker.query(
+      `select count(*)::int as n from safety.training_employee_status where user_id like 'pseudonym:%' and _deleted_at is null`,
+    );
+    expect(live).toEqual([{ n: 2 }]);
+    const versions = await rowVersions(worker);
+    for (const stream of ['resources', 'followups', 'equipments', 'training-employee-status'] as const)
+      await runWith(KEY_ONLY, stream);
+    expect(await rowVersions(worker)).toEqual(versions);
+  });
+
+  test('is not brought back by a worker that has another key, or none: its runs fail and say why', async () => {
+    await start(KEY_ONLY);
+    putPeople('first');
+    await sync();
+    await forgetPerson(worker.context, ID);
+    for (const key of ['another key, which is as long as it has to be', undefined]) {
+      const settings = { ...KEY_ONLY, key };
+      await expect(runWith(settings, 'followups')).rejects.toMatchObject({ code: 'privacy_key_wrong' });
+      await expect(forgetPerson(contextOf(settings), SHORT)).rejects.toThrow(/PRIVACY_KEY/);
+    }
+    expect(await findText(worker, [ID])).toEqual([]);
+  });
+});
+
+/** Of a worker that has these settings. */
+function contextOf(privacy: PrivacySettings, signal = new AbortController().signal) {
+  return { ...worker.context, privacy, signal };
+}
+
+async function runWith(
+  privacy: PrivacySettings,
+  stream: (typeof STREAMS)[number],
+  kind: 'sync' | 'reconcile' = 'sync',
+) {
+  const result = await runStream(contextOf(privacy), {
+    stream,
+    kind,
+    trigger: 'manual',
+    force: true,
+    allowMassDelete: true,
+  });
+  if (result.outcome === 'failed') throw result.error;
+  return result;
+}

@@ -1,0 +1,30 @@
+/** Where a text stands in a warehouse: in any column of any table or view of any schema that is not PostgreSQL's own, and in its statistics. */
+import type { Compared } from './source-oracle.ts';
+
+export async function findText(
+  warehouse: Pick<Compared, 'query'>,
+  texts: readonly string[],
+): Promise<string[]> {
+  const tables = await warehouse.query<{ name: string }>(
+    `select quote_ident(table_schema) || '.' || quote_ident(table_name) as name from information_schema.tables
+     where table_schema in ('safety', 'safety_sync') order by 1`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    // As JSON: what a dump holds of the row, with the names of its columns.
+    const rows = await warehouse.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);
+    for (const { row } of rows) {
+      for (const text of texts)
+        if (row.includes(text)) found.push(`${name}: ${text} in ${row.slice(0, 300)}`);
+    }
+  }
+  const stats = await warehouse.query<{ place: string; text: string }>(
+    `select schemaname || '.' || tablename || '.' || attname as place,
+       concat_ws(' ', most_common_vals::text, histogram_bounds::text, most_common_elems::text) as text
+     from pg_stats where schemaname in ('safety', 'safety_sync')`,
+  );
+  for (const { place, text } of stats) {
+    for (const one of texts) if (text.includes(one)) found.push(`statistics of ${place}: ${one}`);
+  }
+  return found;
+}

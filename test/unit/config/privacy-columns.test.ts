@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { privacyProblems } from '../../../src/config/privacy-columns.ts';
+import { STREAMS } from '../../../src/streams/index.ts';
+
+const KEY = 'k'.repeat(32);
+const problemsOf = (
+  omit: readonly string[],
+  pseudonymize: readonly string[] = [],
+  key: string | undefined = KEY,
+) => privacyProblems({ omit, pseudonymize, key }, STREAMS);
+
+test('columns that people write in, and that no key needs, can be left out or become pseudonyms', () => {
+  const texts = [
+    'followup_messages.note',
+    'equipment.notes',
+    'users.name',
+    'resources.tags',
+    'equipment_metavalues.text_value',
+  ];
+  expect(problemsOf(texts)).toEqual([]);
+  expect(problemsOf([], texts)).toEqual([]);
+  expect(
+    problemsOf([
+      'followups.observer_id',
+      'followup_messages.signature',
+      'followups.due_on',
+      'equipment.metavalues',
+    ]),
+  ).toEqual([]);
+});
+
+test('a wrong name is refused with the nearest right ones', () => {
+  expect(problemsOf(['followup_messages.notes'])).toEqual([
+    expect.stringMatching(
+      /^PRIVACY_OMIT: there is no column followup_messages\.notes; near it: .*followup_messages\.note\b/,
+    ),
+  ]);
+});
+
+test('what tells one record from another, or is no field of the service, cannot be left out, and it says what can', () => {
+  const told = problemsOf([
+    'followups.id',
+    'followups.updated_at',
+    'equipment.equipment_type_id',
+    'followup_messages.position',
+    'followups._raw',
+  ]);
+  expect(told).toHaveLength(5);
+  expect(told[0]).toContain('it tells one record from another; of this table can: followups.form_id');
+  expect(told[1]).toContain('which of two versions');
+  expect(told[2]).toContain('in which list');
+  expect(told[3]).toContain('not a field that the service sends');
+});
+
+test('only text becomes a pseudonym: ids join tables', () => {
+  for (const column of [
+    'followups.observer_id',
+    'users.id',
+    'followups.due_on',
+    'equipment.metavalues',
+    'equipment.status',
+    'equipment.client_ids',
+  ]) {
+    expect(problemsOf([], [column]), column).toHaveLength(1);
+  }
+});
+
+test('one column is in one list, and pseudonyms need a key', () => {
+  expect(problemsOf(['users.name'], ['users.name'])).toEqual([
+    'PRIVACY_PSEUDONYMIZE: users.name is in PRIVACY_OMIT too: keep one of them',
+  ]);
+  expect(privacyProblems({ omit: [], pseudonymize: ['users.name'], key: undefined }, STREAMS)[0]).toContain(
+    'PRIVACY_KEY is not set',
+  );
+});
