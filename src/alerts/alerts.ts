@@ -18,7 +18,8 @@ import {
 import { toDatabaseError } from '../database/database-error.ts';
 import { readOccasions } from '../database/occasions.ts';
 import { readFailedReports } from '../database/report-plans.ts';
-import type { Outage } from '../health/outage-log.ts';
+import { dependencyOf, type Outage } from '../health/outage-log.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { AlertsReport } from '../status/status.ts';
@@ -82,6 +83,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
   let isStopped = false;
   let awaySinceMs: number | undefined;
   let rows: readonly AlertRow[] = [];
+  /** Why nothing can be noted; null: it can, as far as is known. */
+  let unreadable: string | null = null;
 
   async function note({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
@@ -89,6 +92,18 @@ export function createAlerts(options: AlertsOptions): Alerts {
     await resumeAlerts(db, { channel, keys: plan.resumed }, at);
     await endAlerts(db, { channel, keys: plan.ended }, at);
     await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
+  }
+
+  /** Else nobody would ever hear that nobody is told. */
+  function recordUnreadable(error: SafetySyncError): void {
+    const { code, message, advice } = error;
+    // The monitor finds out by itself, and that is told.
+    const isAway = dependencyOf(error) === 'database';
+    log[isAway || unreadable !== null ? 'debug' : 'error'](
+      { error_code: code },
+      `nobody is told of anything, because alerts cannot be noted (${code}: ${message}). ${advice}`,
+    );
+    if (!isAway) unreadable = `they cannot be noted in the database (${code})`;
   }
 
   async function lookAt(seen: AccountsRead): Promise<void> {
@@ -124,9 +139,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
     if (seen === null) return;
     try {
       await lookAt(seen);
+      unreadable = null;
     } catch (error) {
-      const { code, message } = toDatabaseError(error);
-      log.debug({ error_code: code }, `alerts cannot be read: ${message}`);
+      recordUnreadable(toDatabaseError(error));
     }
   }
 
@@ -141,7 +156,11 @@ export function createAlerts(options: AlertsOptions): Alerts {
         channels: lines.map(({ name, problem }) => {
           // Also what other workers could not tell.
           const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);
-          return { name, waiting: waiting.length, problem: problem ?? waiting[0]?.problem ?? null };
+          return {
+            name,
+            waiting: waiting.length,
+            problem: unreadable ?? problem ?? waiting[0]?.problem ?? null,
+          };
         }),
       };
     },

@@ -21,6 +21,7 @@ import { readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import { formatDay } from '../pages/words.ts';
+import { dependencyOf } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatDuration } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -95,6 +96,8 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let making: Promise<void> | undefined;
+  /** And that was said. */
+  let isUnreadable = false;
 
   const nowMs = (): number => {
     const { seen } = options.latest();
@@ -167,9 +170,16 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     if (problem !== null || seen === null || seen.pendingMigrations > 0) return;
     try {
       await makeWhatIsDue();
-    } catch (error) {
-      const { code, message } = toKnownError(error);
-      accounts[0]?.log.debug({ error_code: code }, `the plan of reports cannot be read: ${message}`);
+      isUnreadable = false;
+    } catch (caught) {
+      const error = toKnownError(caught);
+      const { code, message, advice } = error;
+      const isAway = dependencyOf(error) === 'database';
+      accounts[0]?.log[isAway || isUnreadable ? 'debug' : 'error'](
+        { error_code: code },
+        `no report is made, because its plan cannot be read (${code}: ${message}). ${advice}`,
+      );
+      isUnreadable ||= !isAway;
     }
   }
 

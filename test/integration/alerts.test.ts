@@ -286,6 +286,27 @@ it('what was told when the database broke is not told again', async () => {
   ).toBe(true);
 });
 
+it('that nothing can be noted, as without the right to, is an error and stands on the page', async () => {
+  const one = startTelling({ afterMs: 0 });
+  await fail();
+  await worker.query('alter table safety_sync.alerts rename to alerts_away');
+  await one.lookAndTell();
+  await one.lookAndTell();
+  await worker.query('alter table safety_sync.alerts_away rename to alerts');
+  expect(one.report.channels[0]?.problem).toBe(
+    'they cannot be noted in the database (database_not_migrated)',
+  );
+  expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
+    {
+      level: 'error',
+      text: expect.stringMatching(/^nobody is told of anything, because alerts cannot/) as string,
+    },
+  ]);
+  await one.lookAndTell();
+  expect(one.report.channels[0]?.problem).toBeNull();
+  expect(hook.texts).toHaveLength(1);
+});
+
 it.each([
   ['refuses', 500, 'HTTP 500: no such hook: [secret]'],
   ['hangs', 'hang', 'no response within 1.5 s'],
