@@ -134,8 +134,8 @@ section+section{padding-top:1rem}
 .two{grid-template-columns:1fr 1fr;gap:1rem 1.6rem}
 table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}
 h2,h3,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.figures,.two>*,.scroll{break-inside:avoid}
-.scroll.long{break-inside:auto}tr:has(+tr>.remark){break-after:avoid}
+figure,tr,.figures,.two>*,.lead{break-inside:avoid}
+thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
 td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}
 svg.narrow{display:none}svg.wide{display:block}.spare{display:table-cell}
 nav{display:none}

@@ -166,6 +166,17 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
+  test('tells people of the same name apart', async () => {
+    const report = await readReport(worker.connection, 'default');
+    const dueSoon = report.answers.dueSoon
+      .slice(0, 2)
+      .map((row, at) => ({ ...row, assignee_id: `p${at}`, assignee_name: 'Ann' }));
+    const said = textOf(
+      await renderReport({ ...report, answers: { ...report.answers, dueSoon } }, { title: null }),
+    );
+    expect(said).toMatch(/ Ann \(p0\) .* Ann \(p1\) /);
+  });
+
   test('tells names instead of ids wherever there is a label, and says how to give them', async () => {
     const hint = 'To give them names: safety-sync labels template';
     expect(textOf(page)).toContain(hint);

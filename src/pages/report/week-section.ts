@@ -19,6 +19,8 @@ interface Task {
 }
 
 interface Person {
+  /** null: nobody. */
+  readonly id: string | null;
   readonly name: string;
   readonly tasks: Task[];
 }
@@ -29,7 +31,11 @@ function tasksByPerson({ answers }: Report): Person[] {
   const people = new Map<string | null, Person>();
   const add = (id: string | null, name: string | null, task: Task): void => {
     const key = id === '' ? null : id;
-    const person = people.get(key) ?? { name: key === null ? NOBODY : personOf(name, id), tasks: [] };
+    const person = people.get(key) ?? {
+      id: key,
+      name: key === null ? NOBODY : personOf(name, id),
+      tasks: [],
+    };
     people.set(key, person);
     person.tasks.push(task);
   };
@@ -52,7 +58,10 @@ function tasksByPerson({ answers }: Report): Person[] {
   }
   // Inspections come last: of them there can be many.
   const urgent = ({ tasks }: Person) => tasks.filter(({ kind }) => kind !== 'inspection').length;
-  return [...people.values()].toSorted(
+  const all = [...people.values()];
+  const isShared = ({ id, name }: Person) => all.some((one) => one.id !== id && one.name === name);
+  const told = all.map((one) => (isShared(one) ? { ...one, name: `${one.name} (${one.id ?? ''})` } : one));
+  return told.toSorted(
     (one, other) =>
       Number(one.name === NOBODY) - Number(other.name === NOBODY) ||
       urgent(other) - urgent(one) ||
@@ -126,7 +135,7 @@ export function weekSection(report: Report): Html | null {
     ${
       people.length === 0
         ? empty('Nothing is due in the next seven days.')
-        : html`<div class="scroll long">
+        : html`<div class="scroll">
             <table class="people">
               <caption>
                 To do from ${formatWeekday(today)} to ${formatWeekday(dayAfter(today, 6))}
