@@ -45,7 +45,7 @@ order by expired desc, in_service desc, 1 limit 12`,
     `
 select date, status, in_service
 from safety.equipment_status_daily
-where account_id = $1 and date > safety.reporting_today($1) - 365
+where account_id = $1 and days_ago < 365
 order by date, status`,
     z.object({ date: day, status: text, in_service: number }),
   ),

@@ -26,7 +26,7 @@ export const FOLLOWUP_QUESTIONS = {
     `
 select status, followups
 from safety.followup_daily
-where account_id = $1 and date = safety.reporting_today($1)
+where account_id = $1 and days_ago = 0
 order by status`,
     z.object({ status: text, followups: number }),
   ),
@@ -36,7 +36,7 @@ order by status`,
     `
 select status, followups
 from safety.followup_daily
-where account_id = $1 and date = safety.reporting_today($1) - 7
+where account_id = $1 and days_ago = 7
 order by status`,
     z.object({ status: text, followups: number }),
   ),
@@ -82,7 +82,7 @@ order by 1`,
 select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
 from safety.followup_overview o${NOTES}
 where o.account_id = $1 and o.is_open
-  and o.due_on between safety.reporting_today($1) and safety.reporting_today($1) + 6
+  and o.days_until_due between 0 and 6
 order by o.due_on, o.id limit 500`,
     z.object({
       id: text,
@@ -99,7 +99,7 @@ order by o.due_on, o.id limit 500`,
     `
 select date, status, followups
 from safety.followup_daily
-where account_id = $1 and date > safety.reporting_today($1) - 365 and status in ('open', 'overdue')
+where account_id = $1 and days_ago < 365 and status in ('open', 'overdue')
 order by date, status`,
     z.object({ date: day, status: text, followups: number }),
   ),

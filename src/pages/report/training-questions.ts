@@ -19,7 +19,7 @@ order by 2 desc`,
     `
 select date, status, employees
 from safety.training_status_daily
-where account_id = $1 and date > safety.reporting_today($1) - 365
+where account_id = $1 and days_ago < 365
 order by date, status`,
     z.object({ date: day, status: text, employees: number }),
   ),
