@@ -13,6 +13,14 @@ import {
 const user = (what: string, field: string) => `${what}: users.id. Source: ${field}; null when not sent.`;
 const nameOf = (who: string) => `Name of ${who}; null when there is none or the service does not tell it.`;
 
+/** What its messages amount to. */
+const figures = {
+  message_count: 'How many messages it has; 0 for none.',
+  reassignment_count: 'How many of its messages handed it to somebody else; 0 for none.',
+  last_message_at: 'When its latest message was sent; null without messages.',
+  first_response_at: 'When somebody else than who raised it sent the first message; null when nobody did.',
+};
+
 const followups = {
   comment: 'Follow-up tasks that were raised in form responses (source: followups.list).',
   columns: {
@@ -32,6 +40,12 @@ const followups = {
     completer_id: 'Who completed it: users.id. Source: m_completer_id; null while it is open.',
     _valid_from: 'Since when the present state holds; see followup_history.',
     ...BOOKKEEPING,
+    ...Object.fromEntries(
+      Object.entries(figures).map(([name, meaning]) => [
+        `_${name}`,
+        `For followup_overview, null until it was counted: ${meaning}`,
+      ]),
+    ),
   },
 };
 
@@ -68,9 +82,7 @@ const followup_overview = {
       'Calendar days from creation to today (reporting time zone) of an open follow-up; null when it is not open.',
     days_to_resolve:
       'Calendar days from creation to completion (reporting time zone); null while it is open.',
-    message_count: 'How many messages it has; 0 for none.',
-    reassignment_count: 'How many of its messages handed it to somebody else; 0 for none.',
-    last_message_at: 'When its latest message was sent; null without messages.',
+    ...figures,
     ...shown,
     last_message_on: localDay('last_message_at'),
     days_until_due:
@@ -80,7 +92,6 @@ const followup_overview = {
       'age_days of an open one as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
     closed_in_time:
       'Of a closed one, whether its day of completion is no later than its due day; null without one, and while it is open. The due day may have been moved: due_changes.',
-    first_response_at: 'When somebody else than who raised it sent the first message; null when nobody did.',
     first_response_on: localDay('first_response_at'),
     due_changes: 'How often its due day was changed, as far as syncs saw it; 0 for never.',
     reopen_count: 'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',

@@ -1,4 +1,5 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
+import { sql } from 'drizzle-orm';
 import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { FOLLOWUPS } from '../dictionary/followups.ts';
 import {
@@ -34,11 +35,23 @@ const followupColumns = () => ({
 
 export const followups = safetySchema.table(
   'followups',
-  { ...followupColumns(), ...stateStart(), ...bookkeeping() },
+  {
+    ...followupColumns(),
+    ...stateStart(),
+    ...bookkeeping(),
+    /** What its messages amount to; null where it was stored before this was counted (followup-figures.ts). */
+    _message_count: integer(),
+    _reassignment_count: integer(),
+    _last_message_at: instant(),
+    _first_response_at: instant(),
+  },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
     index('followups_created_idx').on(t.created_at),
     index('followups_assignee_idx').on(t.assignee_id),
+    index('followups_uncounted_idx')
+      .on(t.id)
+      .where(sql`${t._message_count} is null`),
   ],
 );
 
@@ -154,6 +167,31 @@ function isOldestFirst(messages: readonly Message[]): boolean {
   return true;
 }
 
+/** Somebody who is not known is somebody else than who raised it, and the other way round. */
+function figuresOf(messages: readonly Message[], observerId: string | null) {
+  let reassignments = 0;
+  let last: string | null = null;
+  let firstResponse: string | null = null;
+  for (const { fields } of messages) {
+    const { sent_at: sentAt, user_id: userId, reassignee_id: reassigneeId } = fields;
+    if (reassigneeId !== null && reassigneeId !== '') reassignments += 1;
+    if (sentAt === null) continue;
+    if (last === null || isBefore(last, sentAt)) last = sentAt;
+    const isResponse = userId !== observerId;
+    if (isResponse && (firstResponse === null || isBefore(sentAt, firstResponse))) firstResponse = sentAt;
+  }
+  return {
+    _message_count: messages.length,
+    _reassignment_count: reassignments,
+    _last_message_at: last,
+    _first_response_at: firstResponse,
+  };
+}
+
+/** Texts of one length compare like the times they tell. */
+const isBefore = (one: string, other: string): boolean =>
+  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
+
 export const followupsStream: StreamDefinition = {
   name: 'followups',
   contents: 'follow-ups',
@@ -168,7 +206,7 @@ export const followupsStream: StreamDefinition = {
   fields: followupFields,
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
-  contextColumns: [],
+  contextColumns: ['_message_count', '_reassignment_count', '_last_message_at', '_first_response_at'],
   // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
   histories: [{ of: followups, states: followupStates, since: 'updated_at', untracked: ['updated_at'] }],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
@@ -196,6 +234,7 @@ export const followupsStream: StreamDefinition = {
       fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
     }));
     const parent: RowOf<typeof followups> = {
+      ...figuresOf(messages, fields.observer_id),
       id,
       form_id: fields.form_id,
       response_id: fields.response_id,

@@ -130,7 +130,7 @@ export interface StreamDefinition {
   readonly children: readonly PgTable[];
   /** The parent's column that tells which of two versions of a record is newer; null where the source tells none. */
   readonly versionColumn: string | null;
-  /** Columns that tell of the response, not of the record: the same record may come with other values in them. */
+  /** Columns that do not tell what the record does, but of the response, or what follows from its children: they are not compared. */
   readonly contextColumns: readonly string[];
   readonly histories: readonly StateHistory[];
   /** Wire fields that stay the same for the life of a record: they recognize one that comes back with its key repaired. */

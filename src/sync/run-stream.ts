@@ -16,6 +16,7 @@ import {
   startRun,
 } from '../database/runs.ts';
 import { keepDays } from '../database/followup-days.ts';
+import { countMessages } from '../database/followup-figures.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
 import { noteStream, readStreamState } from '../database/stream-state.ts';
@@ -220,7 +221,11 @@ async function tidy({ context, request, session }: SessionRun, stream: StreamDef
   const { retention, settings, signal, clock, events } = context;
   if (isOfSingleRecords(request)) return;
   try {
-    if (stream.countsFrom !== undefined) await keepDays(session, settings.accountId);
+    if (stream.countsFrom !== undefined) {
+      const { db } = session.connection;
+      await countMessages(db, settings.accountId, { signal, monotonicMs: () => clock.monotonicMs() });
+      await keepDays(session, settings.accountId);
+    }
   } catch (error) {
     await session.rollback();
     events.onDaysNotKept?.(stream.name, toError(error, signal));

@@ -1,6 +1,7 @@
 /** The views of facts against an independent computation over random pasts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { countMessages } from '../../src/database/followup-figures.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { dayNumber, dayOf } from '../support/expected-views.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
@@ -131,6 +132,9 @@ describe('follow-ups', () => {
         age_bucket: isOpen === true ? bucketOf(age) : null,
         closed_in_time:
           isOpen === false && resolved !== null && due !== null ? text(localDay(resolved) <= due) : null,
+        message_count: text(messages.length),
+        reassignment_count: text(messages.filter(({ reassignee }) => reassignee !== null).length),
+        last_message_at: messages.length === 0 ? null : iso(Math.max(...messages.map(({ sent }) => sent))),
         first_response_at: response === undefined ? null : iso(response),
         first_response_on: response === undefined ? null : localDay(response),
         due_changes: text(events.filter((event) => event === 'due_moved').length),
@@ -141,6 +145,11 @@ describe('follow-ups', () => {
     });
     expect(expected.some((row) => Number(row['due_changes']) > 1)).toBe(true);
     expect(expected.some((row) => Number(row['reopen_count']) > 1)).toBe(true);
+    expect(await read('followup_overview', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
+    // Stored before messages were counted with their follow-up: counted afterwards they show the same.
+    const options = { signal: new AbortController().signal, monotonicMs: () => performance.now() };
+    expect(await countMessages(connection.db, 'a', options)).toBe(followups.length);
+    expect(await countMessages(connection.db, 'a', options)).toBe(0);
     expect(await read('followup_overview', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
   });
 });

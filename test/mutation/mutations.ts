@@ -310,6 +310,15 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [DAYS],
   },
   {
+    breaks: 'what somebody writes to a follow-up of their own counts as the first response',
+    invariant: 1,
+    file: 'src/streams/followups.ts',
+    search: 'const isResponse = userId !== observerId;',
+    replace: 'const isResponse = userId !== undefined;',
+    tests: [VIEWS],
+    names: 'what is live',
+  },
+  {
     breaks: 'days lose what retention removes',
     invariant: 1,
     file: 'src/database/followup-days.ts',

@@ -80,6 +80,11 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
       const sent = messages.flatMap((message) =>
         message['sent_at'] == null ? [] : [Number(message['sent_at'])],
       );
+      const responses = messages.flatMap((message) =>
+        message['sent_at'] == null || message['user_id'] === row['observer_id']
+          ? []
+          : [Number(message['sent_at'])],
+      );
       const due = dashed(row['due_on'] ?? null);
       const created = dayOf(row['created_at'] ?? null, timezone);
       return {
@@ -96,6 +101,7 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
           messages.filter((message) => (message['reassignee_id'] ?? '') !== '').length,
         ),
         last_message_at: sent.length === 0 ? null : String(Math.max(...sent)),
+        first_response_at: responses.length === 0 ? null : String(Math.min(...responses)),
       };
     }),
     training_compliance: of('training_employee_status').map((row) => {
