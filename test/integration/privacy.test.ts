@@ -307,8 +307,9 @@ describe('somebody who is forgotten', () => {
     expect(await places()).toEqual([]);
     const joined = await worker.query(
       `select u.name, f.observer_id = u.id as observes, t.user_id = u.id as trains, u.id = any (e.assigned_user_ids) as has
-       from safety.users u, safety.followups f, safety.training_employee_status t, safety.equipment e
-       where u.id = '${forgotten.pseudonym}' and t.user_id = u.id and f.id = 'one' and e.id = 'e'`,
+       from safety.users u join safety.training_employee_status t on t.account_id = u.account_id and t.user_id = u.id
+         join safety.followups f on f.account_id = u.account_id join safety.equipment e on e.account_id = u.account_id
+       where u.account_id = 'default' and u.id = '${forgotten.pseudonym}' and f.id = 'one' and e.id = 'e'`,
     );
     expect(joined).toEqual([{ name: forgotten.pseudonym, observes: true, trains: true, has: true }]);
     const [completions] = await worker.query<{ n: number }>(
