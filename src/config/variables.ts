@@ -107,7 +107,7 @@ function variable<T, Default extends string | undefined = undefined>(
 const columnList = commaList.refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)));
 const EXPECTED_COLUMNS = 'table.column, with commas between';
 /** A shorter one can be found by trying. */
-const SHORTEST_KEY = 32;
+const SHORTEST_KEY = 16;
 
 const days = wholeNumber(1, 36_500);
 const EXPECTED_DAYS = 'days, from 1';
