@@ -4,7 +4,6 @@ import { sql } from 'drizzle-orm';
 import { type App, createApp, EMBEDDED_DATA_DIR } from '../app.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { importLabels } from '../labels/import-labels.ts';
-import { readLabelsFile, renderLabelsFile } from '../labels/labels-file.ts';
 import { createSandbox, type Sandbox, sandboxLabels } from '../sandbox/index.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, systemClock } from '../shared/time.ts';
@@ -88,6 +87,7 @@ const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), nam
 
 /** As a user gives names to the ids of a service; returns how many. */
 async function giveNames({ warehouse }: App, accountId: string, file: string): Promise<number> {
+  const { readLabelsFile, renderLabelsFile } = await import('../labels/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
   const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
     accountId,

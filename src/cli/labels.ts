@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { LABEL_KINDS, type LabelKind } from '../database/labels.ts';
 import { type ImportOutcome, importLabels } from '../labels/import-labels.ts';
-import { readLabelsFile, renderLabelsFile } from '../labels/labels-file.ts';
 import { type MetId, readMetIds } from '../labels/read-coverage.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -130,6 +129,7 @@ async function runTemplate(context: CommandContext, options: TemplateOptions): P
       .filter(({ label }) => label === null)
       .map(({ kind, id, seen }) => ({ kind, id, seen }))
       .toSorted((one, other) => other.seen - one.seen);
+    const { renderLabelsFile } = await import('../labels/labels-file.ts');
     const file = renderLabelsFile(missing);
     if (out === STDOUT) {
       terminal.print(file.trimEnd());
@@ -185,6 +185,7 @@ async function runImport(
 ): Promise<number> {
   const { terminal } = context;
   return await withApp(context, options, async (app) => {
+    const { readLabelsFile } = await import('../labels/labels-file.ts');
     const file = readLabelsFile(await readBytes(path));
     const example = (name: string) => `labels import ${path} --account ${name}`;
     const account = onlyAccountOf(app, { what: 'a file of labels', example });

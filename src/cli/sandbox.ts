@@ -7,7 +7,6 @@ import {
   sandboxLabels,
   type SandboxOptions,
 } from '../sandbox/index.ts';
-import { renderLabelsFile } from '../labels/labels-file.ts';
 import { writeWholeFile } from '../pages/report/write-file.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { parseWholeNumber } from './arguments.ts';
@@ -110,7 +109,10 @@ async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
 async function runSandbox({ terminal, signal }: CommandContext, flags: Flags): Promise<number> {
   const options = toOptions(flags);
-  if (flags.labels !== undefined) await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
+  if (flags.labels !== undefined) {
+    const { renderLabelsFile } = await import('../labels/labels-file.ts');
+    await writeWholeFile(flags.labels, renderLabelsFile(sandboxLabels()));
+  }
   const sandbox = await startSandbox({
     ...options,
     onRequest: (entry) => {

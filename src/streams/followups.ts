@@ -180,12 +180,7 @@ function figuresOf(messages: readonly Message[], observerId: string | null) {
     const isResponse = userId !== observerId;
     if (isResponse && (firstResponse === null || isBefore(sentAt, firstResponse))) firstResponse = sentAt;
   }
-  return {
-    _message_count: messages.length,
-    _reassignment_count: reassignments,
-    _last_message_at: last,
-    _first_response_at: firstResponse,
-  };
+  return { count: messages.length, reassignments, last, firstResponse };
 }
 
 /** Texts of one length compare like the times they tell. */
@@ -233,8 +228,8 @@ export const followupsStream: StreamDefinition = {
       index: position,
       fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
     }));
+    const figures = figuresOf(messages, fields.observer_id);
     const parent: RowOf<typeof followups> = {
-      ...figuresOf(messages, fields.observer_id),
       id,
       form_id: fields.form_id,
       response_id: fields.response_id,
@@ -247,6 +242,10 @@ export const followupsStream: StreamDefinition = {
       due_on: fields.due_on,
       resolved_at: fields.resolved_at,
       completer_id: fields.completer_id,
+      _message_count: figures.count,
+      _reassignment_count: figures.reassignments,
+      _last_message_at: figures.last,
+      _first_response_at: figures.firstResponse,
     };
     const messageRows = oldestFirst(messages).map(
       ({ id: messageId, fields: message }, position): RowOf<typeof followupMessages> => ({

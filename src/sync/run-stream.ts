@@ -224,7 +224,9 @@ async function tidy({ context, request, session }: SessionRun, stream: StreamDef
     if (stream.countsFrom !== undefined) {
       const { db } = session.connection;
       await countMessages(db, settings.accountId, { signal, monotonicMs: () => clock.monotonicMs() });
-      await keepDays(session, settings.accountId);
+      // Where nobody waits for the run; the views are right without. Days must be counted before their rows are removed.
+      if (isScheduled(request) || request.kind === 'reconcile' || retention?.deletedDays !== undefined)
+        await keepDays(session, settings.accountId);
     }
   } catch (error) {
     await session.rollback();

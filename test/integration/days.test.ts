@@ -255,8 +255,13 @@ describe('with syncs', () => {
       const { followups } = worker.sandbox.store;
       const gone: Followup[] = [];
       const sync = async (kind: 'sync' | 'reconcile') => {
-        expectSucceeded(await worker.run('followups', { kind, force: true, allowMassDelete: true }));
+        expectSucceeded(
+          await worker.run('followups', { kind, trigger: 'schedule', force: true, allowMassDelete: true }),
+        );
       };
+      expectSucceeded(await worker.run('followups', { kind: 'sync' }));
+      // Whoever started it by hand does not wait for that.
+      expect((await readKept(query, 'default'))[0]?.last).toBeNull();
       await sync('sync');
       for (let round = 0; round < casesOf({ few: 8, all: 20 }); round += 1) {
         worker.time.now += random.below(4 * 24) * 3_600_000;
