@@ -8,6 +8,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from './connection.ts';
 import { type AlertChannel, type AlertEvent, alerts } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
+import { instant } from './sql-names.ts';
 
 export interface AlertKey {
   readonly accountId: string;
@@ -50,7 +51,6 @@ export interface Observed {
   readonly nowMs: number;
 }
 
-const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;
 const toMs = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 const textOf = ({ accountId, event, subject }: AlertKey): string => [accountId, event, subject].join('\n');
 

@@ -9,8 +9,7 @@ import type { Claim } from './alert-ledger.ts';
 import type { Queryable } from './connection.ts';
 import { reportPlans } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
-
-const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;
+import { instant } from './sql-names.ts';
 
 export interface ReportPlan {
   readonly accountId: string;

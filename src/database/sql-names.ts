@@ -58,3 +58,6 @@ export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
 /** The same of the staged rows of a table. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
+
+/** A time, of ms since 1970. */
+export const instant = (ms: number): SQL => sql`${new Date(ms).toISOString()}::timestamptz`;

@@ -5,6 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
 import {
+  instant,
   instantOf,
   list,
   type MergeScope,
@@ -189,5 +190,5 @@ export function countWritten(
   // What this transaction wrote carries its time.
   return sql`select count(*)::int as count from ${target(parent)} t
     where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${now}::timestamptz
-      and t._deleted_at is null and t.${name(versionColumn)} <= ${new Date(upToMs).toISOString()}::timestamptz`;
+      and t._deleted_at is null and t.${name(versionColumn)} <= ${instant(upToMs)}`;
 }
