@@ -28,7 +28,7 @@ import { statementLog } from './database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
 export const EMBEDDED_DATA_DIR = '.data/postgres';
-export const EMBEDDED_DATABASE = 'safety_sync';
+const EMBEDDED_DATABASE = 'safety_sync';
 
 /** One account: everything that is its own, so that what goes wrong with it stays with it. */
 export interface Account {
@@ -67,7 +67,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-export interface CreateAppOptions {
+interface CreateAppOptions {
   readonly config: Config;
   readonly signal: AbortSignal;
   /** Where one-line notes for the person at the terminal go. */
@@ -88,7 +88,7 @@ export function buildLogger(config: Config, secrets: readonly string[] = secrets
   return createLogger({ ...config.log, secrets });
 }
 
-export interface BuildApiClientOptions {
+interface BuildApiClientOptions {
   readonly log: Logger;
   readonly clock?: Clock;
   /** Is told of every retry, and knows of outages, in which retries are no warning. */
@@ -257,6 +257,6 @@ function accountLog(log: Logger, accountId: string): Logger {
   return log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
 }
 
-export function reportingTimezonesOf({ accounts }: Config): AccountTimezone[] {
+function reportingTimezonesOf({ accounts }: Config): AccountTimezone[] {
   return accounts.map(({ accountId, reportingTimezone: timezone }) => ({ accountId, timezone }));
 }

@@ -267,6 +267,40 @@ describe('the steps of a run', () => {
   });
 });
 
+/** Names that a file exports, but tables. */
+function exportedBy(text: string): string[] {
+  const exported = /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)(.*)$/gm;
+  return [...text.matchAll(exported)]
+    .filter(([, , rest = '']) => !rest.includes('Schema.table('))
+    .map(([, name = '']) => name);
+}
+
+/** `path name` of everything of `src` that the files of a folder import; `path *` of files that are imported as a whole. */
+function readNamedImports(folder: string): string[] {
+  const named = /(?:import|export)\s+(?:type\s+)?(\*|\{[^}]*\})[^'{};]*from\s*'(\.[^']*)'/g;
+  const late = /(\{[^}]*\})\s*=\s*await import\(\s*'(\.[^']*)'/g;
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, folder, file), 'utf8');
+      return [...text.matchAll(named), ...text.matchAll(late)].flatMap(([, names = '', from = '']) => {
+        const path = relative(SRC, join(ROOT, folder, dirname(file), from)).replaceAll('\\', '/');
+        return names
+          .replace(/^\{|\}$/g, '')
+          .split(',')
+          .map(
+            (name) =>
+              `${path} ${
+                name
+                  .trim()
+                  .replace(/^type\s+/, '')
+                  .split(/[\s:]/)[0] ?? ''
+              }`,
+          );
+      });
+    });
+}
+
 describe('files', () => {
   it('read the environment of the process at its entry only', () => {
     expect(sources.filter(({ text }) => /process\.env\b/.test(text)).map(({ path }) => path)).toEqual([
@@ -288,6 +322,21 @@ describe('files', () => {
 
   it('export by name', () => {
     expect(sources.filter(({ text }) => /^export default\b/m.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it('export nothing that nobody imports, but tables, which drizzle-kit reads', () => {
+    const imported = new Set(['src', 'test', 'bench'].flatMap(readNamedImports));
+    const unused = sources
+      .filter(({ path }) => path !== 'sandbox/index.ts')
+      .filter(({ path }) => !imported.has(`${path} *`))
+      .flatMap(({ path, text }) => exportedBy(text).map((name) => `${path} ${name}`))
+      .filter((one) => !imported.has(one));
+    expect(unused).toEqual([]);
+  });
+
+  it('an export that nobody imports would be found', () => {
+    const text = 'export const a = 1;\nexport async function b() {}\nexport const c = safetySchema.table(1);';
+    expect(exportedBy(text)).toEqual(['a', 'b']);
   });
 
   it('print through the terminal or the log', () => {

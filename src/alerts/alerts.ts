@@ -28,7 +28,7 @@ import { conditionsOf } from './conditions.ts';
 import { createLine, type LineOptions } from './line.ts';
 import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
 
-export interface AlertsOptions extends Omit<LineOptions, 'channel' | 'teller' | 'nowMs'> {
+interface AlertsOptions extends Omit<LineOptions, 'channel' | 'teller' | 'nowMs'> {
   readonly channels: readonly Channel[];
   readonly accounts: readonly {
     readonly id: string;

@@ -17,7 +17,7 @@ export interface Condition extends AlertKey {
   readonly isUndecided: boolean;
 }
 
-export interface ConditionFacts {
+interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
   readonly occasions: Occasions;

@@ -34,13 +34,13 @@ export interface LineOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
 }
 
 /** The database cannot be used by this worker. */
-export interface Away {
+interface Away {
   /** By our clock. */
   readonly sinceMs: number;
   readonly code: string;
 }
 
-export interface Line {
+interface Line {
   readonly name: AlertChannel;
   /** Why the last message was not taken; null: it was, or there was none. */
   readonly problem: string | null;

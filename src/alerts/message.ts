@@ -7,7 +7,7 @@ import { SECOND_MS } from '../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
 
 /** An attached file. */
-export interface Attachment {
+interface Attachment {
   readonly filename: string;
   readonly contentType: string;
   readonly content: string;

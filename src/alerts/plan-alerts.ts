@@ -4,7 +4,7 @@ import type { AlertChannel, AlertEvent } from '../database/control-tables.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Condition } from './conditions.ts';
 
-export interface AlertFacts {
+interface AlertFacts {
   /** What lasts or has to be told. */
   readonly rows: readonly AlertRow[];
   readonly conditions: readonly Condition[];

@@ -11,7 +11,7 @@ const envelopeSchema = z.discriminatedUnion('ok', [
 ]);
 
 /** What every response says about itself (specification, "Common protocol"). */
-export type Verdict =
+type Verdict =
   | { readonly kind: 'success' }
   | { readonly kind: 'error'; readonly identifier: string; readonly description: string | undefined }
   /** JSON, but not a response of this protocol. */

@@ -101,7 +101,7 @@ export interface HttpResponse extends CutResponse {
   readonly headers: ResponseHeaders;
 }
 
-export interface Http {
+interface Http {
   /** Everything that goes wrong is a SafetySyncError. */
   call(call: Call): Promise<HttpResponse>;
   close(): Promise<void>;

@@ -19,7 +19,7 @@ export const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
 
 /** One element must be held whole before it can be parsed; a list has no such bound. Of a larger one only its beginning is read. */
-export const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
+const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
 /** A bracket with this bit set is the brace of the same side; no other ASCII byte becomes one by it. */
 const BRACE_BIT = 0x20;

@@ -14,7 +14,7 @@ import {
 import { UnusableResponse } from './response-errors.ts';
 
 /** Everything outside the list is held until the end of the response. */
-export const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
+const LARGEST_ENVELOPE_BYTES = 16 * 1024 * 1024;
 
 /** No list key is as long; a longer key is some other key. */
 const LONGEST_KEY_BYTES = 1024;
@@ -36,7 +36,7 @@ function isKey(bytes: readonly number[], key: string): boolean {
 type Place = 'before' | 'key' | 'colon' | 'value' | 'in_value' | 'after';
 
 /** How the list was found, if at all: `other` is a value that is not an array. */
-export type ListFound = 'absent' | 'array' | 'other';
+type ListFound = 'absent' | 'array' | 'other';
 
 /**
  * Reads the response's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
@@ -191,7 +191,7 @@ export interface CutResponse {
   readonly count: number;
 }
 
-export interface ElementCutter {
+interface ElementCutter {
   /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
   push(chunk: Buffer): void;
   /** Elements of the list that ended since the last call. */

@@ -70,14 +70,14 @@ const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
  * every byte received; at one stretch: the request's timeout. So a drip of single bytes ends, and so does a silence
  * behind the first gigabyte; a large healthy response does not.
  */
-export interface WaitingBudget {
+interface WaitingBudget {
   /** What was waited for the response's beginning does not count for its body. */
   beginBody(): void;
   startWaiting(): void;
   stopWaiting(bytesReceived: number): void;
 }
 
-export interface WaitingBudgetOptions {
+interface WaitingBudgetOptions {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly onExhausted: () => void;
@@ -142,7 +142,7 @@ function createBatcher(takeRecords: TakeRecords | undefined): {
   };
 }
 
-export interface BodyReading {
+interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
   /** The list whose elements are handed on; undefined: everything is envelope. */

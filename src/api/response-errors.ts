@@ -147,7 +147,7 @@ function toSystemError(error: unknown): { readonly code: string | undefined; rea
   return { code, message: error.message };
 }
 
-export interface ConnectionFailure {
+interface ConnectionFailure {
   readonly method: string;
   readonly origin: string;
   readonly redact: Redact;

@@ -3,12 +3,9 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
 import type { ApiClientOptions, FewRetries } from './requests.ts';
 
-export type RetryPolicy = Pick<
-  ApiClientOptions,
-  'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'
->;
+type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
-export interface Retrying<T> {
+interface Retrying<T> {
   readonly policy: RetryPolicy;
   readonly fewRetries: FewRetries | undefined;
   readonly signal: AbortSignal;

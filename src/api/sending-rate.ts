@@ -35,7 +35,7 @@ export const MOST_SPACING_MS = 10 * SECOND_MS;
 /** Requests per ms that nobody needs to be held to. */
 const UNLIMITED = 1;
 
-export interface SendingRate {
+interface SendingRate {
   /** ms between two requests; 0: nothing is known of a limit. */
   readonly spacingMs: number;
   /** Throttled, and nothing was let through since. */
@@ -47,7 +47,7 @@ export interface SendingRate {
   recordThrottled(nowMs: number): void;
 }
 
-export interface SendingRateOptions {
+interface SendingRateOptions {
   readonly nowMs: number;
   readonly maxCoolDownMs: number;
 }

@@ -4,7 +4,7 @@ import { sleep } from '../shared/time.ts';
 import type { Limiter } from './limiter.ts';
 
 /** The requests that may be in flight as the limiter says: over all streams, first come first served. */
-export interface Slots {
+interface Slots {
   readonly inFlight: number;
   readonly waiting: number;
   /**

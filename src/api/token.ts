@@ -5,7 +5,7 @@ import type { ApiClientOptions } from './requests.ts';
 /** From how many characters on the beginning of a token is as secret as the token. */
 const SHORTEST_TOKEN_BEGINNING = 12;
 
-export interface Token {
+interface Token {
   /** To ask with: one that was refused is first read again. */
   take(): string;
   /** The service refused this one. True: there is another one to ask with. */

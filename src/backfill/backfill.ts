@@ -25,7 +25,7 @@ interface StoredBackfill {
   readonly slices: readonly LedgerSlice[];
 }
 
-export interface BackfillOutcome {
+interface BackfillOutcome {
   readonly plan: BackfillPlan;
   /** The ledger of an earlier attempt was continued. */
   readonly isResumed: boolean;

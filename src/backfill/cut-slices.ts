@@ -32,7 +32,7 @@ export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice
     .reverse();
 }
 
-export interface PlanRequest {
+interface PlanRequest {
   readonly fromMs: number | null;
   readonly toMs: number | null;
   /** Records in the range, as the service says. */

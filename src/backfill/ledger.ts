@@ -7,7 +7,7 @@ import { backfillSlices, streamState } from '../database/control-tables.ts';
 import type { LedgerChange, TimeSlice } from '../reading/step.ts';
 import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
 
-export interface LedgerScope {
+interface LedgerScope {
   readonly accountId: string;
   readonly stream: StreamName;
 }

@@ -25,14 +25,14 @@ async function findOldest(read: ReadRequest, first: Page, { range, sliceRecords 
   }
 }
 
-export interface MadePlan {
+interface MadePlan {
   readonly plan: BackfillPlan;
   readonly slices: readonly LedgerSlice[];
   /** Records in its range; undefined when the service does not say. */
   readonly total: number | undefined;
 }
 
-export interface PlanOptions {
+interface PlanOptions {
   readonly range: BackfillRange;
   readonly reader: SliceReader;
   /** Records of a slice that is worth planning. */

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordsStep, Steps } from '../reading/step.ts';
 
-export interface SideBySide {
+interface SideBySide {
   /** Readers at one time. */
   readonly width: number;
   /** The next reader to begin; undefined: there is none now. Asked again whenever one has ended. */

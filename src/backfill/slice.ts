@@ -16,7 +16,7 @@ import { cutEvenly } from './cut-slices.ts';
 /** A slice that cannot be read completely is halved this often before it counts as failed. */
 const MOST_HALVINGS = 3;
 
-export interface Work {
+interface Work {
   readonly slice: LedgerSlice;
   readonly halvings: number;
 }

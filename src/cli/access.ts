@@ -16,7 +16,7 @@ import { EXIT } from './run-results.ts';
 import { renderTable, type Terminal } from './terminal.ts';
 import { type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-export interface AccessReport {
+interface AccessReport {
   /** Why no role can be confined here; null: roles can. */
   readonly unsupported: string | null;
   readonly confined: readonly Confinement[];

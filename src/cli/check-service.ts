@@ -7,7 +7,7 @@ import type { StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { Check } from './check-database.ts';
 
-export interface CheckServiceOptions {
+interface CheckServiceOptions {
   readonly api: ApiClient;
   readonly equipmentTypes: readonly string[];
   readonly signal: AbortSignal;

@@ -25,7 +25,7 @@ const TIMES = [
   ['equipment_schedule_states', 'valid_to'],
 ] as const;
 
-export interface PastOptions {
+interface PastOptions {
   readonly db: Queryable;
   /** Lets this much time pass at the source, ms. */
   readonly pass: (ms: number) => void;

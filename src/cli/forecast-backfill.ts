@@ -21,7 +21,7 @@ export interface BackfillForecast {
   readonly requests: number | null;
 }
 
-export interface ForecastRequest {
+interface ForecastRequest {
   readonly stream: StreamName;
   readonly range: BackfillRange;
   readonly restart: boolean;

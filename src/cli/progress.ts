@@ -6,7 +6,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 import { formatCount, formatDuration } from '../shared/format.ts';
 
-export interface Progress {
+interface Progress {
   update(stream: StreamName, progress: BackfillProgress): void;
   stop(): void;
 }

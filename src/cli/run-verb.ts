@@ -17,7 +17,7 @@ import { type AccountOption, type CommandContext, isAtTerminal, withApp } from '
 /** Streams of one account that run side by side at most: the bound over all accounts is shared out in these. */
 const STREAMS_OF_AN_ACCOUNT = 4;
 
-export interface RunAccountsRequest
+interface RunAccountsRequest
   extends Pick<SyncRequest, 'kind'>, Partial<Omit<SyncRequest, 'kind' | 'streams' | 'trigger' | 'onResult'>> {
   readonly streamsOf: (account: Account) => readonly StreamName[];
   /** The output, at a terminal, has every result in it. */
@@ -58,7 +58,7 @@ export interface RunVerbOptions extends AccountOption {
   readonly json?: true;
 }
 
-export interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
+interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
   readonly streams: readonly StreamName[];
   /** Lines below the table, about what was found. */
   readonly describe?: (all: readonly AccountResults[]) => readonly string[];

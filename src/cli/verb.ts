@@ -67,7 +67,7 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
   return build(root, root.name);
 }
 
-export interface WithAppOptions extends AccountOption {
+interface WithAppOptions extends AccountOption {
   /** Base URL and token are required; default: they are not. */
   readonly needsService?: boolean;
   /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */

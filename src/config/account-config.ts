@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
-export interface ServiceConfig {
+interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly token: string;

@@ -55,7 +55,7 @@ export interface Config {
   };
 }
 
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   /** The verb asks the service: base URL and token are required. */
   readonly needsService: boolean;
   /** stderr is a terminal: the default of LOG_FORMAT. */

@@ -216,7 +216,7 @@ export async function completeAccess(connection: Asked): Promise<void> {
 }
 
 /** A role of the server, and whether policies hold for it. */
-export interface RoleFacts {
+interface RoleFacts {
   readonly isSuperuser: boolean;
   /** Policies do not hold for it, or it can rid itself of them. */
   readonly unfitness: string | null;

@@ -39,13 +39,13 @@ export interface NewAlert extends AlertKey {
   readonly dueMs: number;
 }
 
-export interface AlertsOfChannel {
+interface AlertsOfChannel {
   readonly channel: AlertChannel;
   readonly keys: readonly AlertKey[];
 }
 
 /** When it was observed, and what time it is. */
-export interface Observed {
+interface Observed {
   /** What was observed is from then: it says nothing about what changed later. */
   readonly asOfMs: number;
   readonly nowMs: number;

@@ -106,7 +106,7 @@ async function assertFit(connection: Asked, role: string): Promise<void> {
   );
 }
 
-export interface AccessChange {
+interface AccessChange {
   readonly role: string;
   readonly accounts: readonly string[];
 }

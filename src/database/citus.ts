@@ -16,7 +16,7 @@ const FIRST_TABLE = 'safety.followups';
 
 type Asked = Pick<Connection, 'query'>;
 
-export interface CitusStatus {
+interface CitusStatus {
   /** As it is installed in this database: `13.2-1`. */
   readonly version: string;
   /** Nodes that hold rows. */

@@ -16,15 +16,13 @@ import {
 } from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
-/** The handle inside `transaction`. */
-export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0];
 /** What reads and writes control tables take: a database or a transaction of it. */
 export type Queryable = Pick<
   Database,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
 >;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly url: string;
   /** Asked for at every connection; default: the one in `url`. */
   readonly password?: (() => string) | undefined;

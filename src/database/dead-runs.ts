@@ -54,7 +54,7 @@ export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Prom
   );
 }
 
-export interface ClosedRuns {
+interface ClosedRuns {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly closed: number;

@@ -47,7 +47,7 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Issue
   };
 }
 
-export interface IssueFilter {
+interface IssueFilter {
   readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
   /** Also those that have come right. */

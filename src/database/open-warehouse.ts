@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 3;
 
 const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
 
-export interface OpenWarehouseOptions {
+interface OpenWarehouseOptions {
   /** The URL as it is now: its password may change. Default: it does not. */
   readonly readUrl?: (() => string) | undefined;
   readonly onStatement?: OnStatement | undefined;

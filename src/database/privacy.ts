@@ -5,7 +5,7 @@ import type { Queryable } from './connection.ts';
 import { forgotten, privacyCleanings } from './control-tables.ts';
 import type { IssueScope } from './issues.ts';
 
-export type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
+type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
 export async function readForgotten(db: Queryable, accountId: string): Promise<ForgottenRow[]> {
   const { pseudonym, person, words, key_id } = forgotten;

@@ -41,7 +41,7 @@ interface Scope {
   readonly accountId: string;
 }
 
-export interface RetentionRequest extends Scope {
+interface RetentionRequest extends Scope {
   readonly retention: Retention;
   readonly signal: AbortSignal;
   readonly monotonicMs: () => number;

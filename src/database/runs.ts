@@ -22,7 +22,7 @@ export interface NewRun {
 }
 
 /** What the service was asked in a run. */
-export interface RunRequests {
+interface RunRequests {
   readonly requests: number;
   readonly retries: number;
   readonly lastRequestId: string | undefined;
@@ -34,7 +34,7 @@ export interface RunKey {
   readonly runId: number;
 }
 
-export interface RunEnd extends RunKey {
+interface RunEnd extends RunKey {
   readonly requests: RunRequests;
   readonly counts: Readonly<RecordCounts>;
   readonly watermark: string | null;
@@ -171,7 +171,7 @@ export async function failRun(
     .where(and(isRun(run), eq(runs.status, 'running')));
 }
 
-export interface RecentRun {
+interface RecentRun {
   readonly accountId: string;
   readonly stream: StreamName;
   readonly kind: RunKind;
@@ -197,7 +197,7 @@ export async function hasRecentRun(db: Queryable, { accountId, stream, kind, wit
   return row !== undefined;
 }
 
-export interface RunFilter {
+interface RunFilter {
   readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
   readonly limit: number;

@@ -15,7 +15,7 @@ export interface StoredRecord {
   readonly deletedAt: string | null;
 }
 
-export interface RecordScope {
+interface RecordScope {
   readonly accountId: string;
   readonly key: string;
 }
@@ -48,7 +48,7 @@ export async function readStoredRecord(
 }
 
 /** A row that is stored, that should be, or both. */
-export interface RowComparison {
+interface RowComparison {
   /** null: the source has no such row. */
   readonly source: Row | null;
   /** null: it is not stored. */

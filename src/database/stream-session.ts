@@ -27,7 +27,7 @@ export interface StreamSession {
   close(): Promise<void>;
 }
 
-export interface OpenSessionOptions {
+interface OpenSessionOptions {
   readonly databaseUrl: string;
   readonly accountId: string;
   readonly stream: StreamName;

@@ -6,7 +6,7 @@ import { userLookups } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
 import type { TransactionTime } from './sql-names.ts';
 
-export interface DueLookups {
+interface DueLookups {
   readonly accountId: string;
   /** Ask for every id, also those that were asked for lately. */
   readonly all: boolean;

@@ -2,7 +2,7 @@
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 
-export interface StatementEvent {
+interface StatementEvent {
   /** `insert safety.followups` */
   readonly name: string;
   /** From asking to the response, with the wait for a connection. */

@@ -1,5 +1,5 @@
 /** What a table or view and its columns mean: stored as COMMENT in the database, from where the documents take it. */
-export interface Description {
+interface Description {
   readonly comment: string;
   readonly columns: Readonly<Record<string, string>>;
 }

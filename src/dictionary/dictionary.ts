@@ -3,7 +3,7 @@ import { describeControl } from './control.ts';
 import type { Descriptions } from './description.ts';
 import { describeTime } from './time.ts';
 
-export type Dictionary = Readonly<Record<'safety' | 'safety_sync', Descriptions>>;
+type Dictionary = Readonly<Record<'safety' | 'safety_sync', Descriptions>>;
 
 export function dictionaryOf(
   streams: readonly { readonly name: string; readonly descriptions: Descriptions }[],

@@ -15,7 +15,7 @@ export interface EmbeddedAccount {
   spawnDetached(command: string, args: readonly string[], logFd: number): ChildProcess;
 }
 
-export interface EmbeddedAccountOptions {
+interface EmbeddedAccountOptions {
   readonly postgres: string;
   /** Must be reachable for the account. */
   readonly dataDir: string;

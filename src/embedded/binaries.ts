@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { SafetySyncError } from '../shared/errors.ts';
 
-export interface EmbeddedBinaries {
+interface EmbeddedBinaries {
   readonly postgres: string;
   readonly initdb: string;
   /** Package directory below which `native/` lies. */

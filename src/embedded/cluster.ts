@@ -30,7 +30,7 @@ export function clusterLayout(dataDir: string): ClusterLayout {
   };
 }
 
-export interface CreateClusterOptions {
+interface CreateClusterOptions {
   readonly dataDir: string;
   readonly initdb: string;
   readonly account: EmbeddedAccount;

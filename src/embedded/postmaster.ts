@@ -32,7 +32,7 @@ export async function findPostmaster(pgData: string): Promise<Postmaster | 'star
   return port === undefined || port === '' ? 'starting' : { pid: Number(pid), port: Number(port) };
 }
 
-export interface StartPostmasterOptions {
+interface StartPostmasterOptions {
   readonly layout: ClusterLayout;
   readonly postgres: string;
   readonly account: EmbeddedAccount;

@@ -29,7 +29,7 @@ export interface EmbeddedServer {
   release(): Promise<void>;
 }
 
-export interface EmbeddedServerOptions {
+interface EmbeddedServerOptions {
   readonly dataDir: string;
   /** Created when missing. */
   readonly database: string;

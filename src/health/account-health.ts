@@ -28,7 +28,7 @@ export interface FollowUp {
   readonly inMs: number;
 }
 
-export interface RunPermit {
+interface RunPermit {
   /** The run has ended. */
   end(
     result: RunResult,
@@ -50,7 +50,7 @@ export interface AccountHealth {
   readonly openCircuits: readonly OpenCircuit[];
 }
 
-export interface AccountHealthOptions {
+interface AccountHealthOptions {
   readonly log: Logger;
   readonly clock: Clock;
   /** The scheduled ones. */

@@ -29,7 +29,7 @@ export interface OpenCircuit {
   readonly nextTryMs: number;
 }
 
-export type Scope = 'account' | 'stream';
+type Scope = 'account' | 'stream';
 
 /** What the outcome of a run changes. */
 export interface CircuitChange {

@@ -5,7 +5,7 @@ import type { Logger } from '../shared/logger.ts';
 import type { Clock } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 
-export type Dependency = 'service' | 'database';
+type Dependency = 'service' | 'database';
 
 export interface Outage {
   readonly dependency: Dependency;
@@ -43,7 +43,7 @@ interface OpenOutage {
   failedRuns: number;
 }
 
-export interface OutageLogOptions {
+interface OutageLogOptions {
   readonly dependency: Dependency;
   readonly log: Logger;
   readonly clock: Clock;

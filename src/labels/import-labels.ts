@@ -8,7 +8,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { checkLabels } from './check-labels.ts';
 import type { BadLine, Label, LabelsFile } from './labels-file.ts';
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly accountId: string;
   /** Of the kinds that the file names, labels that it does not have are removed. */
   readonly replace: boolean;

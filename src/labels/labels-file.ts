@@ -152,7 +152,7 @@ export function readLabelsFile(bytes: Uint8Array): LabelsFile {
   return { lines, kinds, unfilled, bad };
 }
 
-export interface TemplateLine {
+interface TemplateLine {
   readonly kind: string;
   readonly id: string;
   readonly label?: string;

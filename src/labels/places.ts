@@ -49,7 +49,7 @@ export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
   ],
 };
 
-export interface PlaceNames {
+interface PlaceNames {
   readonly table: string;
   readonly column: string;
   readonly isList: boolean;

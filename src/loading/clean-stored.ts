@@ -31,7 +31,7 @@ import type { Protection } from './protect.ts';
 
 type Pass = (db: Queryable, scope: CleaningScope, after: readonly string[] | null) => Promise<CleaningStep>;
 
-export interface CleanRequest {
+interface CleanRequest {
   readonly session: StreamSession;
   readonly shape: StreamShape;
   readonly accountId: string;

@@ -30,7 +30,7 @@ export interface CopyText {
 }
 
 /** Where rows go: those of new records into their tables, those of changed ones into the staging tables. */
-export type Destination = 'tables' | 'stages';
+type Destination = 'tables' | 'stages';
 
 export interface RecordCopies {
   /** What was parsed of the records is forgotten. */

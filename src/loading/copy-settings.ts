@@ -42,7 +42,7 @@ async function maySkipLookups(connection: Connection, tables: readonly TableShap
   return granted?.may === true;
 }
 
-export interface CopySettings {
+interface CopySettings {
   /** Runs `copying`, part of a transaction, with these settings. */
   during(copying: () => Promise<void>): Promise<void>;
 }

@@ -17,7 +17,7 @@ import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 /** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
 const MOST_REMEMBERED = 10_000;
 
-export interface KeylessRead {
+interface KeylessRead {
   readonly before: KeylessMemory;
   /** One for each record without key and identity that came now. */
   readonly fingerprints: readonly string[];
@@ -54,7 +54,7 @@ export function hasLostKeys({ before, fingerprints, missing, appeared }: Keyless
   return fingerprints.length > explained;
 }
 
-export interface KeylessRequest {
+interface KeylessRequest {
   readonly accountId: string;
   readonly covered: TableCoverage;
   readonly keyless: KeylessMemory | null;

@@ -32,7 +32,7 @@ const BATCH_RECORDS = 2000;
 /** Records that wait while the batch before them is stored, at most: more than are prepared in that time. */
 const MOST_AHEAD = 4000;
 
-export interface LoadOptions {
+interface LoadOptions {
   readonly session: StreamSession;
   readonly shape: StreamShape;
   readonly accountId: string;

@@ -21,7 +21,7 @@ export interface DeleteGuard {
 /** Below this many live rows a share says nothing. */
 const GUARD_FROM_ROWS = 20;
 
-export interface MergeRequest {
+interface MergeRequest {
   readonly accountId: string;
   readonly runId: number;
   /** See `TransactionTime`. */

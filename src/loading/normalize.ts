@@ -19,7 +19,7 @@ export interface StagedIssue {
   readonly context: unknown;
 }
 
-export interface NormalizeRequest {
+interface NormalizeRequest {
   readonly stream: StreamDefinition;
   readonly identified: IdentifiedRecord;
   readonly about: ReadContext;

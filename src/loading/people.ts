@@ -10,7 +10,7 @@ export interface ForgottenText {
   readonly words: number | null;
 }
 
-export interface People {
+interface People {
   /** What stands in the place of the id; undefined: it is not one of theirs. */
   ofId(id: string): string | undefined;
   /** The text without their ids and names. */

@@ -40,14 +40,14 @@ export interface PreparedBatch {
   readonly resolved: Resolved;
 }
 
-export interface Resolved {
+interface Resolved {
   /** Identities that came with a key. */
   readonly identities: readonly string[];
   /** Keys whose records came as they are stored. */
   readonly keys: readonly string[];
 }
 
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly compare: Comparison;
   readonly render: RecordCopies['render'];
   readonly shape: StreamShape;

@@ -11,7 +11,7 @@ import { isWireRecord } from '../streams/wire.ts';
 import { DEEPEST } from './canonical-json.ts';
 import { createPeople, type ForgottenText } from './people.ts';
 
-export interface ProtectionOptions {
+interface ProtectionOptions {
   readonly stream: StreamDefinition;
   /** `table.column` each. */
   readonly omit: readonly string[];
@@ -36,7 +36,7 @@ export interface Protection {
 }
 
 /** Stands for what has not the form in which it could be told what of it is protected. */
-export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
+const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
 
 type Change = (value: unknown) => unknown;
 

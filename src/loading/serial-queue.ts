@@ -1,7 +1,7 @@
 /** Does one work after the other. After a failure nothing more is done, and every promise fails with it. */
 import { meetLater } from '../shared/meet-later.ts';
 
-export interface SerialQueue {
+interface SerialQueue {
   /** Does `work` when all that was added before is done. */
   add(work: () => Promise<void>): Promise<void>;
   /** All that was added so far. */

@@ -8,7 +8,7 @@ import type { StreamSession } from '../database/stream-session.ts';
 import type { PreparedRecord } from './prepared-record.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
-export interface TakeOut {
+interface TakeOut {
   readonly shape: StreamShape;
   readonly scope: MergeScope;
   /** Of which the open transaction has stored another version. */

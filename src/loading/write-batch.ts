@@ -11,7 +11,7 @@ import type { Staging } from './staging.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { takeOutOlder } from './supersede.ts';
 
-export interface BatchWriterOptions {
+interface BatchWriterOptions {
   readonly session: StreamSession;
   readonly shape: StreamShape;
   readonly scope: MergeScope;
@@ -22,7 +22,7 @@ export interface BatchWriterOptions {
 }
 
 /** Adds what was written to what is pending. */
-export type BatchWriter = (batch: PreparedBatch, pending: Pending) => Promise<void>;
+type BatchWriter = (batch: PreparedBatch, pending: Pending) => Promise<void>;
 
 export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const { session, shape, scope, staging, copies } = options;

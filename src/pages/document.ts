@@ -1,7 +1,7 @@
 /** What every page is: one HTML document with its style in it, which needs nothing else. */
 import { type Html, html, trusted } from './html.ts';
 
-export interface DocumentParts {
+interface DocumentParts {
   readonly title: string;
   /** Of this page alone, before the style. */
   readonly head: Html;

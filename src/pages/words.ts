@@ -141,11 +141,6 @@ export function formatMoment(ms: number, timezone: string): string {
   return `${toText(dayOf(ms, timezone))}, ${clock.format(ms)}`;
 }
 
-/** A moment as PostgreSQL writes it, as the day on which it was in this time zone. */
-export function formatDayOf(instant: string | null, timezone: string): string {
-  return instant === null ? '–' : toText(dayOf(new Date(instant), timezone));
-}
-
 /** Who it is: by name where it is known, else by id. */
 export function personOf(name: string | null, id: string | null): string {
   return name ?? id ?? 'nobody';

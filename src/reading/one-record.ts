@@ -13,7 +13,7 @@ import { createSliceReader } from './slice-reader.ts';
 import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
-export type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
+type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
 
 export interface FoundRecord {
   readonly record: unknown;

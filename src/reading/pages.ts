@@ -38,7 +38,7 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
 }
 
 /** What several pages say together: did they show every record that was there from the first page to the last? */
-export interface PageTally {
+interface PageTally {
   add(page: Page, keyField: string): void;
   /** Different records so far. */
   readonly distinct: number;

@@ -32,7 +32,7 @@ export interface BackfillRange {
 }
 
 /** The service, as one run asks it. */
-export interface Service {
+interface Service {
   readonly api: ApiClient;
   readonly meter: RequestMeter;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import type { ReadRequest } from './read-request.ts';
 /** Times that a response which contradicts itself is asked for again. */
 const REREADS = 4;
 
-export interface SliceReaderOptions {
+interface SliceReaderOptions {
   readonly pageSize: number;
   /** `updated_after`, for an incremental read. */
   readonly filters: Readonly<Record<string, number>>;

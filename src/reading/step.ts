@@ -47,7 +47,7 @@ export interface TimeSlice {
 }
 
 /** What became of lookups. */
-export interface LookupNote {
+interface LookupNote {
   readonly kind: 'lookups';
   /** The database's time when the run began. */
   readonly begunAt: string;

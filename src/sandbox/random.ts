@@ -56,7 +56,7 @@ export class Random {
 }
 
 /** Spreads neighbouring keys far apart (murmur3's finalizer). */
-export function mix(seed: number, ...keys: readonly number[]): number {
+function mix(seed: number, ...keys: readonly number[]): number {
   let hash = seed | 0;
   for (const key of keys) {
     hash = Math.imul(hash ^ key, 0x85ebca6b);

@@ -231,7 +231,7 @@ export function adviceOf(code: string, entry?: string): string {
   });
 }
 
-export interface SafetySyncErrorOptions {
+interface SafetySyncErrorOptions {
   readonly cause?: unknown;
   /** What to do, where the message knows more than the code does; default: the advice of the code. */
   readonly advice?: string | undefined;

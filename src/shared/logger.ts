@@ -5,7 +5,7 @@ import { createRedactor } from './redact.ts';
 
 export type { Logger } from 'pino';
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: string;
   /** `json`: every field, for machines. `pretty`: time and sentence alone, for a person at a terminal. */
   readonly format: 'json' | 'pretty';

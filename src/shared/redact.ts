@@ -1,7 +1,7 @@
 /** Takes secrets out of texts: the log does so with everything it writes, the client with everything a server says. */
 export type Redact = (text: string) => string;
 
-export interface RedactOptions {
+interface RedactOptions {
   /** What stands in a secret's place. */
   readonly placeholder?: string;
   /** From how many characters on also the beginning of a secret is taken out: texts are cut by servers, proxies and by us. */

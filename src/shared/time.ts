@@ -42,7 +42,7 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-export type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
+type InTime<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /** Waits for the work at most this long; the work goes on, and a failure after that is ignored. */
 export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<InTime<T>> {

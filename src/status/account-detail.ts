@@ -28,7 +28,7 @@ export interface DetailFacts {
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
 }
 
-export interface DetailContext {
+interface DetailContext {
   readonly facts: DetailFacts;
   readonly offReasons: OffReasons;
   readonly owner: string;

@@ -3,7 +3,7 @@ import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { DatabaseFacts } from './read-accounts.ts';
 import type { DatabaseReport } from './status.ts';
 
-export interface DatabaseLook {
+interface DatabaseLook {
   /** What was read last; null: nothing yet. */
   readonly seen: DatabaseFacts | null;
   /** Why the database cannot be used now; null: it can, or was not asked yet. */

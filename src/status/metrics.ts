@@ -8,7 +8,7 @@ import type { RunKind } from '../streams/state.ts';
 import { type AccountLabel, createGauges, MOST_LABELLED_ACCOUNTS, PREFIX } from './gauges.ts';
 import type { Status } from './status.ts';
 
-export type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
+type SkippedTick = 'running' | 'waiting' | 'missed' | 'credentials_refused';
 
 export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
@@ -23,7 +23,7 @@ export interface Metrics {
 const DURATION_BUCKETS_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400];
 const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly version: string;
   readonly accountIds: readonly string[];
   /** By which alerts are told. */

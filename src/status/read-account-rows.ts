@@ -9,7 +9,7 @@ import { type RunRow, TOOK_PLACE, toRunRow } from '../database/runs.ts';
 /** Runs per stream that are read: the length of the charts. */
 export const RECENT_RUNS = 30;
 /** Open issues beyond this many are not counted one by one. */
-export const MOST_ISSUES = 20_000;
+const MOST_ISSUES = 20_000;
 
 /** Open issues of one kind and field. */
 export interface IssueGroup {

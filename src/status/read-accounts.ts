@@ -11,7 +11,7 @@ import { readMigrationStatus } from '../database/migrate.ts';
 import { KNOWN_STREAMS, TOOK_PLACE } from '../database/runs.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
-export interface LastRun {
+interface LastRun {
   readonly status: Exclude<RunStatus, 'running'>;
   readonly errorCode: string | null;
 }
@@ -159,7 +159,7 @@ export function runFactsOf({
   };
 }
 
-export interface ReadAccountsOptions {
+interface ReadAccountsOptions {
   readonly clock?: Pick<Clock, 'now'>;
   /** With the rows behind the facts, of one account only. */
   readonly isInFull?: boolean;

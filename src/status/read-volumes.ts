@@ -7,7 +7,7 @@ import { toArrayLiteral } from '../database/copy-text.ts';
 import { target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 
-export interface RowVolume {
+interface RowVolume {
   readonly stream: StreamName;
   readonly rows: number;
   /** From the planner's statistics: of all accounts, deleted ones included. */
@@ -29,7 +29,7 @@ export interface Volumes {
   readonly days: readonly DayVolume[];
 }
 
-export const DAYS = 14;
+const DAYS = 14;
 /** Tables of more rows than this are estimated. */
 const COUNTED_ROWS = 200_000;
 /** To guess from the size of a table that was never analyzed. */
@@ -78,7 +78,7 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
   };
 }
 
-export interface RowCount extends Record<string, unknown> {
+interface RowCount extends Record<string, unknown> {
   readonly account_id: string;
   readonly stream: StreamName;
   readonly live: number;

@@ -100,7 +100,7 @@ export function reasonsNotReady(at: Circumstances): string[] {
   return [...processReasons(at), ...accountReasons(at)];
 }
 
-export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 
 function staleSentence(scheduled: readonly StreamStatus[], late: readonly StreamStatus[]): string {

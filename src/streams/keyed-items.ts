@@ -1,7 +1,7 @@
 import type { ReportIssue } from './stream.ts';
 import { type Field, type Item, describeValue } from './wire.ts';
 
-export interface KeyedItemsOptions {
+interface KeyedItemsOptions {
   readonly items: readonly Item[] | null;
   readonly list: string;
   readonly keyField: string;

@@ -3,7 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ReportIssue, WireField, WireFields, WireRecord } from './stream.ts';
 import { type Field, type FieldReport, type Item, items, object } from './wire.ts';
 
-export type ColumnField<T> = Field<T> & WireField;
+type ColumnField<T> = Field<T> & WireField;
 type Fields = Readonly<Record<string, ColumnField<unknown>>>;
 
 /** By column. */
@@ -33,7 +33,7 @@ export const entriesOf = (
   columnOf: (value: unknown) => string | null,
 ): ColumnField<WireRecord> => ({ ...object, rows: { table, columnOf } });
 
-export interface ReadFieldsOptions {
+interface ReadFieldsOptions {
   readonly report: ReportIssue;
   /** Where the record stands in its parent: '' or `messages[2]`. */
   readonly at?: string;

@@ -40,14 +40,14 @@ export interface ReadContext {
   readonly equipmentTypeId?: string;
 }
 
-export interface NormalizedRecord {
+interface NormalizedRecord {
   readonly parent: Row;
   /** One array of rows per child table, in the order of `StreamDefinition.children`. */
   readonly children: readonly (readonly Row[])[];
 }
 
 /** How a stream is read; `src/reading` has a reader for each. */
-export type ReadMode =
+type ReadMode =
   /** One response is everything there is of the account, or of one equipment type. */
   | { readonly kind: 'snapshot'; readonly per: 'account' | 'equipment_type' }
   /** All pages of one cached report. */
@@ -78,7 +78,7 @@ export interface Coverage {
 }
 
 /** How rows belong to the parts in which a stream is asked for. */
-export interface Partition {
+interface Partition {
   /** The parent's column that names the part. */
   readonly column: string;
   /** The child that names it, in its last column, where the parent's column says something else. */
@@ -97,7 +97,7 @@ export interface WireField {
 export type WireFields = Readonly<Record<string, WireField>>;
 
 /** The rows that a field's value becomes in another table than the field's own. */
-export interface WireRows {
+interface WireRows {
   readonly table: PgTable;
   /** Of each item of a list; absent: the values of an object's entries, each in the column that `columnOf` names. */
   readonly fields?: WireFields;

@@ -55,7 +55,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
   return all;
 }
 
-export interface Forgotten {
+interface Forgotten {
   /** What stands in the place of the person's id from now on. */
   readonly pseudonym: string;
   readonly streams: readonly CleanedStream[];

@@ -19,7 +19,7 @@ export interface PrivacySettings {
 
 export const NO_PRIVACY: PrivacySettings = { omit: [], pseudonymize: [] };
 
-export interface StreamPrivacy {
+interface StreamPrivacy {
   /** null: everything may be stored. */
   readonly protection: Protection | null;
   readonly policy: Policy;

@@ -48,7 +48,7 @@ export interface StepsEnd {
 }
 
 /** A run that has its lock and its row. */
-export interface OpenRun {
+interface OpenRun {
   readonly context: RunContext;
   readonly request: RunRequest;
   readonly session: StreamSession;

@@ -16,7 +16,7 @@ import type { Warehouse } from '../reading/read-request.ts';
 import type { Note } from '../reading/step.ts';
 import type { StreamName } from '../streams/stream.ts';
 
-export interface WarehouseScope {
+interface WarehouseScope {
   readonly accountId: string;
   readonly stream: StreamName;
 }

@@ -21,7 +21,7 @@ export interface AccountRunner {
   run(job: Job): Promise<readonly FollowUp[]>;
 }
 
-export interface AccountRunnerOptions {
+interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -17,7 +17,7 @@ export interface CronEntry<Target> {
   readonly expression: string;
 }
 
-export interface CronGroupsOptions<Target> {
+interface CronGroupsOptions<Target> {
   readonly entries: readonly CronEntry<Target>[];
   /** Over how long a tick is staggered; never over more than half of the time to the next one. */
   readonly spreadMs: number;

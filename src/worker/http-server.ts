@@ -14,14 +14,14 @@ export interface Page {
 /** Responses by path, given what follows the ?; none may take long or fail because the database is away. */
 export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | Promise<Page>>>;
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly routes: Routes;
   readonly onError: (path: string, error: unknown) => void;
 }
 
-export interface OpsServer {
+interface OpsServer {
   readonly url: string;
   close(): Promise<void>;
 }

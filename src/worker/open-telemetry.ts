@@ -6,7 +6,7 @@ import { withTimeout } from '../shared/time.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Naming a place to send traces to is asking for them; `OTEL_TRACES_EXPORTER=none` and `OTEL_SDK_DISABLED=true` win. */
-export function asksForTraces(env: Environment): boolean {
+function asksForTraces(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const exporter = env['OTEL_TRACES_EXPORTER'] ?? '';
   if (exporter !== '') return exporter === 'otlp';
@@ -19,7 +19,7 @@ export function asksForTraces(env: Environment): boolean {
 const CLOSE_PATIENCE_MS = 2_000;
 
 /** Sends what was not sent yet. */
-export type StopTracing = () => Promise<void>;
+type StopTracing = () => Promise<void>;
 
 async function registerSdk(version: string): Promise<StopTracing> {
   const [{ NodeTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([

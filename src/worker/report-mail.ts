@@ -3,7 +3,7 @@ import { type Message, renderMail } from '../alerts/message.ts';
 import { html } from '../pages/html.ts';
 import type { Figure } from '../pages/report/overview.ts';
 
-export interface ReportMail {
+interface ReportMail {
   readonly title: string;
   readonly figures: readonly Figure[];
   readonly filename: string;

@@ -29,7 +29,7 @@ import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '
 import type { AccountsRead } from '../status/read-accounts.ts';
 import { toReportMail } from './report-mail.ts';
 
-export interface ReportScheduleOptions {
+interface ReportScheduleOptions {
   readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
   /** undefined: it is not mailed. */
   readonly mail: Channel | undefined;

@@ -8,7 +8,7 @@ import type { Metrics } from '../status/metrics.ts';
 import { pageOf, type ProcessStatus, type Status } from '../status/status.ts';
 import { jsonPage, type Page, type Routes } from './http-server.ts';
 
-export interface RoutesOptions {
+interface RoutesOptions {
   /** Of all accounts. */
   readonly status: () => Status;
   /** Of one of several, with its details; undefined: there is none of that name. */

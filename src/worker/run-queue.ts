@@ -15,7 +15,7 @@ export interface RunQueue {
   readonly load: QueueLoad;
 }
 
-export interface QueueLoad {
+interface QueueLoad {
   readonly slots: number;
   readonly running: number;
   /** Of those that run, the ones of unhealthy accounts. */

@@ -6,7 +6,7 @@ import type { StreamName } from '../streams/stream.ts';
 import { type CronEntry, type CronGroups, startCronGroups } from './cron-groups.ts';
 import type { RunQueue } from './run-queue.ts';
 
-export type JobKind = 'sync' | 'reconcile';
+type JobKind = 'sync' | 'reconcile';
 
 export interface JobTarget {
   readonly accountId: string;
@@ -21,7 +21,7 @@ export interface Job extends JobTarget {
   readonly periodMs: number | null;
 }
 
-export interface AccountSchedule {
+interface AccountSchedule {
   readonly accountId: string;
   readonly timezone: string;
   /** null: off. */
@@ -33,9 +33,9 @@ export interface AccountSchedule {
 }
 
 /** What a job that is not done yet is doing. */
-export type JobState = 'waiting' | 'running';
+type JobState = 'waiting' | 'running';
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   readonly accounts: readonly AccountSchedule[];
   /** Over how long the accounts' ticks are staggered, ms. */
   readonly spreadMs: number;
@@ -51,7 +51,7 @@ export interface ScheduleOptions {
   readonly runsLast: (stream: StreamName) => boolean;
 }
 
-export interface NextRun {
+interface NextRun {
   readonly stream: StreamName;
   readonly kind: JobKind;
   /** ms from now. */

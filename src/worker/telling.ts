@@ -9,7 +9,7 @@ import { VERSION } from '../version.ts';
 import { createReportSchedule, type ReportSchedule } from './report-schedule.ts';
 import type { WarehouseMonitor } from './worker-status.ts';
 
-export interface AlertParts {
+interface AlertParts {
   readonly monitor: Pick<WarehouseMonitor, 'latest'>;
   readonly metrics: Metrics;
   readonly channels: readonly Channel[];

@@ -18,7 +18,7 @@ import type { Scheduler } from './scheduler.ts';
 export type WarehouseMonitor = Monitor<AccountsRead, Volumes | null>;
 type WarehouseState = MonitorState<AccountsRead, Volumes | null>;
 
-export interface WorkerStatusParts {
+interface WorkerStatusParts {
   readonly app: App;
   readonly startedMs: number;
   readonly state: () => WorkerState;
@@ -29,7 +29,7 @@ export interface WorkerStatusParts {
   readonly alerts: Pick<Alerts, 'report'>;
 }
 
-export interface WorkerStatus {
+interface WorkerStatus {
   /** Of all accounts. */
   readonly status: () => Status;
   /** Of one of several, with its details; undefined: there is none of that name. */

@@ -4,7 +4,7 @@ import { formatCount } from '../../shared/format.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
 import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
 
-export interface Bar {
+interface Bar {
   readonly label: string;
   readonly value: number;
   readonly color: string;
@@ -53,7 +53,7 @@ export function bars(pen: Pen, texts: Texts, rows: readonly Bar[], width = HALF)
   }));
 }
 
-export interface Part {
+interface Part {
   readonly row: string;
   readonly series: string;
   readonly value: number;
@@ -150,7 +150,7 @@ export function stackedBars(
   });
 }
 
-export interface Week {
+interface Week {
   /** Its Monday. */
   readonly monday: string;
   readonly value: number;

@@ -10,11 +10,11 @@ import { QUESTIONS } from './questions.ts';
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
 /** The rows that answer each question. */
-export type Answers = {
+type Answers = {
   readonly [Name in keyof typeof QUESTIONS]: readonly RowOf<(typeof QUESTIONS)[Name]>[];
 };
 
-export interface StreamFreshness {
+interface StreamFreshness {
   readonly stream: StreamName;
   /** Never: null. */
   readonly lastSuccessMs: number | null;

@@ -115,7 +115,7 @@ function dataSection(report: Report): Html {
   </section>`;
 }
 
-export interface RenderOptions {
+interface RenderOptions {
   /** Whose report it is, for its readers: the organisation (REPORT_TITLE); null: the account is named. */
   readonly title: string | null;
 }

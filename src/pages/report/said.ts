@@ -2,7 +2,7 @@
 import { html, type Html } from '../html.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
 
-export interface Said {
+interface Said {
   readonly first_note: string | null;
   readonly last_note: string | null;
   readonly last_on: string | null;

@@ -7,7 +7,7 @@ export function empty(sentence: string): Html {
   return html`<p class="empty">${sentence}</p>`;
 }
 
-export interface SectionOptions {
+interface SectionOptions {
   readonly id: string;
   readonly title: string;
   /** Where its data comes from. */

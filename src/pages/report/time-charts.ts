@@ -10,7 +10,7 @@ const LINE_PX = 16;
 /** Below a trend. */
 export const TODAY_NOTE = 'Dashed: today, which is not over.';
 
-export interface DayValue {
+interface DayValue {
   readonly date: string;
   readonly series: string;
   readonly value: number;
@@ -120,7 +120,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
   });
 }
 
-export interface StatusTrend {
+interface StatusTrend {
   readonly title: string;
   readonly series: readonly Series[];
   /** By day. */
@@ -141,14 +141,14 @@ export function statusTrend(pen: Pen, { title, series, values }: StatusTrend): H
     ${trend(pen, { title, label, note: TODAY_NOTE }, series, values)}`;
 }
 
-export interface MonthValue {
+interface MonthValue {
   readonly month: string;
   readonly value: number;
   /** What is still to come will change it. */
   readonly isUnfinished: boolean;
 }
 
-export interface MonthLineOptions {
+interface MonthLineOptions {
   readonly months: readonly MonthValue[];
   readonly format: (value: number) => string;
   /** Of the scale. Default: the highest value. */

@@ -29,7 +29,7 @@ export type FaultKind = Fault['kind'];
 type ScriptedKind = 'error' | 'oddRecord' | 'oddResponse' | 'oddHttp';
 
 /** Shares (0..1) of all requests; together at most 1. */
-export type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
+type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
 
 export interface FaultOptions extends FaultRates {
   /** A real limiter: more than this many requests of one token in a window are refused. */

@@ -4,8 +4,8 @@ import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
 type Fields = Record<string, unknown>;
 
-export const DEEP_LEVELS = 300;
-export const LARGE_BYTES = 17 * 1024 * 1024;
+const DEEP_LEVELS = 300;
+const LARGE_BYTES = 17 * 1024 * 1024;
 const MANY = 7;
 
 /** The response object as the fault changes it. `list` and `keyField` say where the records are, where there are any. */

@@ -6,7 +6,7 @@ import { employeeAt } from '../store/status-rules.ts';
 import { STREAM } from './world.ts';
 import type { World } from './world.ts';
 
-export interface Training {
+interface Training {
   id: number;
   name: string;
   /** null: a completion never expires. */

@@ -3,7 +3,7 @@ import { trainings } from './employees.ts';
 import { equipmentTypes } from './equipment-types.ts';
 import { categories, clients, fieldOffices, forms, items, lineOfBusinesses, regions } from './vocabulary.ts';
 
-export interface SandboxLabel {
+interface SandboxLabel {
   readonly kind: string;
   readonly id: string;
   readonly label: string;

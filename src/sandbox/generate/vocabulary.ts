@@ -54,7 +54,7 @@ export const clients: readonly Named[] = [
   ['cl_8805', 'City Waterworks'],
 ];
 
-export interface Form {
+interface Form {
   id: number;
   name: string;
   /** What an observer writes; `{place}` is filled in. */

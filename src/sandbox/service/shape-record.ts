@@ -67,7 +67,7 @@ const unknownValueOf: Record<string, Fields> = {
 };
 
 /** True when records go out exactly as the store holds them. */
-export function isPlain(readings: Readings): boolean {
+function isPlain(readings: Readings): boolean {
   return (
     readings.versionOrder === 'newest-first' &&
     readings.messageOrder === 'oldest-first' &&

@@ -20,7 +20,7 @@ export interface FollowupQueryStyle {
   order: 'newest-first' | 'oldest-first' | 'unordered';
 }
 
-export interface Selection {
+interface Selection {
   total: number;
   /** Slots `from` ≤ i < `to` of the asked order. */
   slice(from: number, to: number): number[];

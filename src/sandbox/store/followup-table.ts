@@ -5,7 +5,7 @@ import type { FollowupQuery, FollowupQueryStyle } from './followup-index.ts';
 import { keyOf, patched } from './record-table.ts';
 import type { RecordTable } from './record-table.ts';
 
-export interface FollowupTableOptions {
+interface FollowupTableOptions {
   /** How many records the seed gives, oldest first. */
   count: number;
   /** The record of a slot; the same one whenever it is asked. */

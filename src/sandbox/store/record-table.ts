@@ -18,7 +18,7 @@ export interface RecordTable<T> extends ReadonlyMap<string, T> {
   anyKey(random: Random): string | undefined;
 }
 
-export interface MemoryTableOptions<T> {
+interface MemoryTableOptions<T> {
   keyField: string;
   /** The record as the service sees it now. */
   current?: (record: T) => T;

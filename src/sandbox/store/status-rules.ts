@@ -6,7 +6,7 @@ import type { Employee, Equipment, Schedule } from '../records.ts';
  * specification states is kept by them: any expired schedule makes the equipment expired.
  */
 
-export function scheduleStatusAt(
+function scheduleStatusAt(
   schedule: Pick<Schedule, 'expiresOn' | 'expiringOn'>,
   now: number,
 ): 'uptodate' | 'expiring' | 'expired' {

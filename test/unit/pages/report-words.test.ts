@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { spread } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
-  formatDayOf,
   formatDays,
   formatMoment,
   formatMonth,
@@ -20,8 +19,6 @@ test('days are written so that nobody takes the month for the day', () => {
 test('moments are told in the account’s time zone', () => {
   const ms = Date.UTC(2026, 11, 31, 23, 30);
   expect(formatMoment(ms, 'Europe/Oslo')).toBe('1 Jan 2027, 00:30');
-  expect(formatDayOf('2026-12-31 23:30:00+00', 'Europe/Oslo')).toBe('1 Jan 2027');
-  expect(formatDayOf('2026-12-31 23:30:00+00', 'UTC')).toBe('31 Dec 2026');
 });
 
 test('a share is nothing or everything only where it is', () => {
