@@ -1,24 +1,18 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
-import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { asGiven } from '../database/sql-names.ts';
-import { backfillSlices, streamState } from '../database/control-tables.ts';
+import { backfillSlices, streamState, type StreamKey } from '../database/control-tables.ts';
 import type { LedgerChange, TimeSlice } from '../reading/step.ts';
 import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
-
-interface LedgerScope {
-  readonly accountId: string;
-  readonly stream: StreamName;
-}
 
 const toText = (ms: number): string => new Date(ms).toISOString();
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
-const inScope = ({ accountId, stream }: LedgerScope) =>
+const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
 
-const isSlice = (scope: LedgerScope, slice: { readonly fromMs: number; readonly toMs: number }) =>
+const isSlice = (scope: StreamKey, slice: { readonly fromMs: number; readonly toMs: number }) =>
   and(
     inScope(scope),
     eq(backfillSlices.created_from, toText(slice.fromMs)),
@@ -28,7 +22,7 @@ const isSlice = (scope: LedgerScope, slice: { readonly fromMs: number; readonly 
 /** The backfill under way or last done; undefined when there never was one. */
 export async function readLedger(
   db: Queryable,
-  scope: LedgerScope,
+  scope: StreamKey,
 ): Promise<{ plan: BackfillPlan; slices: LedgerSlice[] } | undefined> {
   const { account_id, stream } = streamState;
   const [row] = await db
@@ -48,7 +42,7 @@ export async function readLedger(
 }
 
 /** Newest first. */
-async function readSlices(db: Queryable, scope: LedgerScope): Promise<LedgerSlice[]> {
+async function readSlices(db: Queryable, scope: StreamKey): Promise<LedgerSlice[]> {
   const rows = await db
     .select()
     .from(backfillSlices)
@@ -68,7 +62,7 @@ async function readSlices(db: Queryable, scope: LedgerScope): Promise<LedgerSlic
 }
 
 /** Writes what a reader yielded, in the transaction that stores the records it belongs to. */
-export async function writeLedger(db: Queryable, scope: LedgerScope, change: LedgerChange): Promise<void> {
+export async function writeLedger(db: Queryable, scope: StreamKey, change: LedgerChange): Promise<void> {
   switch (change.kind) {
     case 'plan':
       await writePlan(db, scope, change);
@@ -85,7 +79,7 @@ export async function writeLedger(db: Queryable, scope: LedgerScope, change: Led
 /** What an earlier backfill left in the ledger is forgotten. */
 async function writePlan(
   db: Queryable,
-  scope: LedgerScope,
+  scope: StreamKey,
   { plan, slices }: { readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] },
 ): Promise<void> {
   const values = {
@@ -103,7 +97,7 @@ async function writePlan(
   await addSlices(db, scope, slices);
 }
 
-async function addSlices(db: Queryable, scope: LedgerScope, slices: readonly TimeSlice[]): Promise<void> {
+async function addSlices(db: Queryable, scope: StreamKey, slices: readonly TimeSlice[]): Promise<void> {
   for (let at = 0; at < slices.length; at += 1000) {
     await db.insert(backfillSlices).values(
       slices.slice(at, at + 1000).map(({ fromMs, toMs: end }) => ({
@@ -117,7 +111,7 @@ async function addSlices(db: Queryable, scope: LedgerScope, slices: readonly Tim
   }
 }
 
-async function writeSlice(db: Queryable, scope: LedgerScope, slice: LedgerSlice): Promise<void> {
+async function writeSlice(db: Queryable, scope: StreamKey, slice: LedgerSlice): Promise<void> {
   await db
     .update(backfillSlices)
     .set({

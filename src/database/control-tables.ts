@@ -21,6 +21,18 @@ export type AlertChannel = 'webhook' | 'mail';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
+/** What is noted once for each stream of an account. */
+export interface StreamKey {
+  readonly accountId: string;
+  readonly stream: StreamName;
+}
+
+/** The number alone would do; with the account a statement stays on one node where accounts are distributed. */
+export interface RunKey {
+  readonly accountId: string;
+  readonly runId: number;
+}
+
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
 /** One row per run of one stream. */

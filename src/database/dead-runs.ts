@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from './connection.ts';
+import type { StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
@@ -54,9 +55,7 @@ export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Prom
   );
 }
 
-interface ClosedRuns {
-  readonly accountId: string;
-  readonly stream: StreamName;
+interface ClosedRuns extends StreamKey {
   readonly closed: number;
 }
 

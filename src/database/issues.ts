@@ -2,13 +2,8 @@
 import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { dataIssues } from './control-tables.ts';
+import { dataIssues, type StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
-
-export interface IssueScope {
-  readonly accountId: string;
-  readonly stream: StreamName;
-}
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
@@ -21,7 +16,7 @@ export interface OpenIssues {
   readonly keys: ReadonlySet<string>;
 }
 
-export async function readOpenIssues(db: Queryable, { accountId, stream }: IssueScope): Promise<OpenIssues> {
+export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
   const isRejection = and(
     eq(dataIssues.kind, 'record_rejected'),
     isNotNull(dataIssues.record_id),

@@ -2,8 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { forgotten, privacyCleanings } from './control-tables.ts';
-import type { IssueScope } from './issues.ts';
+import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
 
 type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
 
@@ -49,7 +48,7 @@ export interface Cleaning {
   readonly rowsChanged: number;
 }
 
-const ofStream = ({ accountId, stream }: IssueScope) =>
+const ofStream = ({ accountId, stream }: StreamKey) =>
   and(eq(privacyCleanings.account_id, accountId), eq(privacyCleanings.stream, stream));
 
 interface CleaningRow {
@@ -77,7 +76,7 @@ const toCleaning = (row: CleaningRow): Cleaning => ({
 });
 
 /** undefined: nothing was ever protected. */
-export async function readCleaning(db: Queryable, scope: IssueScope): Promise<Cleaning | undefined> {
+export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cleaning | undefined> {
   const [row] = await db.select(COLUMNS).from(privacyCleanings).where(ofStream(scope));
   return row === undefined ? undefined : toCleaning(row);
 }
@@ -91,7 +90,7 @@ export async function readCleanings(db: Queryable, accountId: string): Promise<M
 }
 
 /** Begins one, or records what is in force where nothing has to be cleaned (`position` null). */
-export async function writeCleaning(db: Queryable, scope: IssueScope, cleaning: Cleaning): Promise<void> {
+export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
   const { accountId, stream } = scope;
   const { policy, position, rowsSeen, rowsChanged } = cleaning;
   const where = position === null ? null : JSON.stringify(position);

@@ -3,16 +3,14 @@ import { and, desc, eq, inArray, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { runs, type RunStatus, type RunTrigger } from './control-tables.ts';
+import { type RunKey, runs, type RunStatus, type RunTrigger, type StreamKey } from './control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from './record-counts.ts';
 import { toArrayLiteral } from './copy-text.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
-export interface NewRun {
-  readonly accountId: string;
-  readonly stream: StreamName;
+export interface NewRun extends StreamKey {
   readonly kind: RunKind;
   readonly trigger: RunTrigger;
   /** Host and process of the worker. */
@@ -26,12 +24,6 @@ interface RunRequests {
   readonly requests: number;
   readonly retries: number;
   readonly lastRequestId: string | undefined;
-}
-
-/** The number alone would do; with the account the statement stays on one node where accounts are distributed. */
-export interface RunKey {
-  readonly accountId: string;
-  readonly runId: number;
 }
 
 interface RunEnd extends RunKey {
@@ -171,9 +163,7 @@ export async function failRun(
     .where(and(isRun(run), eq(runs.status, 'running')));
 }
 
-interface RecentRun {
-  readonly accountId: string;
-  readonly stream: StreamName;
+interface RecentRun extends StreamKey {
   readonly kind: RunKind;
   readonly withinMs: number;
 }

@@ -2,12 +2,6 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { TableShape } from './table-shape.ts';
 
-/** Whose rows a merge writes, and in which run. */
-export interface MergeScope {
-  readonly accountId: string;
-  readonly runId: number;
-}
-
 /**
  * The time of the open transaction, which everything that it stores carries. It is read once and given to every statement,
  * because where tables are distributed each node has a `now()` of its own. Defaults of columns that are filled by COPY are

@@ -1,8 +1,8 @@
 /** How records compare with what the warehouse has of them. */
 import { toArrayLiteral } from '../database/copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
-import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 /**
  * `added`: the warehouse has no row with this key. `changed`: it has another version, or the row is marked as deleted.
@@ -21,7 +21,7 @@ const STATUSES: Readonly<Record<number, ChangeStatus>> = { 1: 'changed', 2: 'rep
 export function createComparison(
   session: Pick<StreamSession, 'connection' | 'transactionTime'>,
   { parent }: StreamShape,
-  { accountId, runId }: MergeScope,
+  { accountId, runId }: RunKey,
 ): Comparison {
   // A subselect on the primary key stays on its index, however few rows the table has.
   const text = `with k as materialized (

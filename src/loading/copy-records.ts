@@ -4,7 +4,6 @@
  */
 import { toCell, toCopyChunks, toCopyLine } from '../database/copy-text.ts';
 import { isDataError } from '../database/database-error.ts';
-import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { meetLater } from '../shared/meet-later.ts';
@@ -14,6 +13,7 @@ import { forgetParsed, normalize } from './normalize.ts';
 import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from '../database/table-shape.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 export interface RefusedRecord {
   readonly record: ReadRecord;
@@ -84,7 +84,7 @@ const sinceColumn = ({ history, columns }: TableShape): ColumnShape | undefined 
 
 function toTarget(
   shape: TableShape,
-  { accountId, runId, isParent }: MergeScope & { readonly isParent: boolean },
+  { accountId, runId, isParent }: RunKey & { readonly isParent: boolean },
 ): TableCopy {
   const since = sinceColumn(shape);
   const columns = since === undefined ? shape.columns : [...shape.columns, { ...since, name: '_valid_from' }];
@@ -116,11 +116,7 @@ function* linesOf({ columns, prefixOf }: TableCopy, records: readonly PreparedRe
   }
 }
 
-export function createRecordCopies(
-  session: StreamSession,
-  shape: StreamShape,
-  scope: MergeScope,
-): RecordCopies {
+export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey): RecordCopies {
   const { connection } = session;
   const tables = [shape.parent, ...shape.children];
   const copies: Readonly<Record<Destination, readonly TableCopy[]>> = {

@@ -12,7 +12,6 @@ import { type SQL, sql } from 'drizzle-orm';
 import {
   instantOf,
   list,
-  type MergeScope,
   name,
   of,
   same,
@@ -21,6 +20,7 @@ import {
   type TransactionTime,
 } from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 /** One tick later, the smallest step of a time. By way of UTC, where no day is longer than another: that makes it IMMUTABLE, which Citus asks for. */
 const later = (column: SQL): SQL =>
@@ -49,7 +49,7 @@ function differ(left: string, right: string, { compared }: HistoryShape): SQL {
 export function earliestChange(
   parent: TableShape,
   countsFrom: readonly string[],
-  scope: MergeScope & TransactionTime,
+  scope: RunKey & TransactionTime,
 ): SQL {
   const { history } = parent;
   if (history === null) throw new TypeError(`${parent.name} has no history`);
@@ -67,7 +67,7 @@ export function earliestChange(
 /** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
 export function parentHistory(
   parent: TableShape,
-  scope: MergeScope & TransactionTime,
+  scope: RunKey & TransactionTime,
 ): HistoryParts & { readonly before: SQL; readonly change: SQL } {
   const { history } = parent;
   const now = instantOf(scope);
@@ -97,11 +97,7 @@ export function parentHistory(
  * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
  * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning.
  */
-export function endChildStates(
-  parent: TableShape,
-  child: TableShape,
-  scope: MergeScope & TransactionTime,
-): SQL {
+export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId } = scope;
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);
@@ -122,7 +118,7 @@ export function endChildStates(
 }
 
 /** What a changed record has anew begins when it was seen, and no earlier than its last state ended. */
-export function childHistory(child: TableShape, scope: MergeScope & TransactionTime): HistoryParts {
+export function childHistory(child: TableShape, scope: RunKey & TransactionTime): HistoryParts {
   const { history } = child;
   if (history === null) return { column: NOTHING, value: NOTHING };
   return {

@@ -1,16 +1,9 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { IssueScope } from '../database/issues.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
-import {
-  instantOf,
-  type MergeScope,
-  staged,
-  taken,
-  target,
-  type TransactionTime,
-} from '../database/sql-names.ts';
+import { instantOf, staged, taken, target, type TransactionTime } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
+import type { RunKey, StreamKey } from '../database/control-tables.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'ord', type: 'bigint' },
@@ -26,9 +19,9 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
 ];
 
 /** Whose issues are written, and the time that they are given. */
-export type IssueWrites = IssueScope & TransactionTime;
+export type IssueWrites = StreamKey & TransactionTime;
 
-const openIssues = ({ accountId, stream }: IssueScope): SQL =>
+const openIssues = ({ accountId, stream }: StreamKey): SQL =>
   sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
 
 const notStaged = sql`not exists (
@@ -42,7 +35,7 @@ export function createIssueStage(): SQL {
 /** Issues of staged versions that were dropped before the merge; rows that went straight into their tables keep theirs. */
 export function dropOrphanIssues(
   parent: TableShape,
-  { accountId, runId, now }: MergeScope & TransactionTime,
+  { accountId, runId, now }: RunKey & TransactionTime,
 ): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`delete from pg_temp.stage_issues where of_row and (ord, fingerprint) in (
@@ -131,7 +124,7 @@ const MOST_RESOLVED_KEYLESS = 100;
  * Of records without a key only the last resolved issues are kept: their content is what identifies them, so that a record
  * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
  */
-export function forgetResolvedKeyless({ accountId, stream }: IssueScope): SQL {
+export function forgetResolvedKeyless({ accountId, stream }: StreamKey): SQL {
   const resolved = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
     and kind = 'record_rejected' and resolved_at is not null`;
   return sql`delete from safety_sync.data_issues where ${resolved} and fingerprint in (
@@ -150,7 +143,7 @@ export function resolveLookups(askedFor: readonly string[], scope: IssueWrites):
 }
 
 /** Open unknown fields whose example record does not show them any longer: candidates for closing. */
-export function readStaleUnknownFields(parent: TableShape, scope: IssueScope): SQL {
+export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
     where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null

@@ -8,11 +8,11 @@ import { type SQL, sql } from 'drizzle-orm';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { formatNumber } from '../shared/format.ts';
 import type { KeylessMemory } from '../streams/state.ts';
-import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { readVanishedFields } from './merge-sql.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
+import type { StreamKey } from '../database/control-tables.ts';
 
 /** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
 const MOST_REMEMBERED = 10_000;
@@ -113,10 +113,7 @@ function insertSeen(keys: readonly string[]): SQL {
   return sql`insert into pg_temp.stage_seen (ord, key) select 0, unnest(${toArrayLiteral(keys)}::text[])`;
 }
 
-function remember(
-  { fingerprints, kept }: KeylessMemory,
-  { accountId, stream }: { readonly accountId: string; readonly stream: StreamName },
-): SQL {
+function remember({ fingerprints, kept }: KeylessMemory, { accountId, stream }: StreamKey): SQL {
   const memory = fingerprints.length === 0 ? null : JSON.stringify({ fingerprints, kept });
   return sql`insert into safety_sync.stream_state as s (account_id, stream, keyless)
     values (${accountId}, ${stream}, ${memory}::jsonb)

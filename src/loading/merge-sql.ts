@@ -8,7 +8,6 @@ import {
   instant,
   instantOf,
   list,
-  type MergeScope,
   name,
   of,
   same,
@@ -20,6 +19,7 @@ import {
 } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { TableCoverage } from '../database/table-shape.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 export function createStage(shape: TableShape): SQL {
   const columns = shape.columns.map((column) => sql`${name(column.name)} ${sql.raw(column.type)}`);
@@ -50,7 +50,7 @@ export function dropSeenLater(parent: TableShape): SQL {
 export function dropOlderThanStored(
   parent: TableShape,
   versionColumn: string,
-  { accountId, runId }: MergeScope,
+  { accountId, runId }: RunKey,
 ): SQL {
   return sql`delete from ${stage(parent)} where ord in (
     select s.ord from ${staged(parent, ['ord', ...parent.key, versionColumn])} s join ${target(parent)} t
@@ -64,7 +64,7 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(parent: TableShape, scope: MergeScope & TransactionTime): SQL {
+export function upsertParents(parent: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId, runId } = scope;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
@@ -84,7 +84,7 @@ export function upsertParents(parent: TableShape, scope: MergeScope & Transactio
 }
 
 /** Children that a changed record no longer has. The parent's key is the beginning of the child's. */
-export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: MergeScope): SQL {
+export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
   const parentKey = parent.key[0] ?? '';
   const foreignKey = child.key[0] ?? '';
   const staying = staged(child, ['ord', ...child.key]);
@@ -94,7 +94,7 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(child: TableShape, scope: MergeScope & TransactionTime): SQL {
+export function upsertChildren(child: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
@@ -140,7 +140,7 @@ function notSeen(parent: TableShape): SQL {
 export function countVanished(
   parent: TableShape,
   covered: TableCoverage,
-  within: MergeScope & TransactionTime,
+  within: RunKey & TransactionTime,
 ): SQL {
   const { part, from, where } = coveredRows(parent, covered, within.accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
@@ -172,7 +172,7 @@ export function readVanishedFields(
 export function markVanished(
   parent: TableShape,
   covered: TableCoverage,
-  within: MergeScope & TransactionTime,
+  within: RunKey & TransactionTime,
 ): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
@@ -185,7 +185,7 @@ export function markVanished(
 export function countWritten(
   parent: TableShape,
   versionColumn: string,
-  { accountId, runId, now, upToMs }: MergeScope & TransactionTime & { readonly upToMs: number },
+  { accountId, runId, now, upToMs }: RunKey & TransactionTime & { readonly upToMs: number },
 ): SQL {
   // What this transaction wrote carries its time.
   return sql`select count(*)::int as count from ${target(parent)} t

@@ -3,14 +3,14 @@
  * it makes room for the newer one without leaving a state in the history.
  */
 import { toArrayLiteral } from '../database/copy-text.ts';
-import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { PreparedRecord } from './prepared-record.ts';
 import type { StreamShape } from '../database/table-shape.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 interface TakeOut {
   readonly shape: StreamShape;
-  readonly scope: MergeScope;
+  readonly scope: RunKey;
   /** Of which the open transaction has stored another version. */
   readonly records: readonly PreparedRecord[];
 }

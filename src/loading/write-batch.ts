@@ -1,6 +1,5 @@
 /** Sends a batch to the database: rows, the keys that came, data issues. Part of the open transaction. */
 import { addCounts } from '../database/record-counts.ts';
-import type { MergeScope } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { meetLater } from '../shared/meet-later.ts';
 import type { RecordCopies, RefusedRecord } from './copy-records.ts';
@@ -10,11 +9,12 @@ import { earlierOf, type PreparedBatch } from './prepare-batch.ts';
 import type { Staging } from './staging.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import { takeOutOlder } from './supersede.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 interface BatchWriterOptions {
   readonly session: StreamSession;
   readonly shape: StreamShape;
-  readonly scope: MergeScope;
+  readonly scope: RunKey;
   readonly staging: Staging;
   readonly copies: RecordCopies;
   /** Remember the keys of everything that comes, to find what was deleted. */

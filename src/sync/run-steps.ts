@@ -2,7 +2,7 @@
 import type { RequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
-import { finishRun, removeRun, type RunKey, updateRunCounts } from '../database/runs.ts';
+import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { type Success, writeStreamState } from '../database/stream-state.ts';
@@ -27,6 +27,7 @@ import {
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { createWarehouse, writeNotes } from './warehouse.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 /** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
 const RECORDS_OF_A_COMMIT = 4000;

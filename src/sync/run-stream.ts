@@ -12,7 +12,6 @@ import {
   type NewRun,
   readRunningRun,
   recordSkippedRun,
-  type RunKey,
   startRun,
 } from '../database/runs.ts';
 import { keepDays } from '../database/followup-days.ts';
@@ -42,6 +41,7 @@ import {
 } from './run.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from './privacy.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
+import type { RunKey } from '../database/control-tables.ts';
 
 /** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
 const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };

@@ -14,17 +14,12 @@ import { resolveLookups } from '../loading/issue-sql.ts';
 import type { Load } from '../loading/load.ts';
 import type { Warehouse } from '../reading/read-request.ts';
 import type { Note } from '../reading/step.ts';
-import type { StreamName } from '../streams/stream.ts';
-
-interface WarehouseScope {
-  readonly accountId: string;
-  readonly stream: StreamName;
-}
+import type { StreamKey } from '../database/control-tables.ts';
 
 export function createWarehouse(
   { connection: { db } }: StreamSession,
   load: Load,
-  scope: WarehouseScope,
+  scope: StreamKey,
 ): Warehouse {
   const { accountId } = scope;
   return {
@@ -40,7 +35,7 @@ export function createWarehouse(
 /** Part of the transaction that stores the records that the notes came with. */
 export async function writeNotes(
   db: Queryable,
-  scope: WarehouseScope & TransactionTime,
+  scope: StreamKey & TransactionTime,
   notes: readonly Note[],
 ): Promise<void> {
   for (const note of notes) {
