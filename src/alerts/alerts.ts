@@ -21,6 +21,7 @@ import { readFailedReports } from '../database/report-plans.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
+import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
 import type { AlertsReport } from '../status/status.ts';
 import type { Channel } from './channel.ts';
@@ -69,10 +70,7 @@ const MOST_REST_MS = 60 * SECOND_MS;
 export function createAlerts(options: AlertsOptions): Alerts {
   const { accounts, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
   const ids = accounts.map(({ id }) => id);
-  const nowMs = (): number => {
-    const { seen } = options.latest();
-    return clock.now() + (seen === null ? 0 : seen.databaseNowMs - seen.readAtMs);
-  };
+  const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
   const teller = {
     version,
     owner,

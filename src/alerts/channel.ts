@@ -24,6 +24,12 @@ export class NotTaken extends Error {
   }
 }
 
+/** Of a response that says no. */
+const SHOWN_CHARACTERS = 120;
+
+export const excerptOf = (response: string): string =>
+  response.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+
 /** One attempt, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;
 const ATTEMPTS = 3;

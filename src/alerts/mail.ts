@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
+import { isLoopback } from '../config/account-config.ts';
 import type { MailConfig } from '../config/telling-config.ts';
-import { ATTEMPT_MS, type Channel, NotTaken } from './channel.ts';
+import { ATTEMPT_MS, type Channel, excerptOf, NotTaken } from './channel.ts';
 
 /** What nodemailer says of a failure. */
 interface SmtpFailure {
@@ -11,11 +11,6 @@ interface SmtpFailure {
   readonly command?: string;
 }
 
-const SHOWN_CHARACTERS = 120;
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
-
 /** A password goes over the network under TLS only, unless the URL itself allows it. */
 function needsTls(smtpUrl: string): boolean {
   const { protocol, hostname, password } = new URL(smtpUrl);
@@ -23,7 +18,7 @@ function needsTls(smtpUrl: string): boolean {
 }
 
 function toNotTaken({ code = 'ESMTP', responseCode, response, command }: SmtpFailure): NotTaken {
-  const said = (response ?? '').replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+  const said = excerptOf(response ?? '');
   const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
   const why = said === '' ? code : `${code}${where}: ${said}`;
   return new NotTaken(why, responseCode !== undefined && responseCode >= 500);

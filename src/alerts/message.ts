@@ -2,7 +2,7 @@
 import type { AlertRow } from '../database/alert-ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
-import { formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
 
@@ -70,7 +70,7 @@ function toLine(
   return {
     isOver,
     isNews,
-    what: isNamed ? `${listOf(accounts)}: ${text}` : `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+    what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
     advice: isOver ? null : adviceOfAlert(told),
   };

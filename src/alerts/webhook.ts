@@ -1,7 +1,5 @@
-import { type Channel, NotTaken } from './channel.ts';
+import { type Channel, excerptOf, NotTaken } from './channel.ts';
 
-/** Of a response that says no. */
-const SHOWN_CHARACTERS = 120;
 /** Busy, or too many at once: may take it a moment later. */
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
@@ -26,7 +24,7 @@ export function createWebhook(url: string): Channel {
         redirect: 'manual',
         signal,
       });
-      const said = (await response.text()).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+      const said = excerptOf(await response.text());
       if (response.ok) return;
       const problem = `HTTP ${response.status}${said === '' ? '' : `: ${said}`}`;
       throw new NotTaken(problem, !isPassing(response.status));

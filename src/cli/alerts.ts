@@ -7,8 +7,9 @@ import { type AlertRow, readAlerts } from '../database/alert-ledger.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatTime } from '../shared/format.ts';
 import { createRedactor } from '../shared/redact.ts';
+import { toIso } from '../shared/time.ts';
 import { EXIT } from './run-results.ts';
-import { renderTable } from './terminal.ts';
+import { accountColumn, renderTable } from './terminal.ts';
 import {
   type AccountOption,
   type CommandContext,
@@ -22,8 +23,6 @@ interface AlertsOptions extends AccountOption {
   readonly json?: true;
 }
 
-const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
 function stateOf({ toldMs, tries, problem }: AlertRow): string {
   if (tries > 0) return `not taken: ${problem ?? ''}`;
   return toldMs === null ? 'told when it has lasted long enough' : 'told';
@@ -36,16 +35,10 @@ function printAlerts(rows: readonly AlertRow[], isMany: boolean, { terminal }: C
   }
   terminal.print(
     renderTable(
-      [
-        { title: 'since' },
-        ...(isMany ? [{ title: 'account' }] : []),
-        { title: 'what' },
-        { title: 'by' },
-        { title: 'state' },
-      ],
+      [{ title: 'since' }, accountColumn(isMany), { title: 'what' }, { title: 'by' }, { title: 'state' }],
       rows.map((row) => [
-        formatTime(iso(row.beganMs)),
-        ...(isMany ? [row.accountId] : []),
+        formatTime(row.beganMs),
+        row.accountId,
         textOfAlert(row),
         row.channel,
         stateOf(row),
@@ -66,10 +59,10 @@ async function runAlerts(context: CommandContext, options: AlertsOptions): Promi
       const alerts = rows.map(({ accountId, beganMs, endedMs, toldMs, dueMs, ...row }) => ({
         account_id: accountId,
         ...row,
-        began_at: iso(beganMs),
-        ended_at: iso(endedMs),
-        told_at: iso(toldMs),
-        due_at: iso(dueMs),
+        began_at: toIso(beganMs),
+        ended_at: toIso(endedMs),
+        told_at: toIso(toldMs),
+        due_at: toIso(dueMs),
       }));
       context.terminal.print(JSON.stringify({ alerts }));
     } else printAlerts(rows, accounts.length > 1, context);

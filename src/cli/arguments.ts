@@ -1,21 +1,8 @@
 /** What a person types after a verb, read. All throw `usage_invalid`. */
+import { editDistance } from '../shared/edit-distance.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
-
-/** Letters to put in, leave out or change to make one word of the other. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [line, letter] of Array.from(one).entries()) {
-    const next = [line + 1];
-    for (const [at, wanted] of Array.from(other).entries()) {
-      const change = (row[at] ?? 0) + (letter === wanted ? 0 : 1);
-      next.push(Math.min(change, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
 
 const MOST_CHANGES = 2;
 
@@ -23,7 +10,7 @@ const MOST_CHANGES = 2;
 function closestName(typed: string, names: readonly string[]): string | undefined {
   const text = typed.toLowerCase();
   const begun = text.length < 3 ? undefined : names.find((name) => name.startsWith(text));
-  return begun ?? names.find((name) => distance(text, name) <= MOST_CHANGES);
+  return begun ?? names.find((name) => editDistance(text, name) <= MOST_CHANGES);
 }
 
 /** All streams when none is named. */

@@ -6,7 +6,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind } from '../streams/stream.ts';
 import { type AccountResults, exitCodeOfAccounts } from './run-results.ts';
 import { runAccounts } from './run-verb.ts';
-import { renderTable, withIsoTimes } from './terminal.ts';
+import { accountColumn, renderTable, withIsoTimes } from './terminal.ts';
 import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface IssuesOptions extends AccountOption {
@@ -83,7 +83,7 @@ async function runDataIssues(context: CommandContext, options: IssuesOptions): P
     terminal.print(
       renderTable(
         [
-          ...(isMany ? [{ title: 'account' }] : []),
+          accountColumn(isMany),
           { title: 'stream' },
           { title: 'what' },
           { title: 'field' },
@@ -92,7 +92,7 @@ async function runDataIssues(context: CommandContext, options: IssuesOptions): P
           { title: 'example' },
         ],
         groupIssues(issues).map(({ sample, records }) => [
-          ...(isMany ? [sample.account_id] : []),
+          sample.account_id,
           sample.stream,
           `${sample.kind}${sample.resolved_at === null ? '' : colors.green(' (resolved)')}`,
           sample.field === '' ? '–' : (sample.field ?? '–'),

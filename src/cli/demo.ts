@@ -11,7 +11,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { readReport } from '../pages/report/read-report.ts';
-import { writeWholeFile } from '../pages/report/write-file.ts';
+import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { syncStreams } from '../sync/sync-streams.ts';
 import { type Connection, openConnection } from '../database/connection.ts';
 import { PAST_MS, playPast, syncInThePast } from './demo-past.ts';

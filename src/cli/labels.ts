@@ -3,12 +3,12 @@ import { resolve } from 'node:path';
 import { LABEL_KINDS, type LabelKind } from '../database/labels.ts';
 import { type ImportOutcome, importLabels } from '../labels/import-labels.ts';
 import { type MetId, readMetIds } from '../labels/read-coverage.ts';
-import { writeWholeFile } from '../pages/report/write-file.ts';
+import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import type { App } from '../app.ts';
 import { accountFields, EXIT } from './run-results.ts';
-import { renderTable, type Terminal } from './terminal.ts';
+import { accountColumn, renderTable, type Terminal } from './terminal.ts';
 import {
   type AccountOption,
   type CommandContext,
@@ -51,14 +51,14 @@ function printCoverage(coverage: readonly Coverage[], isMany: boolean, terminal:
   const { colors } = terminal;
   const text = renderTable(
     [
-      ...(isMany ? [{ title: 'account' }] : []),
+      accountColumn(isMany),
       { title: 'kind' },
       { title: 'ids met', align: 'right' },
       { title: 'labelled', align: 'right' },
       { title: 'most used without a label (records)' },
     ],
     coverage.map(({ accountId, kind, ids, labelled, unlabelled }) => [
-      ...(isMany ? [accountId] : []),
+      accountId,
       kind,
       formatCount(ids),
       labelled === ids ? colors.green(formatCount(labelled)) : colors.yellow(formatCount(labelled)),

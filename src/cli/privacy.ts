@@ -12,7 +12,7 @@ import { cleanAccount } from '../sync/forget.ts';
 import { readPrivacy } from '../sync/privacy.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { accountFields, EXIT } from './run-results.ts';
-import { renderTable } from './terminal.ts';
+import { accountColumn, renderTable } from './terminal.ts';
 import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface PrivacyOptions extends AccountOption {
@@ -86,7 +86,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
     terminal.print(
       renderTable(
         [
-          ...(isMany ? [{ title: 'account' }] : []),
+          accountColumn(isMany),
           { title: 'stream' },
           { title: 'omitted' },
           { title: 'pseudonyms' },
@@ -94,7 +94,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
           { title: 'rewritten', align: 'right' },
         ],
         reports.map((report) => [
-          ...(isMany ? [report.accountId] : []),
+          report.accountId,
           report.stream,
           columnsText(report.omitted),
           columnsText(report.pseudonyms),

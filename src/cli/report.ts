@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
-import { writeWholeFile } from '../pages/report/write-file.ts';
+import { writeWholeFile } from '../shared/write-whole-file.ts';
+import { toIso } from '../shared/time.ts';
 import { EXIT } from './run-results.ts';
 import { type AccountOption, type CommandContext, onlyAccountOf, type Verb, withApp } from './verb.ts';
 
@@ -23,7 +24,7 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   });
   if (json) {
     const { accountId: account_id, timezone, asOfMs, answers } = answered;
-    terminal.print(JSON.stringify({ account_id, timezone, as_of: new Date(asOfMs).toISOString(), answers }));
+    terminal.print(JSON.stringify({ account_id, timezone, as_of: toIso(asOfMs), answers }));
     return EXIT.ok;
   }
   terminal.note(terminal.noteColors.dim('drawing the report …'));

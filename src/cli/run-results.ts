@@ -1,11 +1,12 @@
 /** How the results of runs are told, and what exit code they make. */
+import type { RunStatus } from '../database/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { authFailureOf, type RunResult } from '../sync/run.ts';
-import { formatCount, formatDuration } from '../shared/format.ts';
-import { logResult, toJsonResult } from '../worker/run-report.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../streams/state.ts';
-import { type Colors, renderTable, type Terminal } from './terminal.ts';
+import { formatCount, formatDuration } from '../shared/format.ts';
+import { logResult, toJsonResult } from '../worker/run-report.ts';
+import { accountColumn, type Colors, renderTable, type Terminal } from './terminal.ts';
 
 /** Results of one account. */
 export interface AccountResults {
@@ -50,14 +51,16 @@ export function logRun(
   logResult(account, result, { kind, isKnown: isAtTerminal && result.outcome === 'skipped' });
 }
 
-function outcomeText(result: RunResult, colors: Colors): string {
-  switch (result.outcome) {
+export function statusText(status: RunStatus, colors: Colors): string {
+  switch (status) {
     case 'succeeded':
-      return colors.green('succeeded');
+      return colors.green(status);
     case 'skipped':
-      return colors.yellow('skipped');
+      return colors.yellow(status);
     case 'failed':
-      return colors.red('failed');
+      return colors.red(status);
+    case 'running':
+      return colors.cyan(status);
   }
 }
 
@@ -78,7 +81,7 @@ export function renderResults(
   const columns = ['read', 'inserted', 'updated', 'unchanged', 'deleted', 'rejected'] as const;
   return renderTable(
     [
-      ...(all.length > 1 ? [{ title: 'account' }] : []),
+      accountColumn(all.length > 1),
       { title: 'stream' },
       { title: 'outcome' },
       ...columns.map((title) => ({ title, align: 'right' as const, spare: SPARE[title] })),
@@ -87,9 +90,9 @@ export function renderResults(
     ],
     all.flatMap(({ accountId, results }) =>
       results.map((result) => [
-        ...(all.length > 1 ? [accountId] : []),
+        accountId,
         result.stream,
-        outcomeText(result, terminal.colors),
+        statusText(result.outcome, terminal.colors),
         ...columns.map((column) => (result.outcome === 'skipped' ? '–' : formatCount(result.counts[column]))),
         formatCount(result.requests),
         formatDuration(result.durationMs),

@@ -2,20 +2,14 @@ import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readRuns, type RunRow } from '../database/runs.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
 import { parseStreams, parseWholeNumber } from './arguments.ts';
-import { EXIT } from './run-results.ts';
-import { type Colors, renderTable, withIsoTimes } from './terminal.ts';
+import { EXIT, statusText } from './run-results.ts';
+import { accountColumn, renderTable, withIsoTimes } from './terminal.ts';
 import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface RunsOptions extends AccountOption {
   readonly json?: true;
   readonly limit: string;
   readonly stream?: string;
-}
-
-function outcomeText({ status }: RunRow, colors: Colors): string {
-  return { succeeded: colors.green, failed: colors.red, skipped: colors.yellow, running: colors.cyan }[
-    status
-  ](status);
 }
 
 /** Characters of a remark that a line of a terminal has room for; what is piped is whole. */
@@ -54,7 +48,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
         [
           right('run'),
           { title: 'started' },
-          ...(isMany ? [{ title: 'account' }] : []),
+          accountColumn(isMany),
           { title: 'stream' },
           { title: 'kind', spare: 3 },
           { title: 'trigger', spare: 8 },
@@ -68,11 +62,11 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
         rows.map((run) => [
           String(run.run_id),
           formatTime(run.started_at),
-          ...(isMany ? [run.account_id] : []),
+          run.account_id,
           run.stream,
           run.kind,
           run.trigger,
-          outcomeText(run, colors),
+          statusText(run.status, colors),
           took(run),
           ...[run.requests, run.records_read, run.inserted, run.updated, run.deleted, run.rejected].map(
             formatCount,

@@ -7,7 +7,7 @@ import {
   sandboxLabels,
   type SandboxOptions,
 } from '../sandbox/index.ts';
-import { writeWholeFile } from '../pages/report/write-file.ts';
+import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { parseWholeNumber } from './arguments.ts';
 import { EXIT } from './run-results.ts';

@@ -4,13 +4,14 @@ import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
 import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
+import { toIso } from '../shared/time.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { readAccounts, type StreamFacts } from '../status/read-accounts.ts';
 import { countRows } from '../status/read-volumes.ts';
 import type { Freshness } from '../status/status.ts';
 import type { App } from '../app.ts';
-import { EXIT, type Failure, renderFailures, streamLabel } from './run-results.ts';
-import { type Colors, renderTable, withIsoTimes } from './terminal.ts';
+import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
+import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
 import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface StatusOptions extends AccountOption {
@@ -32,10 +33,7 @@ function freshnessText({ freshness, offReason }: Judged, colors: Colors): string
 function lastRunText({ lastRun }: Judged, nowMs: number, colors: Colors): string {
   if (lastRun === null) return colors.dim('–');
   const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
-  const color = { succeeded: colors.green, failed: colors.red, skipped: colors.yellow, running: colors.cyan }[
-    status
-  ];
-  const what = `${color(status)} ${kind === 'sync' ? '' : `${kind} `}`;
+  const what = `${statusText(status, colors)} ${kind === 'sync' ? '' : `${kind} `}`;
   if (status === 'running') return `${what}for ${formatDuration(Math.max(0, nowMs - Date.parse(startedAt)))}`;
   // When it ended, as the last success is: the two are compared.
   return `${what}${formatAge(finishedAt ?? startedAt, nowMs)}`;
@@ -54,8 +52,6 @@ function toFailure(label: string, { lastRun, entry }: Judged): Failure[] {
     },
   ];
 }
-
-const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** With more accounts than this, those with whom all is well are counted only. */
 const MOST_LISTED = 20;
@@ -175,7 +171,7 @@ async function runStatus(context: CommandContext, options: StatusOptions): Promi
       terminal.print(
         renderTable(
           [
-            ...(isMany ? [{ title: 'account' }] : []),
+            accountColumn(isMany),
             { title: 'stream' },
             { title: 'data' },
             { title: 'last success', spare: 3 },
@@ -186,12 +182,12 @@ async function runStatus(context: CommandContext, options: StatusOptions): Promi
             { title: 'open issues', align: 'right' },
           ],
           listed.map((one) => [
-            ...(isMany ? [one.accountId] : []),
+            one.accountId,
             one.facts.stream,
             freshnessText(one, colors),
-            formatAge(toIso(one.facts.lastSuccessMs), nowMs),
+            formatAge(one.facts.lastSuccessMs, nowMs),
             lastRunText(one, nowMs, colors),
-            formatTime(toIso(one.facts.watermarkMs ?? one.facts.calculatedMs)),
+            formatTime(one.facts.watermarkMs ?? one.facts.calculatedMs),
             formatCount(one.liveRows),
             formatCount(one.deletedRows),
             formatCount(one.facts.openIssues),

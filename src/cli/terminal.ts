@@ -42,7 +42,12 @@ export interface Column {
   readonly align?: 'left' | 'right';
   /** Can be left out where a line is too short for the whole table; the highest goes first. */
   readonly spare?: number | undefined;
+  /** false: left out, with its cells. */
+  readonly isShown?: boolean;
 }
+
+/** Whose row it is, where there are several accounts. */
+export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
 
 const GAP = '  ';
 const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
@@ -53,9 +58,9 @@ export function renderTable(
   rows: readonly (readonly string[])[],
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
-  let kept = columns.map(({ title, align, spare = -1 }, at) => {
+  let kept = columns.flatMap(({ title, align, spare = -1, isShown = true }, at) => {
     const cells = [colors.dim(title), ...rows.map((row) => row[at] ?? '')];
-    return { title, align, spare, cells, width: Math.max(...cells.map(widthOf)) };
+    return isShown ? [{ title, align, spare, cells, width: Math.max(...cells.map(widthOf)) }] : [];
   });
   const left = new Set<string>();
   const needed = () => kept.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);

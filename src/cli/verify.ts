@@ -2,6 +2,7 @@ import type { App } from '../app.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { stringifyExactJson } from '../shared/exact-json.ts';
 import { formatNumber, formatTime } from '../shared/format.ts';
+import { toIso } from '../shared/time.ts';
 import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { type FieldComparison, type Verification, verifyRecord } from '../sync/verify-record.ts';
 import { parseStreams } from './arguments.ts';
@@ -120,9 +121,8 @@ function print(verification: Verification, terminal: Terminal): void {
   terminal.print(colors.bold(headline(verification)));
   terminal.print(`Asked with ${formatNumber(requests, 'request')}.`);
   if (calculatedAtMs !== null) {
-    const at = formatTime(new Date(calculatedAtMs).toISOString());
     terminal.print(
-      `It comes from the training report of ${at}; the stored row may come from an earlier one.`,
+      `It comes from the training report of ${formatTime(calculatedAtMs)}; the stored row may come from an earlier one.`,
     );
   }
   if (fields.length > 0) terminal.print(`\n${renderFields(fields, terminal)}`);
@@ -154,7 +154,7 @@ function toJson(app: App, accountId: string, verification: Verification) {
     stored,
     source,
     stored_at: storedAt,
-    calculated_at: calculatedAtMs === null ? null : new Date(calculatedAtMs).toISOString(),
+    calculated_at: toIso(calculatedAtMs),
     requests,
     fields: verification.fields.map((one) => {
       return { field: one.field, equal: one.isEqual, stored: one.stored, source: one.source };

@@ -13,7 +13,7 @@ import {
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
-import { shownPath, withoutUserinfo } from './read-variables.ts';
+import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './variables.ts';
 import { EXPECTED } from './variables.ts';
 
@@ -131,8 +131,7 @@ function readToken(fields: Fields, folder: string): { text?: string; file?: stri
     const problem = `expected ${EXPECTED.token} in ${file}, got something else (not shown)`;
     return { text: read, ...wrong('token_file', problem) };
   } catch (error) {
-    const code = String((error as { code?: unknown }).code);
-    return wrong('token_file', `cannot read ${shownPath(path, file)} (${code})`);
+    return wrong('token_file', `cannot read ${shownPath(path, file)} (${systemCode(error)})`);
   }
 }
 
@@ -248,7 +247,7 @@ export function readAccountsFile(
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    return failed(`cannot read ${withoutUserinfo(path)} (${String((error as { code?: unknown }).code)})`);
+    return failed(`cannot read ${withoutUserinfo(path)} (${systemCode(error)})`);
   }
   const parsed = parseList(text);
   if ('problem' in parsed) return failed(`${path} ${parsed.problem}`);

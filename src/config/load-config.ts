@@ -9,7 +9,7 @@ import {
   toServiceConfig,
 } from './account-config.ts';
 import { type AccountsFile, readAccountsFile } from './accounts-file.ts';
-import { type Environment, readVariables, type ReadVariables } from './read-variables.ts';
+import { type Environment, isNamed, readVariables, type ReadVariables } from './read-variables.ts';
 import { type PrivacyConfig, privacyProblems } from './privacy-columns.ts';
 import { type TellingConfig, tellingOf } from './telling-config.ts';
 import { cronVariableOf, VARIABLES, variablesOf } from './variables.ts';
@@ -95,9 +95,6 @@ function scheduleOf({ values }: ReadVariables, streams: readonly StreamDefinitio
     reconcile: values.RECONCILE_CRON,
   };
 }
-
-const isNamed = (problems: readonly string[], variable: string): boolean =>
-  problems.some((problem) => problem.startsWith(variable));
 
 interface AccountOptions {
   readonly needsService: boolean;

@@ -1,4 +1,5 @@
 /** Checks the lists of PRIVACY_OMIT and PRIVACY_PSEUDONYMIZE against the tables. */
+import { editDistance } from '../shared/edit-distance.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { type StoredColumn, storedColumns } from '../streams/stored-columns.ts';
 
@@ -11,26 +12,11 @@ export interface PrivacyConfig {
 
 const nameOf = ({ table, column }: StoredColumn): string => `${table}.${column}`;
 
-/** How many letters have to be put in, left out or exchanged. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (let at = 0; at < one.length; at += 1) {
-    const letter = one[at];
-    const next = [at + 1];
-    for (let to = 1; to <= other.length; to += 1) {
-      const change = (row[to - 1] ?? 0) + (letter === other[to - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[to] ?? 0) + 1, (next[to - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
-
 const MOST_NAMED = 3;
 
 function nearest(name: string, names: readonly string[]): string {
   const column = name.split('.').at(-1) ?? '';
-  const rank = (one: string): number => (one.endsWith(`.${column}`) ? 0 : distance(name, one));
+  const rank = (one: string): number => (one.endsWith(`.${column}`) ? 0 : editDistance(name, one));
   return names
     .toSorted((one, other) => rank(one) - rank(other))
     .slice(0, MOST_NAMED)

@@ -10,6 +10,13 @@ export interface ReadVariables {
   readonly problems: readonly string[];
 }
 
+/** Whether a problem with this variable, or with one whose name begins so, is told already. */
+export const isNamed = (problems: readonly string[], variable: string): boolean =>
+  problems.some((problem) => problem.startsWith(variable));
+
+/** `ENOENT` */
+export const systemCode = (error: unknown): string => String((error as { code?: unknown }).code);
+
 /* What an error about a setting may repeat of it: a value in the wrong variable is no less secret there. */
 
 /** Tokens and passwords are hardly shorter; relative paths hardly longer. */
@@ -42,7 +49,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
       : { text, from: `${name}_FILE` };
   } catch (error) {
     const shown = isSecret ? shownPath(path) : withoutUserinfo(path);
-    return { problem: `${name}_FILE: cannot read ${shown} (${String((error as { code?: unknown }).code)})` };
+    return { problem: `${name}_FILE: cannot read ${shown} (${systemCode(error)})` };
   }
 }
 

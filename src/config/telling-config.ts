@@ -1,5 +1,5 @@
 /** Whom the worker tells, and how: alerts to a webhook and by mail, the report by mail and into a directory. */
-import type { ReadVariables } from './read-variables.ts';
+import { isNamed, type ReadVariables } from './read-variables.ts';
 
 export interface MailConfig {
   /** Holds a password, as a rule. */
@@ -37,10 +37,9 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   const { SMTP_URL: smtpUrl, ALERT_EMAIL_FROM: from, REPORT_CRON: cron, REPORT_DIR: folder } = values;
   const alertEmailTo = values.ALERT_EMAIL_TO ?? [];
   const emailTo = values.REPORT_EMAIL_TO ?? [];
-  const isWrong = (name: string): boolean => known.some((problem) => problem.startsWith(name));
   const problems: string[] = [];
   const lacks = (name: string, value: unknown, why: string): void => {
-    if (value === undefined && !isWrong(name)) problems.push(`${name} is not set: ${why}`);
+    if (value === undefined && !isNamed(known, name)) problems.push(`${name} is not set: ${why}`);
   };
   const mailed = [
     ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
@@ -52,7 +51,7 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   }
   const hasPlace = emailTo.length > 0 || folder !== undefined;
   if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
-  if (typeof cron === 'string' && !hasPlace && !isWrong('REPORT_')) {
+  if (typeof cron === 'string' && !hasPlace && !isNamed(known, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
   }
   return {

@@ -7,12 +7,8 @@
  * Every table with `account_id` has a policy `public`, which shows everything to everybody, and for each confined role one
  * with the role's name, which is restrictive: it takes away. Nothing of it is there before the first role is confined.
  */
+import { type Asked, readServerNumber } from './connection.ts';
 import { READER_ROLE } from './reader-role.ts';
-
-/** Whatever runs statements: a connection, or a transaction of one. */
-export interface Asked {
-  query<Row>(text: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
-}
 
 /** From this version on a view can read as whoever asks, and not as its owner. */
 const OLDEST_SERVER = 150000;
@@ -198,10 +194,7 @@ export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
  * lock where nothing is missing.
  */
 export async function completeAccess(connection: Asked): Promise<void> {
-  const [server] = await connection.query<{ number: number }>(
-    `select current_setting('server_version_num')::int as number`,
-  );
-  if ((server?.number ?? 0) < OLDEST_SERVER) return;
+  if ((await readServerNumber(connection)) < OLDEST_SERVER) return;
   const views = await readUnsecuredViews(connection);
   const statements = views.filter((view) => view.is_own).map(({ name }) => secureStatement(name));
   const tables = await readPolicyTables(connection);
@@ -215,25 +208,15 @@ export async function completeAccess(connection: Asked): Promise<void> {
   for (const statement of new Set(statements)) await connection.query(statement);
 }
 
-/** A role of the server, and whether policies hold for it. */
-interface RoleFacts {
-  readonly isSuperuser: boolean;
-  /** Policies do not hold for it, or it can rid itself of them. */
-  readonly unfitness: string | null;
-  /** Reads schema safety, by grants of its own or of roles that it is a member of. */
-  readonly isReader: boolean;
-}
-
-export async function readRole(connection: Asked, role: string): Promise<RoleFacts | undefined> {
+/** Why policies would not hold for the role, or it could rid itself of them; null: they hold; undefined: no such role. */
+export async function readUnfitness(connection: Asked, role: string): Promise<string | null | undefined> {
   const [row] = await connection.query<{
     rolsuper: boolean;
     rolbypassrls: boolean;
     rolcreaterole: boolean;
     owns: boolean;
-    reads: boolean;
   }>(
-    `select r.rolsuper, r.rolbypassrls, r.rolcreaterole, pg_has_role(r.oid, f.relowner, 'member') as owns,
-       has_table_privilege(r.oid, f.oid, 'select') as reads
+    `select r.rolsuper, r.rolbypassrls, r.rolcreaterole, pg_has_role(r.oid, f.relowner, 'member') as owns
      from pg_roles r, pg_class f where r.rolname = $1 and f.oid = 'safety.followups'::regclass`,
     [role],
   );
@@ -245,7 +228,7 @@ export async function readRole(connection: Asked, role: string): Promise<RoleFac
     ...(row.owns ? ['is, or can become, the owner of the tables'] : []),
     ...(role === READER_ROLE ? ['is the role of those who see every account'] : []),
   ];
-  return { isSuperuser: row.rolsuper, unfitness: reasons[0] ?? null, isReader: row.reads };
+  return reasons[0] ?? null;
 }
 
 /** A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what that one sees. */
@@ -257,10 +240,7 @@ export interface WayOut {
 
 /** Of these roles and of all that inherit from them. */
 export async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<readonly WayOut[]> {
-  const [server] = await connection.query<{ number: number }>(
-    `select current_setting('server_version_num')::int as number`,
-  );
-  const becomes = (server?.number ?? 0) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
+  const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
   return await connection.query<WayOut>(
     `select r.rolname as role, m.rolname as member, u.rolname as other
      from pg_roles r

@@ -5,6 +5,7 @@
  * Times are ms by the database's clock and come with the statement: where tables are distributed each node has its own.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import { toMs } from '../shared/time.ts';
 import type { Queryable } from './connection.ts';
 import { type AlertChannel, type AlertEvent, alerts } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
@@ -51,7 +52,6 @@ interface Observed {
   readonly nowMs: number;
 }
 
-const toMs = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 const textOf = ({ accountId, event, subject }: AlertKey): string => [accountId, event, subject].join('\n');
 
 /** Those rows of a channel. The accounts alone, because by them the rows are found where they are distributed. */

@@ -1,9 +1,8 @@
 /** Confines a role to accounts, or takes what it may read away again. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
+import { sleep } from '../shared/time.ts';
 import {
-  type Asked,
   type Confinement,
   confineStatements,
   confinementsIn,
@@ -12,14 +11,14 @@ import {
   type PolicyTable,
   quoted,
   readPolicyTables,
-  readRole,
+  readUnfitness,
   readUnsecuredViews,
   readWaysOut,
   secureStatement,
   whyNotConfine,
   withdrawStatements,
 } from './access.ts';
-import type { Connection } from './connection.ts';
+import type { Asked, Connection } from './connection.ts';
 import { databaseCode, toDatabaseError } from './database-error.ts';
 
 /** How long statements of others may queue up behind one that waits for its lock. */
@@ -52,7 +51,7 @@ async function apply(connection: Connection, statements: Step): Promise<void> {
           },
         );
       }
-      await delay(LOCK_PAUSE_MS);
+      await sleep(LOCK_PAUSE_MS);
     }
   }
 }
@@ -84,16 +83,16 @@ async function assertKnown(connection: Asked, wanted: readonly string[], configu
 }
 
 async function assertFit(connection: Asked, role: string): Promise<void> {
-  const facts = await readRole(connection, role);
-  if (facts === undefined) {
+  const unfitness = await readUnfitness(connection, role);
+  if (unfitness === undefined) {
     throw usage(
       `this server has no role ${role}`,
       `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
     );
   }
-  if (facts.unfitness !== null) {
+  if (unfitness !== null) {
     throw usage(
-      `${role} cannot be confined: it ${facts.unfitness}`,
+      `${role} cannot be confined: it ${unfitness}`,
       `Let the readers of an account have a role of their own, in psql: create role NAME login password '…';`,
     );
   }

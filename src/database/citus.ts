@@ -3,7 +3,7 @@
  * node. Only `migrate` and `check` know of it; every other statement is the same as on one PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
-import type { Connection } from './connection.ts';
+import type { Asked } from './connection.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
@@ -13,8 +13,6 @@ const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings'];
 const LOCAL_TABLES = ['safety_sync.migrations'];
 /** The first table that is distributed; the others stand where its rows do. */
 const FIRST_TABLE = 'safety.followups';
-
-type Asked = Pick<Connection, 'query'>;
 
 interface CitusStatus {
   /** As it is installed in this database: `13.2-1`. */

@@ -11,7 +11,6 @@ interface Commented {
   /** null: the relation itself. */
   readonly name: string | null;
   readonly is_view: boolean;
-  readonly comment: string | null;
 }
 
 /** What this user may comment on: of relations and schemas that it owns. */
@@ -43,12 +42,12 @@ function toStatement(one: Commented, meaning: string): string {
 /** Writes the comments that are missing or differ; none where this user is not the owner. Returns how many. */
 export async function writeComments(connection: Connection): Promise<number> {
   const rows = await connection.query<
-    Omit<Commented, 'comment'> & { column_comment: string | null; relation_comment: string | null }
+    Commented & { column_comment: string | null; relation_comment: string | null }
   >(COMMENTED);
   const statements = rows.flatMap((row) => {
     const comment = row.name === null ? row.relation_comment : row.column_comment;
-    const meaning = meaningOf({ ...row, comment });
-    return meaning === null || meaning === comment ? [] : [toStatement({ ...row, comment }, meaning)];
+    const meaning = meaningOf(row);
+    return meaning === null || meaning === comment ? [] : [toStatement(row, meaning)];
   });
   if (statements.length > 0) {
     // As one block: a statement sent with parameters may not hold several.

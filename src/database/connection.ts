@@ -55,6 +55,17 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** Whatever runs statements as text: a connection, or a transaction of one. */
+export type Asked = Pick<Connection, 'query'>;
+
+/** `180001` for PostgreSQL 18.1. */
+export async function readServerNumber(connection: Asked): Promise<number> {
+  const [server] = await connection.query<{ number: number }>(
+    `select current_setting('server_version_num')::int as number`,
+  );
+  return server?.number ?? 0;
+}
+
 /**
  * An expression that frees a session from the time-outs that somebody has set on the role or the database, and names those
  * that there were (`lock_timeout,statement_timeout`, null: none): they are for others. A merge and a migration take as long

@@ -6,7 +6,7 @@ import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
-import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
+import { type Asked, type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
 
@@ -44,7 +44,7 @@ async function knownMigrations(): Promise<number[]> {
 }
 
 /** What the warehouse still lacks. A warehouse that was never migrated lacks everything. */
-export async function readMigrationStatus(connection: Pick<Connection, 'query'>): Promise<MigrationStatus> {
+export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
   const known = await knownMigrations();
   const [found] = await connection.query<{ present: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,

@@ -3,6 +3,7 @@
  * that stores: if the connection breaks they are gone together, so who has lost the lock cannot store.
  */
 import { SafetySyncError } from '../shared/errors.ts';
+import { sleep } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
 import type { OnStatement } from './watch-statements.ts';
@@ -73,18 +74,6 @@ function freeNodes(freed: string | null): readonly string[] {
 const BEGUN = `select pg_backend_pid() as pid,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    }
-    signal?.addEventListener('abort', done, { once: true });
-  });
-}
-
 /** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
   const { accountId, stream, signal } = options;
@@ -108,7 +97,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
         return undefined;
       }
       if (!waited) options.onWait?.();
-      await pause(LOCK_POLL_MS, signal);
+      await sleep(LOCK_POLL_MS, signal);
     }
   } catch (error) {
     await connection.close();

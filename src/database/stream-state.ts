@@ -1,5 +1,6 @@
 /** Reads and writes `safety_sync.stream_state`. */
 import { and, eq, sql } from 'drizzle-orm';
+import { toIso, toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { asGiven } from './sql-names.ts';
@@ -12,13 +13,11 @@ import {
   type StreamState,
 } from '../streams/state.ts';
 
-const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
-const toText = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const toServiceTime = (instant: string | null, clockOffsetMs: number | null): ServiceTime | null =>
   instant === null ? null : { ms: Date.parse(instant), clockOffsetMs };
 /** One column serves both: a row is of one stream. */
 const toColumns = (time: ServiceTime | null) => ({
-  at: toText(time?.ms ?? null),
+  at: toIso(time?.ms ?? null),
   clock_offset_ms: time?.clockOffsetMs ?? null,
 });
 
@@ -103,11 +102,11 @@ export async function writeStreamState(
   const values = {
     ...(change.watermark === undefined ? {} : toWatermarkColumns(change.watermark)),
     ...(change.calculatedAt === undefined ? {} : toCalculatedColumns(change.calculatedAt)),
-    ...(change.olderSinceMs === undefined ? {} : { older_since: toText(change.olderSinceMs) }),
+    ...(change.olderSinceMs === undefined ? {} : { older_since: toIso(change.olderSinceMs) }),
     ...(change.check === undefined
       ? {}
       : {
-          checked_at: toText(change.check.atMs),
+          checked_at: toIso(change.check.atMs),
           checked_at_database: sql`statement_timestamp()`,
           fresh_for_ms: change.check.freshForMs,
         }),

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, sleep } from '../shared/time.ts';
 import type { EmbeddedAccount } from './account.ts';
 import type { ClusterLayout } from './cluster.ts';
 import { isErrorWithCode } from './process.ts';
@@ -77,7 +76,7 @@ export async function stopPostmaster(pgData: string, pid: number): Promise<void>
     while (performance.now() < deadline) {
       const text = await readPidFile(pgData);
       if (text?.split('\n')[0] !== String(pid) || !(await isPostmasterOf(pid, pgData))) return;
-      await delay(POLL_MS);
+      await sleep(POLL_MS);
     }
     signal = 'SIGQUIT';
   }

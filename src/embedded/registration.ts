@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, sleep } from '../shared/time.ts';
 import { isProcessAlive } from './process.ts';
 import { codeOf, openSession, type Session } from './session.ts';
 
@@ -70,7 +69,7 @@ async function leave(session: Session): Promise<boolean> {
     if (row?.last === true) return true;
     // A killed process's session lasts a moment longer than the process; who has no heir must wait for it.
     if (!(await hasOnlyGhosts(session)) || performance.now() > deadline) return false;
-    await delay(POLL_MS);
+    await sleep(POLL_MS);
   }
 }
 

@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdir, readFile, realpath } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { SafetySyncError } from '../shared/errors.ts';
-import { MINUTE_MS } from '../shared/time.ts';
+import { MINUTE_MS, sleep } from '../shared/time.ts';
 import { chooseEmbeddedAccount } from './account.ts';
 import { linkMissingLibraries, locateEmbeddedBinaries } from './binaries.ts';
 import {
@@ -23,7 +22,6 @@ export interface EmbeddedServer {
   readonly url: string;
   /** It ran already when this process came. */
   readonly joined: boolean;
-  readonly dataDir: string;
   urlOf(database: string): string;
   /** Stops the server when no other process uses it. Close connections of your own before. */
   release(): Promise<void>;
@@ -76,7 +74,7 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
   try {
     const urlOf = await urlBuilder(dataDir, access.postmaster);
     await ensureDatabase(urlOf('postgres'), options.database);
-    return { url: urlOf(options.database), joined, dataDir, urlOf, release };
+    return { url: urlOf(options.database), joined, urlOf, release };
   } catch (error) {
     await release();
     throw error;
@@ -117,7 +115,7 @@ async function joinOrStart(
         attempts += 1;
         child = await start(dataDir, layout, settings);
       }
-      await delay(POLL_MS);
+      await sleep(POLL_MS);
     }
     throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
   } finally {

@@ -4,7 +4,7 @@ import { DAY_MS } from '../shared/time.ts';
 import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
-  return ms === null ? 'never' : roughly(formatAge(new Date(ms).toISOString(), nowMs));
+  return roughly(formatAge(ms, nowMs));
 }
 
 export function untilOf(ms: number, nowMs: number): string {

@@ -36,14 +36,14 @@ export function formatDuration(ms: number): string {
 }
 
 /** `2026-03-01 12:30:05Z`; a dash for what never was. */
-export function formatTime(instant: string | null): string {
+export function formatTime(instant: string | number | null): string {
   if (instant === null) return '–';
   return `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
-export function formatAge(instant: string | null, nowMs: number): string {
+export function formatAge(instant: string | number | null, nowMs: number): string {
   if (instant === null) return 'never';
-  const ageMs = nowMs - Date.parse(instant);
+  const ageMs = nowMs - new Date(instant).getTime();
   return ageMs < SECOND_MS ? 'just now' : `${formatDuration(ageMs)} ago`;
 }
 
@@ -51,3 +51,6 @@ export function formatAge(instant: string | null, nowMs: number): string {
 export function roughly(text: string): string {
   return text.replace(/(\d+ min) \d+ s/, '$1');
 }
+
+/** As a sentence begins. */
+export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -18,6 +18,17 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/** ISO text, as JSON has it and PostgreSQL takes it; null: never. */
+export function toIso(ms: number): string;
+export function toIso(ms: number | null): string | null;
+export function toIso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+/** ms since 1970 of such a text, or of PostgreSQL's own. */
+export const toMs = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant);
+
 /** The longest wait that a Node.js timer can hold; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

@@ -1,6 +1,7 @@
 /** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
 import { adviceOf } from '../shared/errors.ts';
+import { toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { BackfillProgress } from '../reading/step.ts';
@@ -41,8 +42,6 @@ interface DetailContext {
 
 /** Runs shown in the list of the last ones. */
 const LISTED_RUNS = 25;
-
-const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 function toRunReport(row: RunRow, { judgedMs, facts: { entry } }: DetailContext): RunReport {
   const startedMs = Date.parse(row.started_at);

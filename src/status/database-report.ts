@@ -14,7 +14,7 @@ interface DatabaseLook {
 }
 
 export interface DatabaseClock {
-  /** To be added to a time of our clock to have it by the database's. */
+  /** `databaseOffsetMs` */
   readonly offMs: number;
   /** By the database's clock. */
   readonly nowMs: number;
@@ -31,9 +31,13 @@ const OLD_MS = 12 * SECOND_MS;
 /** Nobody should rely on what is known only from so long ago. */
 const TOO_OLD_MS = 2 * MINUTE_MS;
 
+/** To be added to a time of our clock to have it by the database's, however far off ours is; 0 while that is not known. */
+export const databaseOffsetMs = (seen: DatabaseFacts | null): number =>
+  seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
+
 export function reportDatabase({ seen, problem, isSlow, ourNowMs }: DatabaseLook): DatabaseClock {
-  // Times in the warehouse are the database's: ages are told by its clock, however far off ours is.
-  const offMs = seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
+  // Times in the warehouse are the database's: ages are told by its clock.
+  const offMs = databaseOffsetMs(seen);
   const nowMs = ourNowMs + offMs;
   const readAtMs = seen?.databaseNowMs ?? null;
   const isUp = problem === null && seen !== null;

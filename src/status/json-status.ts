@@ -1,4 +1,5 @@
 /** The Status for machines: names as everywhere else outside (`started_at`, `duration_ms`), times as ISO texts. */
+import { toIso } from '../shared/time.ts';
 import { type SingleStatus, singleOf, type Status, type StatusPart } from './status.ts';
 
 /** Fields in ms that are no times. */
@@ -40,7 +41,7 @@ function toJson(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]: [string, unknown]) =>
       isTime(name)
-        ? [TIMES[name], typeof one === 'number' ? new Date(one).toISOString() : one]
+        ? [TIMES[name], typeof one === 'number' ? toIso(one) : one]
         : [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), toJson(one)],
     ),
   );

@@ -1,5 +1,5 @@
 /** Is everything fresh? One sentence for the wall, plain reasons for `/readyz`. Pure. */
-import { formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
+import { capital, formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
@@ -17,7 +17,7 @@ export interface Circumstances {
   readonly alerts: AlertsReport;
 }
 
-const age = (ms: number, nowMs: number): string => roughly(formatAge(new Date(ms).toISOString(), nowMs));
+const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
 
 function freshnessReason(
   { stream, freshness, lastSuccessMs }: StreamStatus,
@@ -100,7 +100,6 @@ export function reasonsNotReady(at: Circumstances): string[] {
   return [...processReasons(at), ...accountReasons(at)];
 }
 
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 export const sentence = (text: string): string => `${capital(text)}${/[.!?…]$/.test(text) ? '' : '.'}`;
 
 function staleSentence(scheduled: readonly StreamStatus[], late: readonly StreamStatus[]): string {

@@ -1,9 +1,8 @@
 /** The SDK of OpenTelemetry, where the usual `OTEL_*` variables ask for traces. Its packages are loaded then and only then. */
 import { context, trace } from '@opentelemetry/api';
+import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { withTimeout } from '../shared/time.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Naming a place to send traces to is asking for them; `OTEL_TRACES_EXPORTER=none` and `OTEL_SDK_DISABLED=true` win. */
 function asksForTraces(env: Environment): boolean {

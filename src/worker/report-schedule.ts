@@ -19,13 +19,14 @@ import {
 import { figuresOf } from '../pages/report/overview.ts';
 import { readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
-import { writeWholeFile } from '../pages/report/write-file.ts';
+import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { formatDay } from '../pages/words.ts';
 import { dependencyOf } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatDuration } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
+import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
 import { toReportMail } from './report-mail.ts';
 
@@ -99,10 +100,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   /** And that was said. */
   let isUnreadable = false;
 
-  const nowMs = (): number => {
-    const { seen } = options.latest();
-    return clock.now() + (seen === null ? 0 : seen.databaseNowMs - seen.readAtMs);
-  };
+  const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
 
   /** First the file, which may be written twice; the mail last, because nobody wants it twice. */
   async function make({ id, log, reportTitle }: ReportedAccount): Promise<void> {

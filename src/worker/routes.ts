@@ -1,7 +1,7 @@
 /** Paths → pages, all from one Status value. */
 import { randomBytes } from 'node:crypto';
 import { formatNumber } from '../shared/format.ts';
-import { SECOND_MS } from '../shared/time.ts';
+import { SECOND_MS, toIso } from '../shared/time.ts';
 import { renderStatus } from '../pages/status/render-status.ts';
 import { redactStatus, toJsonStatus } from '../status/json-status.ts';
 import type { Metrics } from '../status/metrics.ts';
@@ -52,7 +52,7 @@ export function healthPage(status: Status): Page {
 /** As of when what follows was read from the database: `age_seconds` old. */
 function asOf({ database: { readAtMs }, nowMs }: ProcessStatus) {
   return {
-    as_of: readAtMs === null ? null : new Date(readAtMs).toISOString(),
+    as_of: toIso(readAtMs),
     age_seconds: readAtMs === null ? null : Math.max(0, Math.round((nowMs - readAtMs) / SECOND_MS)),
   };
 }

@@ -1,6 +1,6 @@
 /** One account in full: its streams, rows over time, next runs, data issues, last runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
-import { MINUTE_MS } from '../../shared/time.ts';
+import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type {
   NextRunReport,
   RunningReport,
@@ -17,9 +17,7 @@ const LISTED_ISSUES = 12;
 const LISTED_NEXT = 12;
 
 export function moment(ms: number, text: string, timezone: string): Html {
-  return html`<time datetime="${new Date(ms).toISOString()}" title="${clockTime(ms, timezone)}"
-    >${text}</time
-  >`;
+  return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 }
 
 function progressLine(run: RunningReport): Html {

@@ -118,7 +118,7 @@ describe('the page', () => {
     );
     const old = at(41_000).replace(/\s+/g, ' ');
     expect(old).toMatch(
-      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time > UTC, 41 s ago: the database responds slowly\.<\/p>/,
+      /<p class="old">Account north\. As of <time[^>]*>Mon 2026-03-02 12:00:00<\/time> UTC, 41 s ago: the database responds slowly\.<\/p>/,
     );
   });
 

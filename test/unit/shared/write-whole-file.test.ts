@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeWholeFile } from '../../../src/pages/report/write-file.ts';
+import { writeWholeFile } from '../../../src/shared/write-whole-file.ts';
 
 let directory: string;
 beforeEach(async () => {

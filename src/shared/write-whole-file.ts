@@ -1,7 +1,7 @@
 /** A file is there as a whole or not at all: whoever has it open keeps what he reads. */
 import { lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { SafetySyncError } from '../../shared/errors.ts';
+import { SafetySyncError } from './errors.ts';
 
 /** What a person does about it; by the system's code. */
 const ADVICE: Readonly<Record<string, string>> = {
