@@ -20,8 +20,6 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:
 svg{display:block;width:100%}
 .dim,footer{color:var(--dim)}
 footer{font-size:.85rem}
-.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr))}
-.two>*{min-width:0}
 .scroll{overflow-x:auto}
 table{width:100%;border-collapse:collapse;font-size:.9rem}
 th,td{text-align:left;font-weight:400;padding:.38rem 1.1rem .38rem 0;border-top:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}
@@ -70,7 +68,7 @@ dt{color:var(--dim)}dd{margin:0;text-align:right}
 .key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
 .t-good{color:var(--good)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
-.two{gap:0 .9rem}
+.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr));gap:0 .9rem}.two>*{min-width:0}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{padding-top:2rem;padding-bottom:2.5rem}
 #lost{background:var(--badbg);color:var(--bad);padding-top:.6rem;padding-bottom:.6rem;font-weight:600}
@@ -109,9 +107,8 @@ figure{margin:0 0 1.2rem}
 figcaption,caption{font-weight:600;font-size:.95rem;text-align:left;padding:0 0 .5rem}
 svg{height:auto;overflow:visible;font-size:12px;font-family:inherit;color:var(--dim)}
 svg.narrow{display:none}
-.two{gap:1.2rem 2.5rem;align-items:start}
-.scroll{margin:0 0 1rem}
-.two+.scroll{margin-top:1.4rem}
+.scroll{margin:0 0 1rem}.note+.scroll{margin-top:1.6rem}
+th code{display:inline-block}
 td.remark{color:var(--text);padding-bottom:.7rem}
 .people th[scope=rowgroup]{font-weight:600;width:22%;font-size:1rem}
 .people .when{white-space:nowrap;color:var(--dim)}
@@ -131,10 +128,9 @@ section{border:0;border-radius:0;padding:0;margin:0 0 1.4rem}
 section+section{padding-top:1rem}
 .figures{border:1px solid var(--line);padding:0!important;flex-wrap:nowrap}
 .figures div{padding:.6rem .7rem;flex-basis:0}.figures .value{font-size:1.6rem}.figures dt,.figures .change,.figures .beside{font-size:8pt}
-.two{grid-template-columns:1fr 1fr;gap:1rem 1.6rem}
 table{font-size:9pt}th,td{padding:.22rem .7rem .22rem 0}h3{margin-top:1rem;padding-top:.8rem}
 h2,h3,caption,figcaption,.lead{break-after:avoid}
-figure,tr,.figures,.two>*,.lead{break-inside:avoid}
+figure,tr,.figures,.lead{break-inside:avoid}
 thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
 td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}
 svg.narrow{display:none}svg.wide{display:block}.spare{display:table-cell}

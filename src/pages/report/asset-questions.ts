@@ -5,7 +5,7 @@ import { day, dayOrNull, number, question, text, textOrNull } from './question.t
 /** Everybody whom a piece of equipment is assigned to. */
 const RESPONSIBLE = `
 left join lateral (
-  select string_agg(coalesce(u.name, a.user_id), ', ' order by u.name, a.user_id) as names
+  select coalesce(json_agg(json_build_object('user_id', a.user_id, 'user_name', u.name) order by u.name, a.user_id), '[]')::text as people
   from safety.equipment_assigned_users a
   left join safety.users u on u.account_id = $1 and u.id = a.user_id
   where a.account_id = $1 and a.equipment_id = i.equipment_id
@@ -89,7 +89,7 @@ where account_id = $1 and is_in_service`,
     `
 select i.equipment_id, i.title, i.serial_number, i.equipment_type_id, i.equipment_type_label, i.schedule_id,
   i.schedule_label, i.days_expired,
-  i.last_completed_on, responsible.names as responsible
+  i.last_completed_on, responsible.people as responsible
 from (
   select equipment_id, title, serial_number, equipment_type_id, equipment_type_label, schedule_id, schedule_label,
     -days_until_expiry as days_expired, last_completed_on
@@ -108,7 +108,9 @@ order by i.days_expired desc, i.equipment_id, i.schedule_id`,
       schedule_label: text,
       days_expired: number,
       last_completed_on: dayOrNull,
-      responsible: textOrNull,
+      responsible: text
+        .transform((list): unknown => JSON.parse(list))
+        .pipe(z.array(z.object({ user_id: text, user_name: textOrNull }))),
     }),
   ),
 };

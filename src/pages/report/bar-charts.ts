@@ -13,7 +13,7 @@ interface Bar {
 }
 
 /** Horizontal bars from the top, each with its value at its end. */
-export function bars(pen: Pen, texts: Texts, rows: readonly Bar[], width = HALF): Html {
+export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
   const { plot } = pen;
   const named = rows.map((row, at) => ({
     ...row,
@@ -22,8 +22,8 @@ export function bars(pen: Pen, texts: Texts, rows: readonly Bar[], width = HALF)
   }));
   const left = Math.max(...rows.map(({ label }) => Math.min(label.length, NAME_LENGTH))) * CHARACTER_PX + 14;
   const right = Math.max(...named.map(({ text }) => text.length)) * CHARACTER_PX + 10;
-  return pen.figure(texts, width, (drawn) => ({
-    width: drawn,
+  return pen.figure(texts, WIDE, (width) => ({
+    width,
     height: rows.length * 32 + 8,
     marginLeft: left,
     marginRight: right,
@@ -192,7 +192,7 @@ export function weekColumns(pen: Pen, texts: Texts, weeks: readonly Week[]): Htm
       plot.text(weeks, {
         x: 'monday',
         y: 'value',
-        text: ({ value }: Week) => (value === 0 ? '' : formatCount(value)),
+        text: ({ value }: Week) => formatCount(value),
         dy: -9,
         fill: 'var(--text)',
       }),

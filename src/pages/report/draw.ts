@@ -13,7 +13,7 @@ export interface Texts {
   readonly title: string;
   /** Says in words what it shows. */
   readonly label: string;
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 export interface Series {

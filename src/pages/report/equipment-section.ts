@@ -6,7 +6,7 @@ import { stackedBars } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
-import { formatDay, formatShare, labelOf } from '../words.ts';
+import { formatDay, formatShare, labelOf, personOf } from '../words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },
@@ -57,19 +57,18 @@ function longestExpired({ answers }: Report): Html {
     'Of equipment in service, longest expired first',
     [
       { title: 'equipment' },
-      { title: 'serial number', isSpare: true },
       { title: 'inspection' },
       { title: 'responsible' },
       { title: 'last done', isNumber: true, isSpare: true },
       { title: 'days expired', isNumber: true },
     ],
     rows.map((row) => [
-      row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type'),
-      row.serial_number,
+      html`${row.title ?? labelOf(row.equipment_type_label, row.equipment_type_id, 'type')}
+        <code>${row.serial_number ?? row.equipment_id}</code>`,
       labelOf(row.schedule_label, row.schedule_id, 'inspection'),
-      row.responsible ?? 'nobody',
+      row.responsible.map((one) => personOf(one.user_name, one.user_id)).join(', ') || 'nobody',
       formatDay(row.last_completed_on),
-      formatCount(row.days_expired),
+      row.days_expired === 0 ? 'today' : formatCount(row.days_expired),
     ]),
   )}
   ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more.</p>`}`;

@@ -15,8 +15,14 @@ left join lateral (
 ) last on last.position > 1
 left join safety.users said on said.account_id = $1 and said.id = last.user_id`;
 const NOTE_COLUMNS =
-  'first.note as first_note, last.note as last_note, last.sent_on as last_on, coalesce(said.name, last.user_id) as last_by';
-const notes = { first_note: textOrNull, last_note: textOrNull, last_on: dayOrNull, last_by: textOrNull };
+  'first.note as first_note, last.note as last_note, last.sent_on as last_on, last.user_id as last_by_id, said.name as last_by_name';
+const notes = {
+  first_note: textOrNull,
+  last_note: textOrNull,
+  last_on: dayOrNull,
+  last_by_id: textOrNull,
+  last_by_name: textOrNull,
+};
 
 const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
 
@@ -42,14 +48,25 @@ order by status`,
   ),
 
   lastWeek: question(
-    'How many were raised and closed in the last seven days, and how many of them in time?',
+    'How many were raised and closed in the last seven days, how many of them in time, and how many fall due in the next seven?',
     `
 select count(*) filter (where created_on > safety.reporting_today($1) - 7) as raised,
   count(*) filter (where resolved_on > safety.reporting_today($1) - 7) as closed,
-  count(*) filter (where resolved_on > safety.reporting_today($1) - 7 and closed_in_time) as in_time
+  count(*) filter (where resolved_on > safety.reporting_today($1) - 7 and closed_in_time) as in_time,
+  count(*) filter (where is_open and days_until_due between 0 and 6) as due
 from safety.followup_overview
 where account_id = $1`,
-    z.object({ raised: number, closed: number, in_time: number }),
+    z.object({ raised: number, closed: number, in_time: number, due: number }),
+  ),
+
+  reopenedLately: question(
+    'How many that were closed are open again since the last seven days?',
+    `
+select count(distinct e.followup_id) as reopened
+from safety.followup_events e
+join safety.followups f on f.account_id = $1 and f.id = e.followup_id
+where e.account_id = $1 and e.event = 'reopened' and e.occurred_on > safety.reporting_today($1) - 7 and f.is_open`,
+    z.object({ reopened: number }),
   ),
 
   closedLately: question(

@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars } from './bar-charts.ts';
-import { HALF, type Pen } from './draw.ts';
+import type { Pen } from './draw.ts';
 import { said } from './said.ts';
 import { empty, section } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
@@ -16,8 +16,6 @@ const AGES: Readonly<Record<number, { label: string; color: string }>> = {
   4: { label: 'over 90 days', color: 'var(--age4)' },
 };
 const SHOWN_MONTHS = 24;
-/** As many rows as stand beside the chart. */
-const SHOWN_PEOPLE = 6;
 
 export function countOf(report: Report, status: string): number {
   return report.answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
@@ -46,7 +44,7 @@ function backlog(report: Report, pen: Pen): Html {
     {
       title: 'Open follow-ups at the end of each day',
       label: describeBacklog(report),
-      note: `Days before the first sync are told from when a follow-up was raised and resolved. ${TODAY_NOTE}`,
+      note: `Days before this data was first read are counted from when follow-ups were raised and closed. ${TODAY_NOTE}`,
     },
     [
       { name: 'overdue', color: 'var(--bad)' },
@@ -56,7 +54,7 @@ function backlog(report: Report, pen: Pen): Html {
   );
 }
 
-function overdue({ answers }: Report, pen: Pen): Html | null {
+function overdue({ answers, today }: Report, pen: Pen): Html | null {
   const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
   if (overdueByAge.length === 0) return empty('No follow-up is overdue.');
   const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
@@ -65,9 +63,8 @@ function overdue({ answers }: Report, pen: Pen): Html | null {
     value: overdueByAge.find((row) => row.age === Number(age))?.overdue ?? 0,
   }));
   const total = ages.reduce((sum, { value }) => sum + value, 0);
-  const most = overdueByAssignee.slice(0, SHOWN_PEOPLE);
-  const held = most.reduce((sum, row) => sum + row.overdue, 0);
-  const others = (peopleWithOverdue[0]?.people ?? 0) - most.length;
+  const held = overdueByAssignee.reduce((sum, row) => sum + row.overdue, 0);
+  const others = (peopleWithOverdue[0]?.people ?? 0) - overdueByAssignee.length;
   const rest =
     total > held
       ? html`<p class="note">
@@ -90,40 +87,34 @@ function overdue({ answers }: Report, pen: Pen): Html | null {
         formatDay(row.due_on),
         formatCount(row.days_overdue),
       ],
-      remark: said(row),
+      remark: said(row, today),
     })),
   )}
   ${more > 0 && html`<p class="note">and ${formatCount(more)} more.</p>`}`;
-  return html`<div class="two">
-      ${bars(
-        pen,
-        {
-          title: 'For how long they have been overdue',
-          label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
-        },
-        ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
-        HALF,
-      )}
-      <div>
-        ${table(
-          'Who has the most overdue',
-          [
-            { title: 'assignee' },
-            { title: 'overdue', isNumber: true },
-            { title: 'over 30 days', isNumber: true },
-            { title: 'oldest due', isNumber: true },
-          ],
-          most.map((row) => [
-            personOf(row.assignee_name, row.assignee_id),
-            formatCount(row.overdue),
-            formatCount(row.over_a_month),
-            formatDay(row.oldest_due_on),
-          ]),
-        )}
-        ${rest}
-      </div>
-    </div>
-    ${longest}`;
+  return html`${bars(
+    pen,
+    {
+      title: 'For how long they have been overdue',
+      label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
+    },
+    ages.map((age) => ({ ...age, remark: formatShare(age.value, total) })),
+  )}
+  ${table(
+    'Who has the most overdue',
+    [
+      { title: 'assignee' },
+      { title: 'overdue', isNumber: true },
+      { title: 'over 30 days', isNumber: true },
+      { title: 'oldest due', isNumber: true },
+    ],
+    overdueByAssignee.map((row) => [
+      personOf(row.assignee_name, row.assignee_id),
+      formatCount(row.overdue),
+      formatCount(row.over_a_month),
+      formatDay(row.oldest_due_on),
+    ]),
+  )}
+  ${rest} ${longest}`;
 }
 
 /** A form by its name, and the follow-up's own id, by which the service finds it. */
@@ -151,7 +142,7 @@ function closing({ answers, today }: Report, pen: Pen): Html | null {
     {
       title: 'Closed by the due day, in percent of those that had one',
       label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
-      note: 'By the month in which they were closed. Dashed: the month that is not over.',
+      note: 'By the month in which they were closed; the figure at the top is of the last 30 days. Dashed: the month that is not over.',
     },
     { months, format: (value) => `${Math.round(value)} %`, most: 100 },
   );
@@ -176,6 +167,9 @@ function timeToClose({ answers }: Report, pen: Pen): Html | null {
   );
 }
 
+const inDays = (days: number | null): string =>
+  days === null ? '–' : `${formatDays(days)} ${days === 1 ? 'day' : 'days'}`;
+
 function byForm({ answers }: Report): Html {
   return table(
     'By form',
@@ -183,20 +177,20 @@ function byForm({ answers }: Report): Html {
       { title: 'form' },
       { title: 'raised', isNumber: true },
       { title: 'still open', isNumber: true },
-      { title: 'half closed within days', isNumber: true },
-      { title: 'one in ten takes over days', isNumber: true, isSpare: true },
+      { title: 'half closed within', isNumber: true },
+      { title: 'nine in ten within', isNumber: true, isSpare: true },
     ],
     answers.timeToCloseByForm.map((row) => [
       labelOf(row.form_label, row.form_id, 'form'),
       formatCount(row.raised),
       formatCount(row.still_open),
-      formatDays(row.median_days),
-      row.slowest_tenth_days === null ? '–' : formatCount(Math.round(row.slowest_tenth_days)),
+      inDays(row.median_days),
+      inDays(row.slowest_tenth_days === null ? null : Math.round(row.slowest_tenth_days)),
     ]),
   );
 }
 
-function handedOn({ answers }: Report): Html {
+function handedOn({ answers, today }: Report): Html {
   if (answers.mostHandedOn.length === 0) return empty('No open follow-up was handed on more than once.');
   return table(
     'Open, and handed on most often',
@@ -213,7 +207,7 @@ function handedOn({ answers }: Report): Html {
         `${formatCount(row.reassignment_count)} times`,
         formatDay(row.due_on),
       ],
-      remark: said(row),
+      remark: said(row, today),
     })),
   );
 }

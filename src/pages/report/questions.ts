@@ -1,6 +1,8 @@
 /** Everything that the report asks. */
+import { z } from 'zod';
 import { DOCUMENT_QUESTIONS, EQUIPMENT_QUESTIONS } from './asset-questions.ts';
 import { FOLLOWUP_QUESTIONS } from './followup-questions.ts';
+import { question, text } from './question.ts';
 import { TRAINING_QUESTIONS } from './training-questions.ts';
 
 export const QUESTIONS = {
@@ -8,4 +10,12 @@ export const QUESTIONS = {
   ...TRAINING_QUESTIONS,
   ...EQUIPMENT_QUESTIONS,
   ...DOCUMENT_QUESTIONS,
+  namesakes: question(
+    'Who has the name of somebody else, too?',
+    `
+select id
+from (select id, count(*) over (partition by name) as people from safety.users where account_id = $1) u
+where people > 1`,
+    z.object({ id: text }),
+  ),
 };

@@ -1,5 +1,6 @@
 /** One Report → one HTML document that needs nothing else: no script, no request. */
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
+import { MINUTE_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../streams/index.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html } from '../html.ts';
@@ -12,6 +13,7 @@ import { followupsSection } from './followups-section.ts';
 import { overview } from './overview.ts';
 import type { Report } from './read-report.ts';
 import { empty, section } from './section.ts';
+import { tellApart } from './tell-apart.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -63,6 +65,8 @@ function documentsSection(report: Report): Html {
   });
 }
 
+const before = (ms: number): string => (ms < MINUTE_MS ? 'less than a minute' : roughly(formatDuration(ms)));
+
 function freshness({ streams, asOfMs, timezone }: Report): Html {
   const hasFailures = streams.some(({ failedWith }) => failedWith !== null);
   return table(
@@ -76,7 +80,7 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
     streams.map(({ stream, lastSuccessMs, failedWith }) => [
       streamNamed(stream).contents,
       lastSuccessMs === null ? '–' : formatMoment(lastSuccessMs, timezone),
-      lastSuccessMs === null ? 'never' : roughly(formatDuration(asOfMs - lastSuccessMs)),
+      lastSuccessMs === null ? 'never' : before(asOfMs - lastSuccessMs),
       ...(hasFailures ? [failedWith === null ? '' : `the newest attempt failed: ${failedWith}`] : []),
     ]),
   );
@@ -120,8 +124,9 @@ interface RenderOptions {
   readonly title: string | null;
 }
 
-export async function renderReport(report: Report, { title }: RenderOptions): Promise<string> {
+export async function renderReport(read: Report, { title }: RenderOptions): Promise<string> {
   const pen = await createPen();
+  const report = { ...read, answers: tellApart(read.answers) };
   const { accountId, asOfMs, timezone } = report;
   return renderDocument({
     title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,
@@ -136,7 +141,7 @@ export async function renderReport(report: Report, { title }: RenderOptions): Pr
         <h1>${title === null ? 'Safety report' : title}</h1>
         <p class="dim">
           ${title === null ? `Account ${accountId}` : 'Safety report'}, as of
-          ${formatMoment(asOfMs, timezone)}. Days begin in the time zone ${timezone}.
+          ${formatMoment(asOfMs, timezone)} (${timezone}).
         </p>
         ${firstStep(report)}
         <nav aria-label="Sections">

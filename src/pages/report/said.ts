@@ -1,12 +1,13 @@
 /** What a follow-up is about and what was said last, in the words of those who wrote it. */
 import { html, type Html } from '../html.ts';
-import { formatShortDay, shorten, toDate } from '../words.ts';
+import { formatDay, formatShortDay, shorten, toDate } from '../words.ts';
 
 interface Said {
   readonly first_note: string | null;
   readonly last_note: string | null;
   readonly last_on: string | null;
-  readonly last_by: string | null;
+  readonly last_by_id: string | null;
+  readonly last_by_name: string | null;
 }
 
 const LENGTH = 140;
@@ -17,12 +18,15 @@ function quote(note: string): string {
 
 const isText = (note: string | null): note is string => note !== null && note.trim() !== '';
 
-/** null: nobody wrote anything. */
-export function said({ first_note: first, last_note: last, last_on: on, last_by: by }: Said): Html | null {
+/** `today`: the day of the report. A day of its year is told without the year. null: nobody wrote anything. */
+export function said(
+  { first_note: first, last_note: last, last_on: on, ...by }: Said,
+  today: string,
+): Html | null {
   const about = isText(first) && quote(first);
-  const who = [by, on === null ? null : formatShortDay(toDate(on))]
-    .filter((part) => part !== null)
-    .join(', ');
+  const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
+  const day = on === null ? null : isThisYear ? formatShortDay(toDate(on)) : formatDay(on);
+  const who = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
   const latest = isText(last) && html`<span class="dim">${who}: ${quote(last)}</span>`;
   return about === false && latest === false ? null : html`${about} ${latest}`;
 }

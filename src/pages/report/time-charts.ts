@@ -155,6 +155,18 @@ interface MonthLineOptions {
   readonly most?: number;
 }
 
+/** Where a line that comes from `before` and goes on to `after` leaves room for a label. */
+export function placeBeside(
+  before: number | undefined,
+  value: number,
+  after: number | undefined,
+): { readonly textAnchor: 'start' | 'middle' | 'end'; readonly dx: number; readonly dy: number } {
+  const [falls, rises] = [(before ?? value) > value, (after ?? value) > value];
+  if (falls && after !== undefined && !rises) return { textAnchor: 'start', dx: 6, dy: -10 };
+  if (falls) return { textAnchor: 'middle', dx: 0, dy: 14 };
+  return rises ? { textAnchor: 'end', dx: -6, dy: -10 } : { textAnchor: 'middle', dx: 0, dy: -12 };
+}
+
 /** One value a month; the last one that is finished says how much it is, those after it are dashed. */
 export function monthLine(pen: Pen, texts: Texts, { months, format, most }: MonthLineOptions): Html {
   const { plot } = pen;
@@ -198,7 +210,7 @@ export function monthLine(pen: Pen, texts: Texts, { months, format, most }: Mont
         x: 'date',
         y: 'value',
         text: ({ value }: MonthValue) => format(value),
-        dy: -12,
+        ...placeBeside(finished.at(-2)?.value, last?.value ?? 0, rest[1]?.value),
         fontWeight: 600,
         stroke: 'var(--card)',
         strokeWidth: 4,

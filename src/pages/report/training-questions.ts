@@ -25,12 +25,12 @@ order by date, status`,
   ),
 
   lapsing: question(
-    'How many trainings lapse in the next 30, 60 and 90 days?',
+    'How many trainings lapse in the next 7, 30, 60 and 90 days?',
     `
 select w.days, count(e.training_id) as trainings, count(distinct e.user_id) as employees,
-  count(e.training_id) filter (where e.is_required) as required
-from (values (30), (60), (90)) as w (days)
-left join safety.training_expiry e on e.account_id = $1 and e.days_until_expiry between 0 and w.days
+  count(e.training_id) filter (where e.is_required is not false) as required
+from (values (7), (30), (60), (90)) as w (days)
+left join safety.training_expiry e on e.account_id = $1 and e.days_until_expiry between 0 and w.days - 1
 group by 1
 order by 1`,
     z.object({ days: number, trainings: number, employees: number, required: number }),
@@ -50,7 +50,7 @@ order by 1`,
   lapsingNext: question(
     'Which trainings lapse next, and whose?',
     `
-select user_id, user_name, training_id, training_label, expires_on, days_until_expiry
+select user_id, user_name, training_id, training_label, expires_on, days_until_expiry, is_required
 from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 90
 order by expires_on, user_id, training_id limit 10`,
@@ -61,6 +61,7 @@ order by expires_on, user_id, training_id limit 10`,
       training_label: text,
       expires_on: day,
       days_until_expiry: number,
+      is_required: z.boolean().nullable(),
     }),
   ),
 

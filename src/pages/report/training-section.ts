@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import { type Pen, WIDE } from './draw.ts';
+import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
 import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf } from '../words.ts';
@@ -51,7 +51,6 @@ function now({ answers }: Report, pen: Pen): Html {
       note: 'Incomplete: at least one assigned training is missing or has lapsed. Expiring: all are there, one lapses soon. Active: all are there. Unassigned: needs none.',
     },
     ordered.map((row) => ({ ...row, remark: formatShare(row.value, total) })),
-    WIDE,
   )}`;
 }
 
@@ -69,7 +68,7 @@ function gaps({ answers }: Report): Html {
       { title: 'needed by', isNumber: true },
     ],
     gapsByTraining.map((row) => [
-      row.training_label,
+      labelOf(row.training_label, row.training_id, 'training'),
       formatCount(row.missing),
       formatCount(row.expired),
       formatCount(row.needed_by),
@@ -95,40 +94,39 @@ function lapsing({ answers, today }: Report, pen: Pen): Html {
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
   });
   return html`${weekColumns(
-      pen,
-      {
-        title: 'Trainings that lapse, by the week that begins on Monday',
-        label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
-        note: 'Dashed: what is left of this week.',
-      },
-      weeks,
-    )}
-    <div class="two">
-      ${table(
-        'In the next days',
-        [
-          { title: 'within' },
-          { title: 'trainings', isNumber: true },
-          { title: 'employees', isNumber: true },
-          { title: 'required', isNumber: true },
-        ],
-        answers.lapsing.map((row) => [
-          `${row.days} days`,
-          formatCount(row.trainings),
-          formatCount(row.employees),
-          formatCount(row.required),
-        ]),
-      )}
-      ${table(
-        'The next ones',
-        [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
-        answers.lapsingNext.map((row) => [
-          personOf(row.user_name, row.user_id),
-          labelOf(row.training_label, row.training_id, 'training'),
-          formatDay(row.expires_on),
-        ]),
-      )}
-    </div>`;
+    pen,
+    {
+      title: 'Trainings that lapse, by the week that begins on Monday',
+      label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
+      note: (weeks[0]?.value ?? 0) > 0 ? 'Dashed: what is left of this week.' : undefined,
+    },
+    weeks,
+  )}
+  ${table(
+    'In the next days',
+    [
+      { title: 'within' },
+      { title: 'trainings', isNumber: true },
+      { title: 'employees', isNumber: true },
+      { title: 'required', isNumber: true },
+    ],
+    answers.lapsing.map((row) => [
+      `${row.days} days`,
+      formatCount(row.trainings),
+      formatCount(row.employees),
+      formatCount(row.required),
+    ]),
+  )}
+  ${table(
+    'The next ones',
+    [{ title: 'employee' }, { title: 'training' }, { title: 'lapses on', isNumber: true }],
+    answers.lapsingNext.map((row) => [
+      personOf(row.user_name, row.user_id),
+      html`${labelOf(row.training_label, row.training_id, 'training')}
+      ${row.is_required === false && html`<span class="dim">(not required)</span>`}`,
+      formatDay(row.expires_on),
+    ]),
+  )}`;
 }
 
 export function trainingSection(report: Report, pen: Pen): Html {

@@ -7,6 +7,8 @@ import { said } from './said.ts';
 import { empty } from './section.ts';
 
 const SHOWN_PEOPLE = 12;
+/** Those who have more to do than inspections are shown beyond that. */
+const MOST_PEOPLE = 20;
 /** Of a person. */
 const SHOWN_TASKS = 6;
 
@@ -27,7 +29,10 @@ interface Person {
 
 const NOBODY = 'Nobody is assigned';
 
-function tasksByPerson({ answers }: Report): Person[] {
+/** Inspections come last: of them there can be many. */
+const urgencyOf = ({ tasks }: Person): number => tasks.filter(({ kind }) => kind !== 'inspection').length;
+
+function tasksByPerson({ answers, today }: Report): Person[] {
   const people = new Map<string | null, Person>();
   const add = (id: string | null, name: string | null, task: Task): void => {
     const key = id === '' ? null : id;
@@ -41,7 +46,7 @@ function tasksByPerson({ answers }: Report): Person[] {
   };
   for (const row of answers.dueSoon) {
     const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}</b> <code>${row.id}</code> is due.
-      ${said(row)}`;
+      ${said(row, today)}`;
     add(row.assignee_id, row.assignee_name, { day: row.due_on, what, kind: 'follow-up', count: 1 });
   }
   for (const row of answers.lapsingThisWeek) {
@@ -56,15 +61,10 @@ function tasksByPerson({ answers }: Report): Person[] {
     const what = html`<b>${schedule}</b> expires: ${type} (${which}).`;
     add(row.user_id, row.user_name, { day: row.expires_on, what, kind: 'inspection', count: inspections });
   }
-  // Inspections come last: of them there can be many.
-  const urgent = ({ tasks }: Person) => tasks.filter(({ kind }) => kind !== 'inspection').length;
-  const all = [...people.values()];
-  const isShared = ({ id, name }: Person) => all.some((one) => one.id !== id && one.name === name);
-  const told = all.map((one) => (isShared(one) ? { ...one, name: `${one.name} (${one.id ?? ''})` } : one));
-  return told.toSorted(
+  return [...people.values()].toSorted(
     (one, other) =>
-      Number(one.name === NOBODY) - Number(other.name === NOBODY) ||
-      urgent(other) - urgent(one) ||
+      Number(one.id === null) - Number(other.id === null) ||
+      urgencyOf(other) - urgencyOf(one) ||
       other.tasks.length - one.tasks.length ||
       one.name.localeCompare(other.name),
   );
@@ -93,14 +93,15 @@ function renderPerson({ name, tasks }: Person): Html {
 }
 
 function lead({ answers }: Report): string {
-  const [past] = answers.lastWeek;
-  const { raised = 0, closed = 0, in_time: inTime = 0 } = past ?? {};
+  const [week] = answers.lastWeek;
+  const { raised = 0, closed = 0, in_time: inTime = 0, due = 0 } = week ?? {};
+  const reopened = answers.reopenedLately[0]?.reopened ?? 0;
   const inspections = answers.inspections[0]?.expiring ?? 0;
-  const due = answers.dueSoon.length;
-  const lapsing = answers.lapsingThisWeek.length;
+  const lapsing = answers.lapsing.find(({ days }) => days === 7)?.required ?? 0;
   return (
     `In the last seven days ${formatNumber(raised, 'follow-up')} ${raised === 1 ? 'was' : 'were'} raised and ` +
-    `${formatCount(closed)} closed, ${formatCount(inTime)} of them by their due day. In the next seven ` +
+    `${formatCount(closed)} closed, ${formatCount(inTime)} of them by their due day` +
+    `${reopened === 0 ? '' : `; ${formatCount(reopened)} that had been closed ${reopened === 1 ? 'is' : 'are'} open again`}. In the next seven ` +
     `${formatNumber(due, 'follow-up')} ${due === 1 ? 'falls' : 'fall'} due, ${formatNumber(lapsing, 'required training')} ` +
     `${lapsing === 1 ? 'lapses' : 'lapse'}, ${formatNumber(inspections, 'inspection')} ${inspections === 1 ? 'expires' : 'expire'}.`
   );
@@ -126,9 +127,11 @@ export function weekSection(report: Report): Html | null {
     answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
   if (!isKnown) return null;
   const people = tasksByPerson(report);
-  const shown = people.slice(0, SHOWN_PEOPLE);
-  const nobody = people.slice(SHOWN_PEOPLE).filter(({ name }) => name === NOBODY);
-  const others = people.slice(SHOWN_PEOPLE).filter(({ name }) => name !== NOBODY);
+  const urgent = people.filter((person) => person.id !== null && urgencyOf(person) > 0).length;
+  const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
+  const shown = people.slice(0, most);
+  const nobody = people.slice(most).filter(({ id }) => id === null);
+  const others = people.slice(most).filter(({ id }) => id !== null);
   return html`<section id="week" aria-labelledby="week-title">
     <h2 id="week-title">This week</h2>
     <p class="lead">${lead(report)}</p>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { spread } from '../../../src/pages/report/time-charts.ts';
+import { placeBeside, spread } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
   formatDays,
@@ -40,6 +40,23 @@ test('people are told by name, else by id', () => {
 });
 
 describe('labels', () => {
+  test('of a point on a line stand where the line is not', () => {
+    const at = (...values: [number | undefined, number, number | undefined]) => {
+      const { textAnchor, dy } = placeBeside(...values);
+      return `${textAnchor} ${dy < 0 ? 'above' : 'below'}`;
+    };
+    expect([at(1, 2, 1), at(2, 1, 2), at(2, 1, undefined)]).toEqual([
+      'middle above',
+      'middle below',
+      'middle below',
+    ]);
+    expect([at(1, 2, 3), at(3, 2, 1), at(undefined, 2, undefined)]).toEqual([
+      'end above',
+      'start above',
+      'middle above',
+    ]);
+  });
+
   test('that would stand on each other are moved apart, the others stay', () => {
     expect(spread([1, 2, 30], 10)).toEqual([1, 11, 30]);
   });
