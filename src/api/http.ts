@@ -211,7 +211,7 @@ function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, con
   const { envelope, listFound } = response;
   const fail = (message: string): never => {
     const unusable = new UnusableResponse('response_invalid', message);
-    unusable.head = JSON.stringify(envelope);
+    unusable.fields = Object.keys(envelope).join(', ') || 'none';
     throw unusable;
   };
   const verdict = readVerdict(envelope);

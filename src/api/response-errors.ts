@@ -12,6 +12,8 @@ export class UnusableResponse extends Error {
   readonly code: 'response_cut' | 'response_not_json' | 'response_invalid';
   /** How the body begins, for the message. */
   head = '';
+  /** Of complete JSON instead: what its fields are called. */
+  fields = '';
 
   constructor(code: UnusableResponse['code'], message: string) {
     super(message);
@@ -111,13 +113,19 @@ function describeStatus({ status, headers }: ResponseContext): string {
   return `HTTP ${status}, a redirect${target}, not followed because the token is in the body`;
 }
 
+/** JSON, or what was to become it, is the service's own response: its records are not for messages. */
+function isOwnResponse({ code, head }: UnusableResponse, status: number): boolean {
+  if (status === 200) return code === 'response_cut' || /^[\p{C}\p{Z}\s]*[[{"]/u.test(head);
+  return head.includes('"ok"');
+}
+
 /** A response that cannot be used at all. */
 export function toUnusableError(unusable: UnusableResponse, context: ResponseContext): SafetySyncError {
   const { method, status, headers, redact } = context;
   const excerpt = toServerText(unusable.head, redact);
-  // What was cut is the service's own response: its records are not for messages.
-  const begins =
-    excerpt === '' || (status === 200 && unusable.code === 'response_cut') ? '' : `; it begins: ${excerpt}`;
+  const fields = toServerText(unusable.fields, redact);
+  const isShown = excerpt !== '' && !isOwnResponse(unusable, status);
+  const begins = fields !== '' ? `; its fields: ${fields}` : isShown ? `; it begins: ${excerpt}` : '';
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
   const said = `${method}: ${unusable.message} (${describeStatus(context)})${begins}`;
   if (status === TOO_MANY_REQUESTS) return new SafetySyncError('rate_limit_exceeded', said, options);

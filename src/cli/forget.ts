@@ -13,6 +13,7 @@ import {
 } from './verb.ts';
 
 interface ForgetOptions extends AccountOption {
+  readonly name?: readonly string[];
   readonly json?: true;
 }
 
@@ -29,23 +30,39 @@ async function runForget(
     const { terminal } = context;
     const example = (account: string) => `forget USER_ID --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a person', example });
-    const { pseudonym, streams } = await forgetPerson(account.runContext(buildRunEvents(account)), id);
+    const person = { id, names: options.name ?? [] };
+    const { pseudonym, streams, runs, isNameKnown } = await forgetPerson(
+      account.runContext(buildRunEvents(account)),
+      person,
+    );
     if (options.json) {
       const rows = streams.map(({ stream, rowsChanged }) => ({ stream, rows_changed: rowsChanged ?? 0 }));
-      const result = { ...accountFields(app.accounts.length > 1, account.id), pseudonym, streams: rows };
+      const result = {
+        ...accountFields(app.accounts.length > 1, account.id),
+        pseudonym,
+        name_known: isNameKnown,
+        streams: rows,
+        runs_changed: runs,
+      };
       terminal.print(JSON.stringify(result));
       return EXIT.ok;
     }
     const changed = changedRows(streams);
     terminal.print(
       changed === 0
-        ? 'Nothing that is stored names this person.'
+        ? `No row names this person. Where that is a surprise: is ${id} an id as in safety.users?`
         : `${formatNumber(changed, 'row')} named this person and ${changed === 1 ? 'is' : 'are'} rewritten:`,
     );
     for (const { stream, rowsChanged } of streams) {
       if ((rowsChanged ?? 0) > 0) terminal.print(`  ${stream}: ${formatNumber(rowsChanged ?? 0, 'row')}`);
     }
+    if (runs > 0) terminal.print(`  notes and errors of ${formatNumber(runs, 'run')}`);
     terminal.print(`They are ${pseudonym} everywhere, also in what the source sends of them from now on.`);
+    if (!isNameKnown) {
+      terminal.print(
+        `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
+      );
+    }
     terminal.print(
       'Not reached from here: backups, reports and exports that were written before, and logs (docs/privacy.md).',
     );
@@ -58,6 +75,12 @@ export const forget: Verb<ForgetOptions> = {
   about: 'replaces a person by a pseudonym everywhere, now and whenever the source sends them again',
   takes: [['user_id', 'of the person: as in safety.users.id']],
   hasAccounts: true,
-  options: [JSON_OPTION],
+  options: [
+    [
+      '--name <name...>',
+      'a name to find inside of texts beside the one that is stored; can be given several times',
+    ],
+    JSON_OPTION,
+  ],
   run: runForget,
 };

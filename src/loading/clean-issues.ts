@@ -3,10 +3,12 @@ import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
 import type { KeylessMemory } from '../streams/state.ts';
-import type { IssueKind, ReadContext } from '../streams/stream.ts';
+import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
+import { isForgotten } from './find-people.ts';
 import { identify } from './identify.ts';
 import { buildRejection, fingerprintOf } from './normalize.ts';
+import type { Protection } from './protect.ts';
 
 const STEP_ISSUES = 500;
 
@@ -45,11 +47,13 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
     return { fingerprint, record_id, problem, identity, value: told };
   }
   const { field } = issue;
-  if (field !== null && issue.kind !== 'unknown_field' && protection.touches(field)) return null;
-  const kept = protection.ofValue(value);
+  const isUnknown = issue.kind === 'unknown_field';
+  if (field !== null && (isUnknown ? protection.ofValue(field) !== field : protection.touches(field)))
+    return null;
   const key = issue.record_id === null ? null : protection.ofKey(issue.record_id);
+  const kept = isOfPerson(issue, { key, stream, protection }) ? null : protection.ofValue(value);
   if (kept === value && key === issue.record_id) return undefined;
-  const problem = kept === value ? issue.problem : 'what came names somebody who was forgotten';
+  const problem = kept === value || isUnknown ? issue.problem : 'what came names somebody who was forgotten';
   return {
     fingerprint: fingerprintOf(issue, key),
     record_id: key,
@@ -58,6 +62,18 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
     value: kept,
   };
 }
+
+/**
+ * A record of a person is all about them. An unknown field keeps the value of whoever had it when it was met, who need not be
+ * whose record it names now.
+ */
+const isOfPerson = (
+  { kind }: StoredIssue,
+  { key, stream, protection }: { key: string | null; stream: StreamDefinition; protection: Protection },
+): boolean =>
+  stream.readMode.kind === 'lookup' &&
+  protection.hidesPeople &&
+  (kind === 'unknown_field' || isForgotten(key));
 
 export async function cleanIssues(
   db: Queryable,
@@ -76,7 +92,7 @@ export async function cleanIssues(
     if (cleaned === undefined) continue;
     const isThis = sql`account_id = ${accountId} and stream = ${stream} and fingerprint = ${issue.fingerprint}`;
     if (cleaned?.fingerprint === issue.fingerprint) {
-      await db.execute(sql`update safety_sync.data_issues set problem = ${cleaned.problem},
+      await db.execute(sql`update safety_sync.data_issues set record_id = ${cleaned.record_id}, problem = ${cleaned.problem},
         value = ${stringifyExactJson(cleaned.value)}::jsonb, identity = ${cleaned.identity} where ${isThis}`);
       continue;
     }

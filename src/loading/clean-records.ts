@@ -65,7 +65,10 @@ async function rewrite(db: Queryable, scope: RewriteScope, changed: readonly Rew
   const { parent, children, stream } = shape;
   const moved = changed.filter(({ before, key }) => before !== key);
   if (moved.length > 0) await moveRows(db, scope, moved);
-  const columns = parent.columns.filter((column) => !stream.contextColumns.includes(column.name));
+  // What follows from children (`_last_message_at`) is told by the record; what tells of a response is not.
+  const isTold = (column: string): boolean =>
+    column.startsWith('_') || !stream.contextColumns.includes(column);
+  const columns = parent.columns.filter(({ name: column }) => isTold(column));
   const changes = columns.map((column) => column.name).filter((column) => !parent.key.includes(column));
   await db.execute(sql`update ${target(parent)} t set ${sql.join(
     changes.map((column) => sql`${name(column)} = r.${name(column)}`),

@@ -17,6 +17,7 @@ import {
   readCleaning,
   writeCleaning,
 } from '../database/privacy.ts';
+import { followupDays } from '../database/followup-days.ts';
 import { list, name, of, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { StreamShape, TableShape } from '../database/table-shape.ts';
@@ -46,7 +47,11 @@ export interface CleanResult {
   readonly rowsChanged: number;
   /** Pseudonyms that are stored were made with another key. */
   readonly hasOtherKey: boolean;
+  /** Columns that were protected until now. */
+  readonly unprotected: readonly string[];
 }
+
+const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
 
 /** undefined: nothing was to be done. */
 export async function cleanStored(request: CleanRequest): Promise<CleanResult | undefined> {
@@ -58,9 +63,11 @@ export async function cleanStored(request: CleanRequest): Promise<CleanResult | 
   const progress = cleaningProgress(found, policy);
   if (progress === 'done' && isSamePolicy(before, policy)) return undefined;
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
+  const now = protectedBy(policy);
+  const unprotected = protectedBy(before).filter((column) => !now.includes(column));
   if (progress === 'done') {
     await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
-    return { rowsChanged: 0, hasOtherKey };
+    return { rowsChanged: 0, hasOtherKey, unprotected };
   }
   const goesOn = progress === 'under_way' && found !== undefined;
   let state: Cleaning = goesOn
@@ -71,8 +78,8 @@ export async function cleanStored(request: CleanRequest): Promise<CleanResult | 
     if (signal.aborted) throw new SafetySyncError('interrupted', `${scope.stream}: stopped while cleaning`);
     state = await cleanStep(request, state, passes);
   }
-  if (state.rowsChanged > 0) await analyze(db, shape);
-  return { rowsChanged: state.rowsChanged, hasOtherKey };
+  await analyze(db, shape);
+  return { rowsChanged: state.rowsChanged, hasOtherKey, unprotected };
 }
 
 async function cleanStep(
@@ -151,9 +158,10 @@ async function cleanStates(
     return kept === row ? [] : [{ row, kept }];
   });
   if (changed.length > 0) {
+    // Their keys alone: what a statement brings may stand in the server's log.
     const taken = rowsAs(
-      shapes,
-      changed.map(({ row }) => row),
+      shapes.filter((column) => key.includes(column.name)),
+      changed.map(({ row }) => Object.fromEntries(key.map((column) => [column, row[column]]))),
     );
     const own = sql.join(
       key.map((column) => sql`t.${name(column)} = r.${name(column)}`),
@@ -199,7 +207,9 @@ async function cleanLookups(
 async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
   const tables = [parent, ...children].map((table) => sql`${target(table)}`);
   const states = stream.histories.map(({ states: of }) => sql`${of}`);
-  for (const table of [...tables, ...states, sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`]) {
+  const days = stream.countsFrom === undefined ? [] : [sql`${followupDays}`];
+  const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`];
+  for (const table of [...tables, ...states, ...days, ...others]) {
     await db.execute(sql`analyze ${table}`);
   }
 }

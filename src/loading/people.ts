@@ -10,37 +10,58 @@ export interface ForgottenText {
   readonly words: number | null;
 }
 
-interface People {
+export interface People {
   /** What stands in the place of the id; undefined: it is not one of theirs. */
-  ofId(id: string): string | undefined;
+  readonly ofId: (id: string) => string | undefined;
+  /** The same of a number, which is no identifier where it has few digits. */
+  readonly ofLongNumber: (number: string) => string | undefined;
   /** The text without their ids and names. */
   readonly inText: (text: string) => string;
-  /** The same where a short id means something else. */
+  /** The same where a short id, or a number alone, means something else. */
   readonly amongWords: (text: string) => string;
 }
 
-/** What is taken for one word. */
-const WORD = /[\p{L}\p{N}]+(?:[_@.-][\p{L}\p{N}]+)*/gu;
+/** A word, however its accents are written. */
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+/** Between two parts of an id. */
+const JOINT = /^[_@.-]$/;
+/** Parts that an id inside of a text has at most. */
+const MOST_PARTS = 6;
+const isNumber = (text: string): boolean => /^\d+$/.test(text);
 /** A shorter id, or a shorter number, also means other things. */
-const isDistinctive = (word: string): boolean => word.length >= (/^\d+$/.test(word) ? 8 : 6);
+const isDistinctive = (id: string): boolean => id.length >= (isNumber(id) ? 8 : 6);
 
-const wordsOf = (text: string): string[] => text.match(WORD) ?? [];
-const toNameText = (words: readonly string[]): string =>
-  `name ${words.join(' ').normalize('NFC').toLowerCase()}`;
+const withoutAccents = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+const toNameText = (words: readonly string[]): string => `name ${words.map(withoutAccents).join(' ')}`;
+/** Of an id that is the same one in capitals and in small letters; undefined: it has none, or is too short for that. */
+const toIdText = (id: string): string | undefined =>
+  isDistinctive(id) && !isNumber(id) ? `id ${id.toLowerCase()}` : undefined;
+
+/** The words from each of them on, and behind the last one those before it: Lopez, Maria. */
+const rotationsOf = (words: readonly string[]): string[][] =>
+  words.map((_, at) => [...words.slice(at), ...words.slice(0, at)]);
 
 /** Texts by which somebody is recognized. A name of one word is everybody's who has it. */
 export function forgottenTexts(
   pseudonyms: Pseudonyms,
-  { id, name }: { readonly id: string; readonly name: string | null },
+  { id, names }: { readonly id: string; readonly names: readonly string[] },
 ): ForgottenText[] {
   const person = pseudonyms.of(id);
-  const words = wordsOf(name ?? '');
-  const last = words.at(-1) ?? '';
-  const names = words.length < 2 ? [] : [words, [last, ...words.slice(0, -1)]];
-  return [
-    { pseudonym: person, person, words: null },
-    ...names.map((one) => ({ pseudonym: pseudonyms.of(toNameText(one)), person, words: one.length })),
-  ];
+  const known = new Map<string, number | null>([[person, null]]);
+  const idText = toIdText(id);
+  if (idText !== undefined) known.set(pseudonyms.of(idText), null);
+  for (const name of names) {
+    const words = name.match(WORD) ?? [];
+    if (words.length < 2 || name.trim().split(/[\s,]+/).length < 2) continue;
+    for (const one of rotationsOf(words)) known.set(pseudonyms.of(toNameText(one)), words.length);
+  }
+  return [...known].map(([pseudonym, words]) => ({ pseudonym, person, words }));
+}
+
+interface Met {
+  readonly person: string;
+  /** Words that it takes. */
+  readonly count: number;
 }
 
 /** null: nobody was forgotten. */
@@ -48,27 +69,48 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   if (forgotten.length === 0) return null;
   const persons = new Map(forgotten.map(({ pseudonym, person }) => [pseudonym, person]));
   const lengths = [...new Set(forgotten.flatMap(({ words }) => words ?? []))].sort((a, b) => b - a);
-  const ofId = (id: string): string | undefined => persons.get(pseudonyms.of(id));
+  const personOf = (text: string): string | undefined => persons.get(pseudonyms.of(text));
 
-  /** The person whose id or name begins at this word, and how many words that takes. */
-  function meet(words: readonly string[], at: number): { person: string; count: number } | undefined {
+  function ofId(id: string): string | undefined {
+    const idText = toIdText(id);
+    return personOf(id) ?? (idText === undefined ? undefined : personOf(idText));
+  }
+  const ofDistinctive = (id: string): string | undefined => (isDistinctive(id) ? ofId(id) : undefined);
+
+  function meetName(words: readonly string[], at: number): Met | undefined {
     for (const count of lengths) {
       if (at + count > words.length) continue;
-      const person = persons.get(pseudonyms.of(toNameText(words.slice(at, at + count))));
+      const person = personOf(toNameText(words.slice(at, at + count)));
       if (person !== undefined) return { person, count };
     }
-    const word = words[at] ?? '';
-    const person = isDistinctive(word) ? ofId(word) : undefined;
-    return person === undefined ? undefined : { person, count: 1 };
+    return undefined;
   }
 
-  function amongWords(text: string): string {
+  /** The longest id that begins at this word. */
+  function meetId(text: string, found: readonly RegExpExecArray[], at: number): Met | undefined {
+    const start = found[at]?.index ?? 0;
+    const ends: number[] = [];
+    for (let to = at; to < at + MOST_PARTS; to += 1) {
+      const [word, next] = [found[to], found[to + 1]];
+      if (word === undefined) break;
+      const end = word.index + word[0].length;
+      ends.push(end);
+      if (next === undefined || !JOINT.test(text.slice(end, next.index))) break;
+    }
+    for (let count = ends.length; count > 0; count -= 1) {
+      const person = ofDistinctive(text.slice(start, ends[count - 1]));
+      if (person !== undefined) return { person, count };
+    }
+    return undefined;
+  }
+
+  function inWords(text: string): string {
     const found = [...text.matchAll(WORD)];
     const words = found.map(([word]) => word);
     let made = '';
     let taken = 0;
     for (let at = 0; at < words.length; at += 1) {
-      const met = meet(words, at);
+      const met = meetName(words, at) ?? meetId(text, found, at);
       const [first, last] = [found[at], found[at + (met?.count ?? 1) - 1]];
       if (met === undefined || first === undefined || last === undefined) continue;
       made += text.slice(taken, first.index) + met.person;
@@ -78,5 +120,10 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     return taken === 0 ? text : made + text.slice(taken);
   }
 
-  return { ofId, inText: (text) => ofId(text) ?? amongWords(text), amongWords };
+  return {
+    ofId,
+    ofLongNumber: ofDistinctive,
+    inText: (text) => ofId(text.trim()) ?? inWords(text),
+    amongWords: (text) => (isNumber(text.trim()) ? text : inWords(text)),
+  };
 }

@@ -8,7 +8,7 @@ import type { Pseudonyms } from '../shared/pseudonym.ts';
 import { columnName } from '../streams/stored-columns.ts';
 import type { Row, StreamDefinition, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { DEEPEST } from './canonical-json.ts';
+import { createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
 import { createPeople, type ForgottenText } from './people.ts';
 
 interface ProtectionOptions {
@@ -22,6 +22,8 @@ interface ProtectionOptions {
 }
 
 export interface Protection {
+  /** Somebody was forgotten. */
+  readonly hidesPeople: boolean;
   /** As it may be stored; the record itself where all of it may be. */
   ofRecord(received: unknown): unknown;
   /** The same of the columns of a row, for what has no record any more. */
@@ -36,7 +38,7 @@ export interface Protection {
 }
 
 /** Stands for what has not the form in which it could be told what of it is protected. */
-const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
+export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
 
 type Change = (value: unknown) => unknown;
 
@@ -62,15 +64,11 @@ function toStableText(value: unknown): string {
   return value instanceof ExactNumber ? String(value) : JSON.stringify(value);
 }
 
-function mapEach(list: readonly unknown[], change: Change): unknown {
-  const changed = list.map((one) => (one === null ? null : change(one)));
-  return changed.every((one, at) => one === list[at]) ? list : changed;
-}
-
 export function createProtection(options: ProtectionOptions): Protection {
   const { stream, pseudonyms } = options;
   const [omit, pseudonymize] = [new Set(options.omit), new Set(options.pseudonymize)];
   const people = pseudonyms === null ? null : createPeople(pseudonyms, options.forgotten);
+  const finder = createPeopleFinder(people);
   const isLookup = stream.readMode.kind === 'lookup';
   /** Of every protected field: `messages.note`. */
   const paths: string[] = [];
@@ -86,26 +84,6 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (omit.has(name)) return omitted;
     return pseudonymize.has(name) ? toPseudonym : undefined;
   };
-
-  /** The ids of people in a field that holds ids. */
-  const ofUsers: Change = (value) => {
-    if (Array.isArray(value)) return mapEach(value, ofUsers);
-    return isId(value) ? (people?.ofId(String(value)) ?? value) : inAnything(value, 0);
-  };
-
-  /** Ids and names of people in what may hold anything. */
-  function inAnything(value: unknown, depth: number, inText = people?.inText): unknown {
-    if (inText === undefined || depth > DEEPEST) return value;
-    if (typeof value === 'string') return inText(value);
-    if (Array.isArray(value)) return mapEach(value, (one) => inAnything(one, depth + 1, inText));
-    if (!isWireRecord(value)) return value;
-    let copy: Record<string, unknown> | undefined;
-    for (const [name, inner] of Object.entries(value)) {
-      const changed = isUserField(name) ? ofUsers(inner) : inAnything(inner, depth + 1);
-      if (changed !== inner) (copy ??= { ...value })[name] = changed;
-    }
-    return copy ?? value;
-  }
 
   const isUserColumn = (table: PgTable, column: string): boolean =>
     stream.userIdColumns.some((one) => one.table === table && one.column === column) ||
@@ -126,26 +104,33 @@ export function createProtection(options: ProtectionOptions): Protection {
       if (inner.rules.length === 0 && people === null) return undefined;
       const change = (item: unknown): unknown => {
         if (isWireRecord(item)) return inPlace(inner, item);
-        return isProtected ? WITHHELD : inAnything(item, 0);
+        return isProtected ? WITHHELD : finder.in(item);
       };
       return rule((value) => {
         if (Array.isArray(value)) return mapEach(value, change);
-        return isProtected ? WITHHELD : inAnything(value, 0);
+        return isProtected ? WITHHELD : finder.in(value);
       });
     }
     if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
     if (people === null) return undefined;
-    if (isUserColumn(table, column)) return rule(ofUsers);
-    if (isText || isJson(table, column)) return rule((value) => inAnything(value, 0));
+    if (isUserColumn(table, column)) return rule(finder.ofUsers);
+    if (isText || isJson(table, column)) return rule((value) => finder.in(value));
     // What should be a day or another id may hold words, but a short id is a number of its own there.
-    return isKey(table, column) ? undefined : rule((value) => inAnything(value, 0, people.amongWords));
+    return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
+
+  /** The entries' names are no words: they say what was measured. */
+  const ofMeasures: Change = (value) => {
+    if (!isWireRecord(value)) return finder.in(value);
+    const entries = Object.entries(value).map(([name, one]) => [name, finder.in(one, 'measured')] as const);
+    return entries.some(([name, one]) => one !== value[name]) ? Object.fromEntries(entries) : value;
+  };
 
   function ofEntries(table: PgTable, columnOf: (value: unknown) => string | null, path: string): Change {
     const before = paths.length;
     for (const name of [...omit, ...pseudonymize])
       if (name.startsWith(columnName(table, ''))) paths.push(path);
-    if (paths.length === before) return (value) => inAnything(value, 0);
+    if (paths.length === before) return ofMeasures;
     return (value) => {
       if (!isWireRecord(value)) return WITHHELD;
       let copy: Record<string, unknown> | undefined;
@@ -153,7 +138,7 @@ export function createProtection(options: ProtectionOptions): Protection {
         if (entry === null || entry === 'NULL') continue;
         const column = columnOf(entry);
         const action = column === null ? omitted : actionOf(table, column);
-        const changed = action === undefined ? inAnything(entry, 0) : (action(entry) ?? null);
+        const changed = action === undefined ? finder.in(entry, 'measured') : (action(entry) ?? null);
         if (changed !== entry) (copy ??= { ...value })[name] = changed;
       }
       return copy ?? value;
@@ -179,13 +164,15 @@ export function createProtection(options: ProtectionOptions): Protection {
       const value = record[name];
       if (value !== undefined && value !== null) put(name, change(value), value);
     }
-    if (people !== null) {
-      for (const [name, value] of Object.entries(record)) {
-        if (known.has(name)) continue;
-        put(name, isUserField(name) ? ofUsers(value) : inAnything(value, 0), value);
-      }
-    }
-    return copy ?? record;
+    return finder.inUnknown(copy ?? record, known);
+  }
+
+  /** A response of which nobody can say whose record it is. */
+  function ofUnusable(record: WireRecord): WireRecord {
+    const asked = finder.ofUsers(record['asked_for']);
+    const before = record['answered'];
+    const answered = hasRules || isForgotten(asked) ? WITHHELD : finder.in(before);
+    return asked === record['asked_for'] && answered === before ? record : { asked_for: asked, answered };
   }
 
   const ofUserId = (id: string): string => people?.ofId(id) ?? id;
@@ -195,21 +182,18 @@ export function createProtection(options: ProtectionOptions): Protection {
   function ofRecord(received: unknown): unknown {
     if (!isWireRecord(received)) {
       const mayHold = typeof received === 'string' || typeof received === 'object';
-      return hasRules && mayHold && received !== null ? WITHHELD : inAnything(received, 0);
+      return hasRules && mayHold && received !== null ? WITHHELD : finder.in(received);
     }
     if (isLookup) {
-      const key = received[stream.keyField];
-      if (key === undefined && hasRules && 'asked_for' in received) {
-        const asked = inAnything(received['asked_for'], 0);
-        return received['answered'] === WITHHELD ? received : { asked_for: asked, answered: WITHHELD };
-      }
-      const person = isId(key) ? people?.ofId(String(key)) : undefined;
-      if (person !== undefined) return ofForgotten(received, stream.keyField, person);
+      if (received[stream.keyField] === undefined && 'asked_for' in received) return ofUnusable(received);
+      const own = finder.ofOwn(received, stream.keyField);
+      if (own !== undefined) return own;
     }
     return inPlace(root, received);
   }
 
   return {
+    hidesPeople: people !== null,
     ofRecord,
     ofRow(table, row) {
       let copy: Record<string, unknown> | undefined;
@@ -221,7 +205,7 @@ export function createProtection(options: ProtectionOptions): Protection {
       }
       return copy ?? row;
     },
-    ofValue: (value) => inAnything(value, 0),
+    ofValue: (value) => finder.in(value),
     ofUserId,
     ofKey: (key) => (isUserColumn(stream.parent, stream.keyColumn) ? ofUserId(key) : key),
     touches(field) {
@@ -231,22 +215,8 @@ export function createProtection(options: ProtectionOptions): Protection {
   };
 }
 
-/** As the service names fields that hold ids of people. */
-const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
-
 const isJson = (table: PgTable, column: string): boolean =>
   getTableConfig(table).columns.some((one) => one.name === column && one.getSQLType() === 'jsonb');
 
 const isKey = (table: PgTable, column: string): boolean =>
   getTableConfig(table).primaryKeys.some(({ columns }) => columns.some(({ name }) => name === column));
-
-const isId = (value: unknown): value is string | number | ExactNumber =>
-  typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
-
-/** Everything that somebody's own record says of them. */
-function ofForgotten(record: WireRecord, keyField: string, person: string): WireRecord {
-  const changes = Object.entries(record).flatMap(([name, value]) =>
-    value !== person && (name === keyField || typeof value === 'string') ? [[name, person] as const] : [],
-  );
-  return changes.length === 0 ? record : { ...record, ...Object.fromEntries(changes) };
-}

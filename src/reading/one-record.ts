@@ -153,11 +153,11 @@ async function findEquipment(read: OneRequest, known: KnownRecord): Promise<Foun
   return null;
 }
 
-/** The steps of a run that stores one record as the service has it now. */
+/** The steps of a run that stores one record as the service has it now. Its notes stay: they do not say which, for it may be a person. */
 export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Steps<ReadOutcome> {
   const found = await askForRecord(read, known);
   if (found === null) {
-    return { kind: 'skipped', reason: `the service does not have ${known.key}: there is nothing to store` };
+    return { kind: 'skipped', reason: 'the service does not have that record: there is nothing to store' };
   }
   const { calculatedAtMs } = found.about;
   const clock = { serviceMs: found.serviceTimeMs, ourMs: read.service.clock.now() };
@@ -166,5 +166,5 @@ export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Ste
     return { kind: 'skipped', reason };
   }
   yield records([found.record], found.about);
-  return { kind: 'read', covered: null, state: {}, note: `stored ${known.key} again`, failure: null };
+  return { kind: 'read', covered: null, state: {}, note: 'stored one record again', failure: null };
 }

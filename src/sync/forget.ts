@@ -1,9 +1,9 @@
 /** Forgets a person, and brings everything that is stored of an account in line with its privacy settings. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { writeForgotten } from '../database/privacy.ts';
+import { readForgotten, writeForgotten } from '../database/privacy.ts';
 import { openStreamSession } from '../database/stream-session.ts';
-import { forgottenTexts } from '../loading/people.ts';
+import { createPeople, forgottenTexts, type People } from '../loading/people.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createPseudonyms, isPseudonym } from '../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
@@ -55,14 +55,24 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
   return all;
 }
 
+interface Person {
+  readonly id: string;
+  /** Names beside the one that is stored: of somebody who was not looked up, who has changed the name, or goes by another. */
+  readonly names?: readonly string[];
+}
+
 interface Forgotten {
   /** What stands in the place of the person's id from now on. */
   readonly pseudonym: string;
+  /** A name of two words or more is known, now or since the person was forgotten before: it is found inside of texts. */
+  readonly isNameKnown: boolean;
   readonly streams: readonly CleanedStream[];
+  /** Runs whose notes or errors named the person. */
+  readonly runs: number;
 }
 
 /** Errors: `configuration_invalid` without a key, `privacy_key_wrong`. */
-export async function forgetPerson(context: RunContext, id: string): Promise<Forgotten> {
+export async function forgetPerson(context: RunContext, { id, names = [] }: Person): Promise<Forgotten> {
   const { db, settings, privacy = NO_PRIVACY, streams = STREAMS } = context;
   const { accountId } = settings;
   if (privacy.key === undefined) {
@@ -74,16 +84,28 @@ export async function forgetPerson(context: RunContext, id: string): Promise<For
   // That those who were forgotten before were so with this key.
   for (const stream of streams.slice(0, 1)) await readPrivacy(db, { stream, accountId, settings: privacy });
   const pseudonyms = createPseudonyms(privacy.key);
-  const texts = forgottenTexts(pseudonyms, { id, name: await readName(db, accountId, id) });
+  const stored = await readName(db, accountId, id);
+  const texts = forgottenTexts(pseudonyms, { id, names: stored === null ? names : [stored, ...names] });
   await writeForgotten(
     db,
     accountId,
     texts.map((text) => ({ ...text, key_id: pseudonyms.keyId })),
   );
-  const pseudonym = pseudonyms.of(id);
+  const person = pseudonyms.of(id);
   const cleaned = await cleanAccount(context);
-  await cleanRuns(db, { accountId, id, pseudonym });
-  return { pseudonym, streams: cleaned };
+  await removeLookup(db, accountId, id);
+  const forgotten = await readForgotten(db, accountId);
+  const cleanedRuns = await cleanRuns(
+    db,
+    accountId,
+    withoutPerson(createPeople(pseudonyms, forgotten), { id, person }),
+  );
+  return {
+    pseudonym: person,
+    isNameKnown: forgotten.some((one) => one.person === person && one.words !== null),
+    streams: cleaned,
+    runs: cleanedRuns,
+  };
 }
 
 async function readName(db: Queryable, accountId: string, id: string): Promise<string | null> {
@@ -94,25 +116,51 @@ async function readName(db: Queryable, accountId: string, id: string): Promise<s
   return name === null || isPseudonym(name) ? null : name;
 }
 
-/** Notes and errors of runs name ids that could not be looked up. */
-async function cleanRuns(
-  db: Queryable,
-  {
-    accountId,
-    id,
-    pseudonym,
-  }: { readonly accountId: string; readonly id: string; readonly pseudonym: string },
-): Promise<void> {
-  const rows = await db.execute<{ run_id: string; note: string | null; error_message: string | null }>(sql`
-    select run_id::text as run_id, note, error_message from safety_sync.runs
-    where account_id = ${accountId} and strpos(concat_ws(' ', note, error_message), ${id}) > 0`);
+/** A run that had begun before may have noted the id after the ids to look up were cleaned. */
+async function removeLookup(db: Queryable, accountId: string, id: string): Promise<void> {
+  await db.execute(
+    sql`delete from safety_sync.user_lookups where account_id = ${accountId} and user_id = ${id}`,
+  );
+}
+
+/** Notes and errors name ids that could not be looked up, short ones too. */
+function withoutPerson(
+  people: People | null,
+  { id, person }: { readonly id: string; readonly person: string },
+): (text: string) => string {
   const asWord = new RegExp(
     `(?<![\\p{L}\\p{N}])${id.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
     'gu',
   );
-  const without = (text: string | null): string | null => text?.replace(asWord, pseudonym) ?? null;
-  for (const { run_id: runId, note, error_message: message } of rows) {
-    await db.execute(sql`update safety_sync.runs set note = ${without(note)}, error_message = ${without(message)}
-      where account_id = ${accountId} and run_id = ${runId}::bigint`);
+  return (text) => (people?.inText(text) ?? text).replace(asWord, person);
+}
+
+const STEP_RUNS = 1000;
+
+/** Returns how many named them. */
+async function cleanRuns(db: Queryable, accountId: string, clean: (text: string) => string): Promise<number> {
+  let changed = 0;
+  for (let after: string | undefined = '0'; after !== undefined;) {
+    const rows: readonly RunTexts[] = await db.execute<RunTexts>(sql`
+      select run_id::text as run_id, note, error_message from safety_sync.runs
+      where account_id = ${accountId} and run_id > ${after}::bigint and (note is not null or error_message is not null)
+      order by run_id limit ${STEP_RUNS}`);
+    for (const { run_id: runId, ...texts } of rows) {
+      const [note, message] = [texts.note, texts.error_message].map((text) =>
+        text === null ? null : clean(text),
+      );
+      if (note === texts.note && message === texts.error_message) continue;
+      changed += 1;
+      await db.execute(sql`update safety_sync.runs set note = ${note ?? null}, error_message = ${message ?? null}
+        where account_id = ${accountId} and run_id = ${runId}::bigint`);
+    }
+    after = rows.length < STEP_RUNS ? undefined : rows.at(-1)?.run_id;
   }
+  return changed;
+}
+
+interface RunTexts extends Record<string, unknown> {
+  readonly run_id: string;
+  readonly note: string | null;
+  readonly error_message: string | null;
 }

@@ -87,13 +87,20 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
         holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
       log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
     },
-    onCleaned: (stream, { rowsChanged, hasOtherKey }) => {
+    onCleaned: (stream, { rowsChanged, hasOtherKey, unprotected }) => {
       if (rowsChanged > 0) {
         log.info(
           { stream, rows: rowsChanged },
           `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten as the privacy settings ask`,
         );
       } else log.debug({ stream }, `${stream}: what is stored is as the privacy settings ask`);
+      if (unprotected.length > 0) {
+        const [is, comes] = unprotected.length === 1 ? ['is', 'it comes'] : ['are', 'they come'];
+        log.warn(
+          { stream, columns: unprotected },
+          `${stream}: ${unprotected.join(', ')} ${is} not protected any more and stored as ${comes} from here on; if that is not meant, this command lacks the PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE that the last run had`,
+        );
+      }
       if (hasOtherKey) {
         log.warn(
           { stream },

@@ -83,6 +83,15 @@ test('another key is told in the log of the run, with what to do', async () => {
   await stage.run(['backfill', 'users', '--restart'], privacy());
 });
 
+test('a command that protects less than the last run did says so', async () => {
+  const less = { ...privacy(), PRIVACY_OMIT: 'followup_messages.note' };
+  const { stderr } = await stage.run(['sync', 'followups'], less);
+  expect(stderr).toContain('followups.due_on is not protected any more and stored as it comes from here on');
+  expect((await stage.run(['sync', 'followups'], less)).stderr).not.toContain('protected');
+  const again = await stage.run(['sync', 'followups'], privacy());
+  expect(again.stderr).not.toContain('not protected');
+});
+
 test('forget says what it did; without a key it says what is missing', async () => {
   const without = { ...privacy(), PRIVACY_KEY: '', PRIVACY_PSEUDONYMIZE: '' };
   const refused = await stage.run(['forget', '10001'], without);
@@ -91,6 +100,14 @@ test('forget says what it did; without a key it says what is missing', async () 
   expect(done.code).toBe(0);
   expect(done.stdout).toMatch(/rows named this person and are rewritten:\n {2}/);
   expect(done.stdout).toMatch(/They are pseudonym:[0-9a-f]{32} everywhere/);
+  // Their name was stored as a pseudonym.
+  expect(done.stdout).toContain('forget 10001 --name "First Last"');
+  const named = await stage.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
+  expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
+  const nobody = await stage.run(['forget', 'E-1'], privacy());
+  expect(nobody.stdout).toContain(
+    'No row names this person. Where that is a surprise: is E-1 an id as in safety.users?',
+  );
   const again = await stage.run(['forget', '10001', '--json'], privacy());
   expect((JSON.parse(again.stdout) as { pseudonym: string }).pseudonym).toMatch(/^pseudonym:/);
   const failed = await stage.run(['sync', 'followups'], without);

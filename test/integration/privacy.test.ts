@@ -188,6 +188,28 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
   });
 });
 
+test('what follows from a column that is left out later goes with it: figures of messages, days by form', async () => {
+  await start();
+  putCanaries();
+  await sync();
+  await worker.query(`insert into safety.followup_days (account_id, counted_by, date, timezone, is_final, ids, statuses, followups)
+    values ('default', 'form', '2020-02-03', 'UTC', true, '{71,72,null}', '{open,open,closed}', '{2,3,4}')`);
+  const figures = `select count(*) filter (where _last_message_at is not null or _first_response_at is not null)::int as times,
+    sum(_message_count)::int as messages from safety.followups`;
+  const [before] = await worker.query<{ times: number; messages: number }>(figures);
+  expect(before?.times).toBeGreaterThan(0);
+  await cleanAccount(
+    contextOf({ omit: ['followup_messages.sent_at', 'followups.form_id'], pseudonymize: [] }),
+  );
+  expect(await worker.query(figures)).toEqual([{ times: 0, messages: before?.messages }]);
+  expect(
+    await worker.query(
+      `select ids::text as ids, statuses::text as statuses, followups::text as followups from safety.followup_days
+       where counted_by = 'form' and is_final`,
+    ),
+  ).toEqual([{ ids: '{NULL,NULL}', statuses: '{open,closed}', followups: '{5,4}' }]);
+});
+
 test('a cleaning whose database session is killed again and again goes on where it was, and ends clean', async () => {
   await start();
   putCanaries('CANARY first');
@@ -229,13 +251,34 @@ test('a run cleans its stream before it asks, and leaves out from then on; turne
 describe('somebody who is forgotten', () => {
   const ID = 'EMP-7654321';
   const SHORT = '4242';
-  const TEXTS = [ID, `"${SHORT}"`, 'Maria Lopez', 'maria lopez', 'Lopez, Maria', 'Hedwig Anderson'];
+  const TEXTS = [
+    ID,
+    ID.toLowerCase(),
+    `"${SHORT}"`,
+    `: ${SHORT}`,
+    `[${SHORT}`,
+    'Maria Lopez',
+    'maria lopez',
+    'Lopez, Maria',
+    'maria.lopez',
+    'Lopez'.normalize('NFD'),
+    'Mari\u0301a',
+    'Hedwig Anderson',
+    'OWN-RECORD',
+  ];
   const KEY_ONLY: PrivacySettings = { omit: [], pseudonymize: [], key: KEY };
 
   function putPeople(round: string): void {
     const { store } = worker.sandbox;
     const updated_on = worker.serviceNow();
-    store.users.put({ id: ID, name: 'Maria Lopez' });
+    // Whatever else is told of somebody in their own record, in whatever form.
+    store.users.put({
+      id: ID,
+      name: 'María Lopez',
+      email: 'OWN-RECORD',
+      phones: ['OWN-RECORD 1', { home: 'OWN-RECORD 2' }],
+      badge: { text: 'OWN-RECORD' },
+    });
     store.users.put({ id: SHORT, name: 'Hedwig Anderson' });
     const followup = SPECIMENS.followups.build('one');
     store.followups.put({
@@ -245,6 +288,9 @@ describe('somebody who is forgotten', () => {
       m_assignee_id: round === 'first' ? SHORT : ID,
       m_completer_id: SHORT,
       m_approver_id: ID,
+      m_assigner_id: ID.toLowerCase(),
+      approver: Number(SHORT),
+      seen_by: [Number(SHORT), { [ID]: true, [`by Maria Lopez`]: 1 }],
       reviewers: [{ by: ID, says: `Maria Lopez ${round}` }],
       messages: [
         {
@@ -252,7 +298,8 @@ describe('somebody who is forgotten', () => {
           date: 5,
           m_user_id: SHORT,
           m_reassignee_id: ID,
-          note: `Ask Maria Lopez (${ID}) or Lopez, Maria`,
+          note: `Ask Maria Lopez (${ID}) or Lopez, Maria; ${'María Lopez'.normalize('NFD')}.Or maria.lopez@example.org, ${ID.toLowerCase()}`,
+          signature: { signer: Number(SHORT) },
         },
         { note: `without id, says maria lopez, ${ID}` },
       ],
@@ -279,6 +326,7 @@ describe('somebody who is forgotten', () => {
       store.employees.put({
         ...(SPECIMENS['training-employee-status'].build(id) as object),
         m_user_id: id,
+        nickname: 'kept as it comes',
         status: round === 'first' ? 'active' : 'incomplete',
       });
     }
@@ -301,9 +349,11 @@ describe('somebody who is forgotten', () => {
       values ('default', 'assignee', '2020-02-03', 'UTC', true, '{${ID},x,${SHORT}}', '{open,open,closed}', '{2,3,4}')`);
     expect((await places()).length).toBeGreaterThan(15);
 
-    const forgotten = await forgetPerson(worker.context, ID);
+    const forgotten = await forgetPerson(worker.context, { id: ID });
     expect(forgotten.pseudonym).toMatch(/^pseudonym:[0-9a-f]{32}$/);
-    const second = await forgetPerson(worker.context, SHORT);
+    const second = await forgetPerson(worker.context, { id: SHORT });
+    expect(second.isNameKnown).toBe(true);
+    expect(second.runs).toBe(2);
     expect(await places()).toEqual([]);
     const joined = await worker.query(
       `select u.name, f.observer_id = u.id as observes, t.user_id = u.id as trains, u.id = any (e.assigned_user_ids) as has
@@ -335,6 +385,12 @@ describe('somebody who is forgotten', () => {
     expect(
       await worker.query(`select user_id from safety_sync.user_lookups where user_id like 'pseudonym:%'`),
     ).toEqual([]);
+    // As `verify --repair` stores one record.
+    for (const stream of ['users', 'training-employee-status'] as const) {
+      const onlyRecord = { key: ID, stored: null, askedType: null };
+      expectSucceeded(await worker.run(stream, { onlyRecord }));
+    }
+    expect(await places()).toEqual([]);
     const live = await worker.query(
       `select count(*)::int as n from safety.training_employee_status where user_id like 'pseudonym:%' and _deleted_at is null`,
     );
@@ -349,11 +405,11 @@ describe('somebody who is forgotten', () => {
     await start(KEY_ONLY);
     putPeople('first');
     await sync();
-    await forgetPerson(worker.context, ID);
+    await forgetPerson(worker.context, { id: ID });
     for (const key of ['another key, which is as long as it has to be', undefined]) {
       const settings = { ...KEY_ONLY, key };
       await expect(runWith(settings, 'followups')).rejects.toMatchObject({ code: 'privacy_key_wrong' });
-      await expect(forgetPerson(contextOf(settings), SHORT)).rejects.toThrow(/PRIVACY_KEY/);
+      await expect(forgetPerson(contextOf(settings), { id: SHORT })).rejects.toThrow(/PRIVACY_KEY/);
     }
     expect(await findText(worker, [ID])).toEqual([]);
   });

@@ -80,28 +80,43 @@ describe('an error response of the service', () => {
 
 describe('a response that is none', () => {
   test.each([
-    ['{}', 'response_invalid', 'x.list: there is no ok that is true or false (HTTP 200); it begins: {}'],
+    ['{}', 'response_invalid', 'x.list: there is no ok that is true or false (HTTP 200); its fields: none'],
     [
       '{"ok":false}',
       'response_invalid',
-      'x.list: ok is false, but there is no error identifier (HTTP 200); it begins: {"ok":false}',
+      'x.list: ok is false, but there is no error identifier (HTTP 200); its fields: ok',
     ],
     [
       '{"ok":"true","items":[1]}',
       'response_invalid',
-      'x.list: there is no ok that is true or false (HTTP 200); it begins: {"ok":"true","items":[]}',
+      'x.list: there is no ok that is true or false (HTTP 200); its fields: ok, items',
     ],
-    ['{"ok":true}', 'response_invalid', 'x.list: items is missing (HTTP 200); it begins: {"ok":true}'],
+    ['{"ok":true}', 'response_invalid', 'x.list: items is missing (HTTP 200); its fields: ok'],
     [
       '{"ok":true,"items":{}}',
       'response_invalid',
-      'x.list: items is not a list (HTTP 200); it begins: {"ok":true,"items":{}}',
+      'x.list: items is not a list (HTTP 200); its fields: ok, items',
     ],
     ['', 'response_cut', 'x.list: the response is empty (HTTP 200)'],
     [
       '{"ok":true,"items":[1,2',
       'response_cut',
       'x.list: the response ends in the middle, after 20 bytes (HTTP 200)',
+    ],
+    [
+      '{"ok":true,"user":{"name":"somebody"},"items":{"note":"what somebody wrote"}}',
+      'response_invalid',
+      'x.list: items is not a list (HTTP 200); its fields: ok, user, items',
+    ],
+    [
+      '{"items":[{"note":"what somebody wrote"},{"note":oops}],"ok":true}',
+      'response_not_json',
+      'x.list: an element of the list is not JSON (HTTP 200)',
+    ],
+    [
+      '[{"note":"what somebody wrote"}]',
+      'response_not_json',
+      'x.list: the response is not a JSON object (HTTP 200)',
     ],
     [
       '<html>Log in</html>',
@@ -123,6 +138,13 @@ describe('a response that is none', () => {
     expect(error.message).toContain(
       '(HTTP 502); it begins: <h1>Bad Gateway</h1> {"limit":5,"token":"[token]"}xxx',
     );
+  });
+
+  test('what a failing service says of records is not repeated, whatever its status', async () => {
+    const error = await failureOf((response) =>
+      response.writeHead(500).end('{"ok":true,"items":[{"note":"what somebody wrote"},{]}'),
+    );
+    expect(error.message).toBe('x.list: the list is closed by a brace (HTTP 500) (after the only attempt)');
   });
 
   test('an empty 503 is someone else’s response', async () => {

@@ -3,8 +3,8 @@ import { createPeople, forgottenTexts } from '../../../src/loading/people.ts';
 import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
 
 const pseudonyms = createPseudonyms('k'.repeat(32));
-const forget = (id: string, name: string | null) => {
-  const people = createPeople(pseudonyms, forgottenTexts(pseudonyms, { id, name }));
+const forget = (id: string, ...names: readonly string[]) => {
+  const people = createPeople(pseudonyms, forgottenTexts(pseudonyms, { id, names }));
   if (people === null) throw new TypeError('nobody was forgotten');
   return { people, person: pseudonyms.of(id) };
 };
@@ -17,12 +17,41 @@ test('a name is found inside of texts in both orders and any case, and nothing e
   expect(people.inText('Mariana Lopez-Díaz')).toBe('Mariana Lopez-Díaz');
 });
 
+test('a name is found however its accents, hyphens and commas are written, and whatever follows it', () => {
+  const { people, person } = forget('10001', 'María del Mar Lopez-Díaz');
+  for (const text of [
+    'María del Mar Lopez-Díaz',
+    'Maria del Mar Lopez Diaz',
+    'María del Mar Lopez-Díaz'.normalize('NFD'),
+    'Lopez-Díaz, María del Mar',
+    'Díaz, Maria del Mar Lopez',
+    'maria.del.mar.lopez-diaz',
+    'Maria_del_Mar_Lopez_Diaz',
+  ])
+    expect(people.inText(`${text}.Next`), text).toBe(`${person}.Next`);
+  expect(people.inText('Maria del Mar')).toBe('Maria del Mar');
+  expect(forget('1', 'Jean-Pierre').people.inText('Jean-Pierre')).toBe('Jean-Pierre');
+});
+
+test('all names that are told are found', () => {
+  const { people, person } = forget('10001', 'Maria Lopez', 'Maria Garcia');
+  expect(people.inText('Maria Garcia, once Maria Lopez')).toBe(`${person}, once ${person}`);
+});
+
+test('a distinctive id is found in any case and inside of what it is joined with; a short one as it is alone', () => {
+  const { people, person } = forget('EMP-7654321');
+  expect(people.ofId('emp-7654321')).toBe(person);
+  expect(people.inText('mail emp-7654321@example.org')).toBe(`mail ${person}@example.org`);
+  const short = forget('aB1').people;
+  expect([short.ofId('AB1'), short.ofId('aB1')]).toEqual([undefined, pseudonyms.of('aB1')]);
+});
+
 test('a short id is found as a whole value only, a distinctive one also inside of texts', () => {
-  const short = forget('10001', null);
+  const short = forget('10001');
   expect(short.people.inText('10001')).toBe(short.person);
   expect(short.people.inText('room 10001')).toBe('room 10001');
   expect(short.people.amongWords('10001')).toBe('10001');
-  const long = forget('AD-10051', null);
+  const long = forget('AD-10051');
   expect(long.people.inText('asked (AD-10051).')).toBe(`asked (${long.person}).`);
   expect(long.people.inText('AD-100511')).toBe('AD-100511');
 });

@@ -1,0 +1,115 @@
+/** Replaces people that were forgotten wherever a record may name them. Pure. */
+import { ExactNumber } from '../shared/exact-number.ts';
+import { isOversized, OVERSIZED } from '../shared/oversized.ts';
+import { isPseudonym } from '../shared/pseudonym.ts';
+import type { WireRecord } from '../streams/stream.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import { DEEPEST } from './canonical-json.ts';
+import type { People } from './people.ts';
+
+/**
+ * What a place of a record may hold beside texts: anything, also ids of people as numbers; numbers that were measured, among
+ * which only a long one is taken for an id; or numbers and ids of something else.
+ */
+type PlaceKind = 'any' | 'measured' | 'not_people';
+
+/** Each returns what it was given where nobody is named in it. */
+interface PeopleFinder {
+  /** A value of a place of that kind, however deep. */
+  readonly in: (value: unknown, place?: PlaceKind) => unknown;
+  /** What should be ids of people: one, or a list. */
+  readonly ofUsers: (value: unknown) => unknown;
+  /** A record's fields that are not in `known`. */
+  readonly inUnknown: (record: WireRecord, known: ReadonlySet<string>) => WireRecord;
+  /** Somebody's own record; undefined: it is of nobody who was forgotten. */
+  readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
+}
+
+/** As the service names fields that hold ids of people. */
+const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
+
+const isId = (value: unknown): value is string | number | ExactNumber =>
+  typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
+
+export function mapEach(list: readonly unknown[], change: (one: unknown) => unknown): readonly unknown[] {
+  const changed = list.map((one) => (one === null ? null : change(one)));
+  return changed.every((one, at) => one === list[at]) ? list : changed;
+}
+
+/** `people` null: nobody was forgotten. */
+export function createPeopleFinder(people: People | null): PeopleFinder {
+  if (people === null) {
+    const same = <Value>(value: Value): Value => value;
+    return { in: same, ofUsers: same, inUnknown: same, ofOwn: () => undefined };
+  }
+  const { ofId, ofLongNumber, inText, amongWords } = people;
+
+  function ofUsers(value: unknown): unknown {
+    if (Array.isArray(value)) return mapEach(value, ofUsers);
+    return isId(value) ? (ofId(String(value)) ?? find(value)) : find(value);
+  }
+
+  function ofNumber(value: number | ExactNumber, place: PlaceKind): unknown {
+    const person = place === 'any' ? ofId(String(value)) : ofLongNumber(String(value));
+    return place === 'not_people' ? value : (person ?? value);
+  }
+
+  /** The fields with other names or values; undefined: none has. */
+  function changedFields(
+    record: WireRecord,
+    change: (value: unknown, name: string) => readonly [name: string, value: unknown],
+  ): WireRecord | undefined {
+    const fields = Object.entries(record).map(([name, value]) => change(value, name));
+    const isChanged = Object.entries(record).some(
+      ([name, value], at) => fields[at]?.[0] !== name || fields[at][1] !== value,
+    );
+    if (!isChanged) return undefined;
+    const changed = Object.fromEntries(fields);
+    return isOversized(record) ? { ...changed, [OVERSIZED]: record[OVERSIZED] } : changed;
+  }
+
+  function find(value: unknown, place: PlaceKind = 'any', depth = 0): unknown {
+    if (depth > DEEPEST) return value;
+    if (typeof value === 'string') return place === 'not_people' ? amongWords(value) : inText(value);
+    if (typeof value === 'number' || value instanceof ExactNumber) return ofNumber(value, place);
+    if (Array.isArray(value)) return mapEach(value, (one) => find(one, place, depth + 1));
+    if (!isWireRecord(value)) return value;
+    const inside = place === 'measured' ? place : 'any';
+    const changed = changedFields(value, (inner, name) => [
+      amongWords(name),
+      isUserField(name) ? ofUsers(inner) : find(inner, inside, depth + 1),
+    ]);
+    return changed ?? value;
+  }
+
+  return {
+    in: (value, place) => find(value, place),
+    ofUsers,
+    inUnknown(record, known) {
+      const changed = changedFields(record, (value, name) => {
+        if (known.has(name)) return [name, value];
+        return [amongWords(name), isUserField(name) ? ofUsers(value) : find(value)];
+      });
+      return changed ?? record;
+    },
+    ofOwn(record, keyField) {
+      const key = record[keyField];
+      const person = isId(key) ? ofId(String(key)) : undefined;
+      return person === undefined ? undefined : withoutOwner(record, keyField, person);
+    },
+  };
+}
+
+/** Nothing is left but that there is one: all of it is about them. */
+function withoutOwner(record: WireRecord, keyField: string, person: string): WireRecord {
+  const fields = Object.entries(record);
+  const left = fields.flatMap(([name, value]): [string, unknown][] => {
+    if (name === keyField || typeof value === 'string') return [[name, person]];
+    return value === null ? [[name, null]] : [];
+  });
+  const isSame = left.length === fields.length && left.every(([name, value]) => record[name] === value);
+  return isSame ? record : Object.fromEntries(left);
+}
+
+/** Whether the person is one of those, from what stands in the place of the id. */
+export const isForgotten = (id: unknown): boolean => typeof id === 'string' && isPseudonym(id);

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { forgottenTexts } from '../../../src/loading/people.ts';
+import { createProtection, WITHHELD } from '../../../src/loading/protect.ts';
+import { isOversized, OVERSIZED } from '../../../src/shared/oversized.ts';
+import { ExactNumber } from '../../../src/shared/exact-number.ts';
+import { createPseudonyms } from '../../../src/shared/pseudonym.ts';
+import { streamNamed } from '../../../src/streams/index.ts';
+
+const pseudonyms = createPseudonyms('k'.repeat(32));
+const protectionOf = (stream: string, id: string, ...names: readonly string[]) =>
+  createProtection({
+    stream: streamNamed(stream),
+    omit: [],
+    pseudonymize: [],
+    pseudonyms,
+    forgotten: forgottenTexts(pseudonyms, { id, names }),
+  });
+
+test('of the own record of somebody who was forgotten nothing is left but the pseudonym, whatever form it had', () => {
+  const users = protectionOf('users', '10001');
+  const person = pseudonyms.of('10001');
+  const record = {
+    id: 10001,
+    name: 'Maria',
+    manager: null,
+    phone: 5550100,
+    mails: ['m@x'],
+    at: { home: 'x' },
+    ok: true,
+  };
+  const kept = users.ofRecord(record);
+  expect(kept).toEqual({ id: person, name: person, manager: null });
+  expect(users.ofRecord(kept)).toBe(kept);
+  const other = { id: '10002', name: 'Hedwig', mails: ['h@x'] };
+  expect(users.ofRecord(other)).toBe(other);
+  const asked = { asked_for: '10001', answered: { id: 'other', mail: 'm@x' } };
+  expect(users.ofRecord(asked)).toEqual({ asked_for: person, answered: WITHHELD });
+});
+
+test('an id that is a number is found where a field may hold anything, not where numbers are measured or of something else', () => {
+  const person = pseudonyms.of('4242');
+  const followups = protectionOf('followups', '4242');
+  expect(
+    followups.ofRecord({ id: 'a', form_id: 4242, due: 4242, approver: 4242, by: [4242, 4243, { of: 4242 }] }),
+  ).toEqual({
+    id: 'a',
+    form_id: 4242,
+    due: 4242,
+    approver: person,
+    by: [person, 4243, { of: person }],
+  });
+  const equipment = protectionOf('equipments', '4242');
+  const measured = { id: 'e', parent_id: '4242', metavalues: { 4242: 4242, b: { item_ids: [4242] } } };
+  expect(equipment.ofRecord(measured)).toBe(measured);
+  const long = protectionOf('equipments', '20004242');
+  expect(long.ofRecord({ id: 'e', parent_id: '20004242', metavalues: { m: 20004242 } })).toEqual({
+    id: 'e',
+    parent_id: '20004242',
+    metavalues: { m: pseudonyms.of('20004242') },
+  });
+  const exact = '90071992547409931';
+  expect(protectionOf('followups', exact).ofRecord({ id: 'a', by: new ExactNumber(exact) })).toEqual({
+    id: 'a',
+    by: pseudonyms.of(exact),
+  });
+});
+
+test('ids and names are found in the names of fields, and a record that is not whole stays known as such', () => {
+  const person = pseudonyms.of('EMP-7654321');
+  const followups = protectionOf('followups', 'EMP-7654321', 'Maria Lopez');
+  expect(
+    followups.ofRecord({ id: 'a', 'of Maria Lopez': 1, votes: { 'EMP-7654321': true, other: 2 } }),
+  ).toEqual({
+    id: 'a',
+    [`of ${person}`]: 1,
+    votes: { [person]: true, other: 2 },
+  });
+  const cut = followups.ofRecord({ id: 'a', said: 'Maria Lopez', [OVERSIZED]: 'larger than 16 MiB' });
+  expect(cut).toMatchObject({ id: 'a', said: person });
+  expect(isOversized(cut)).toBe(true);
+});
