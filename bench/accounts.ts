@@ -20,7 +20,7 @@ import { renderStatus } from '../src/pages/status/render-status.ts';
 import { createSandbox, type Sandbox } from '../src/sandbox/index.ts';
 import { createRunQueue } from '../src/worker/run-queue.ts';
 import { createScheduler, type Scheduler } from '../src/worker/scheduler.ts';
-import type { FollowUp } from '../src/health/account-health.ts';
+import type { NextSync } from '../src/health/account-health.ts';
 import { systemClock } from '../src/shared/time.ts';
 import { STREAM_NAMES } from '../src/streams/index.ts';
 import { runStream } from '../src/sync/run-stream.ts';
@@ -64,7 +64,7 @@ async function idleCpuMs(): Promise<number> {
   return ((user + system) / 1000) * (60_000 / WATCHED_MS);
 }
 
-function startSchedule(config: Config, run: () => Promise<readonly FollowUp[]>): Scheduler {
+function startSchedule(config: Config, run: () => Promise<readonly NextSync[]>): Scheduler {
   const scheduler = createScheduler({
     accounts: config.accounts.map(({ accountId, schedule }) => ({ accountId, ...schedule })),
     spreadMs: 300_000,

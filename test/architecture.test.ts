@@ -60,7 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   status: ['shared', 'config', 'streams', 'database', 'sync', 'reading', 'health'],
   labels: ['shared', 'streams', 'database'],
   pages: ['shared', 'streams', 'database', 'status'],
-  alerts: ['shared', 'config', 'database', 'health', 'status', 'pages'],
+  alerts: ['shared', 'config', 'streams', 'database', 'health', 'status', 'pages'],
   'app.ts': ['version.ts', 'shared', 'config', 'api', 'streams', 'database', 'embedded', 'sync', 'health'],
   worker: [
     'app.ts',

@@ -14,9 +14,10 @@ import {
   postponeAlerts,
   readAlerts,
   resumeAlerts,
-} from '../database/alert-ledger.ts';
+  textOfKey,
+} from './ledger.ts';
 import { toDatabaseError } from '../database/database-error.ts';
-import { readOccasions } from '../database/occasions.ts';
+import { readOccasions } from './occasions.ts';
 import { readFailedReports } from '../database/report-plans.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -26,10 +27,10 @@ import type { AccountsRead } from '../status/read-accounts.ts';
 import type { AlertsReport } from '../status/status.ts';
 import type { Channel } from './channel.ts';
 import { conditionsOf } from './conditions.ts';
-import { createLine, type LineOptions } from './line.ts';
+import { createSender, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
 
-interface AlertsOptions extends Omit<LineOptions, 'channel' | 'teller' | 'nowMs'> {
+interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'teller' | 'nowMs'> {
   readonly channels: readonly Channel[];
   readonly accounts: readonly {
     readonly id: string;
@@ -76,7 +77,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     owner,
     accounts: new Map(accounts.map(({ id, timezone, entry }) => [id, { timezone, entry }])),
   };
-  const lines = options.channels.map((channel) => createLine({ ...options, channel, teller, nowMs }));
+  const senders = options.channels.map((channel) => createSender({ ...options, channel, teller, nowMs }));
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let awaySinceMs: number | undefined;
@@ -108,7 +109,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     const occasions = await readOccasions(db, ids);
     const failedReports = options.hasReports ? await readFailedReports(db, ids) : new Map<string, string>();
     const conditions = conditionsOf({ accounts, seen, occasions, failedReports, freshnessBudgetMinutes });
-    const channels = lines.map(({ name }) => name);
+    const channels = senders.map(({ name }) => name);
     const plan = async (): Promise<ChannelPlan[]> => {
       rows = await readAlerts(db, ids);
       return planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs });
@@ -116,8 +117,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
     for (const one of await plan()) await note(one, seen.databaseNowMs);
     // What was noted may be due at once.
     const plans = await plan();
-    for (const line of lines) {
-      for (const one of plans) if (one.channel === line.name) line.tellDue(one);
+    for (const sender of senders) {
+      for (const one of plans) if (one.channel === sender.name) sender.tellDue(one);
     }
   }
 
@@ -130,7 +131,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
       // A worker that starts migrates first.
       if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
-      for (const line of lines) line.tellAway({ sinceMs: awaySinceMs, code });
+      for (const sender of senders) sender.tellAway({ sinceMs: awaySinceMs, code });
       return;
     }
     awaySinceMs = undefined;
@@ -146,12 +147,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
   return {
     get report() {
       return {
-        open: new Set(
-          rows
-            .filter(({ endedMs }) => endedMs === null)
-            .map(({ accountId, event, subject }) => JSON.stringify([accountId, event, subject])),
-        ).size,
-        channels: lines.map(({ name, problem }) => {
+        open: new Set(rows.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size,
+        channels: senders.map(({ name, problem }) => {
           // Also what other workers could not tell.
           const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);
           return {
@@ -164,7 +161,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
     },
     look,
     async idle() {
-      await Promise.all(lines.map((line) => line.idle()));
+      await Promise.all(senders.map((sender) => sender.idle()));
     },
     start(everyMs = EVERY_MS) {
       const again = async (): Promise<void> => {
@@ -174,12 +171,12 @@ export function createAlerts(options: AlertsOptions): Alerts {
         const restMs = Math.max(everyMs, Math.min(shareMs, MOST_REST_MS));
         if (!isStopped) timer = setTimeout(() => void again(), restMs);
       };
-      if (lines.length > 0) void again();
+      if (senders.length > 0) void again();
     },
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await Promise.all(lines.map((line) => line.stop()));
+      await Promise.all(senders.map((sender) => sender.stop()));
     },
   };
 }

@@ -3,8 +3,8 @@
  * worker knows by itself (an open circuit, an outage) shows there as failed runs. Pure.
  */
 import type { OffReasons } from '../config/account-config.ts';
-import type { AlertKey } from '../database/alert-ledger.ts';
-import type { Occasions } from '../database/occasions.ts';
+import { type AlertKey, textOfKey } from './ledger.ts';
+import type { Occasions } from './occasions.ts';
 import { ERROR_KINDS, type ErrorCode } from '../shared/errors.ts';
 import { formatNumber } from '../shared/format.ts';
 import { freshnessOf } from '../status/build-status.ts';
@@ -79,6 +79,6 @@ export function conditionsOf(facts: ConditionFacts): Condition[] {
     found.push({ ...happened, accountId, event: 'report_failed', subject: '', code, detail: null });
   }
   const byKey = new Map<string, Condition>();
-  for (const one of found) byKey.set(JSON.stringify([one.accountId, one.event, one.subject]), one);
+  for (const one of found) byKey.set(textOfKey(one), one);
   return [...byKey.values()];
 }

@@ -1,5 +1,5 @@
 /** Alerts that are told together → one message: a text for a chat, a mail that can be read on a phone. Pure. */
-import type { AlertRow } from '../database/alert-ledger.ts';
+import type { AlertRow } from './ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';

@@ -1,5 +1,5 @@
 /** What was noted of alerts, and what is the case now → what has to be noted. Pure. */
-import type { AlertKey, AlertRow, NewAlert } from '../database/alert-ledger.ts';
+import { type AlertKey, type AlertRow, type NewAlert, textOfKey } from './ledger.ts';
 import type { AlertChannel, AlertEvent } from '../database/control-tables.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Condition } from './conditions.ts';
@@ -32,21 +32,18 @@ const NOT_OBSERVED: readonly AlertEvent[] = ['database_away'];
 /** While a stream is tried again nobody is told that it fails; asked again after this. */
 export const UNDECIDED_MS = MINUTE_MS;
 
-const textOf = ({ accountId, event, subject }: AlertKey): string =>
-  JSON.stringify([accountId, event, subject]);
-
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
   const { conditions, nowMs, afterMs } = facts;
   const rows = facts.rows.filter((row) => row.channel === channel);
-  const known = new Map(rows.map((row) => [textOf(row), row]));
-  const present = new Map(conditions.map((condition) => [textOf(condition), condition]));
+  const known = new Map(rows.map((row) => [textOfKey(row), row]));
+  const present = new Map(conditions.map((condition) => [textOfKey(condition), condition]));
   const isUndecided = (row: AlertRow): boolean =>
-    row.toldMs === null && row.endedMs === null && present.get(textOf(row))?.isUndecided === true;
+    row.toldMs === null && row.endedMs === null && present.get(textOfKey(row))?.isUndecided === true;
   const isHeldBack = (row: AlertRow): boolean => isUndecided(row) && row.tries === 0;
   return {
     channel,
     begun: conditions
-      .filter((condition) => !known.has(textOf(condition)))
+      .filter((condition) => !known.has(textOfKey(condition)))
       .map(({ accountId, event, subject, code, detail }) => ({
         accountId,
         event,
@@ -56,9 +53,9 @@ function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {
         detail,
         dueMs: AT_ONCE.includes(event) ? nowMs : nowMs + afterMs,
       })),
-    resumed: rows.filter((row) => row.endedMs !== null && present.has(textOf(row))),
+    resumed: rows.filter((row) => row.endedMs !== null && present.has(textOfKey(row))),
     ended: rows.filter(
-      (row) => row.endedMs === null && !present.has(textOf(row)) && !NOT_OBSERVED.includes(row.event),
+      (row) => row.endedMs === null && !present.has(textOfKey(row)) && !NOT_OBSERVED.includes(row.event),
     ),
     postponed: rows.filter((row) => isHeldBack(row) && (row.dueMs ?? Infinity) < nowMs + UNDECIDED_MS / 2),
     due: rows.filter((row) => row.dueMs !== null && row.dueMs <= nowMs && !isHeldBack(row)),

@@ -3,7 +3,7 @@ import { configuredChannels } from '../alerts/configured-channels.ts';
 import { textOfAlert } from '../alerts/events.ts';
 import { testMessage } from '../alerts/message.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { type AlertRow, readAlerts } from '../database/alert-ledger.ts';
+import { type AlertRow, readAlerts } from '../alerts/ledger.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatTime } from '../shared/format.ts';
 import { createRedactor } from '../shared/redact.ts';

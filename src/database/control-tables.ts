@@ -33,6 +33,12 @@ export interface RunKey {
   readonly runId: number;
 }
 
+/** What one of several workers does, and until when: then it is another one's turn. */
+export interface Claim {
+  readonly owner: string;
+  readonly untilMs: number;
+}
+
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
 /** One row per run of one stream. */

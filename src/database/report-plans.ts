@@ -5,9 +5,8 @@
  * Times are ms by the database's clock and come with the statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import type { Claim } from './alert-ledger.ts';
 import type { Queryable } from './connection.ts';
-import { reportPlans } from './control-tables.ts';
+import { type Claim, reportPlans } from './control-tables.ts';
 import { toArrayLiteral } from './copy-text.ts';
 import { instant } from './sql-names.ts';
 

@@ -1,5 +1,5 @@
 /** Reads and writes `safety_sync.runs`. */
-import { and, desc, eq, inArray, sql } from 'drizzle-orm';
+import { and, desc, eq, inArray, type SQL, sql } from 'drizzle-orm';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
@@ -222,7 +222,7 @@ export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid i
  * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because a list that
  * comes with the statement could not be joined so where accounts are distributed.
  */
-export const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
+const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
 
 /** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
@@ -237,13 +237,16 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
   return rows.map(toRunRow);
 }
 
+/** Of each stream of these accounts (an array literal), columns of the newest run `r` of which the condition holds. */
+export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL => sql`
+  select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
+    select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}
+    order by r.run_id desc limit 1) l
+  where k.account_id = any (${accounts}::text[])`;
+
 /** The newest run of each stream of each account that took place. */
 export async function readLastRuns(db: Queryable, accountIds: readonly string[]): Promise<RunRow[]> {
-  const rows = await db.execute(sql`
-    select l.* from ${KNOWN_STREAMS} k cross join lateral (
-      select * from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${TOOK_PLACE}
-      order by r.run_id desc limit 1) l
-    where k.account_id = any (${toArrayLiteral(accountIds)}::text[])`);
+  const rows = await db.execute(newestRuns(sql`r.*`, TOOK_PLACE, toArrayLiteral(accountIds)));
   return rows.map(toRunRow);
 }
 

@@ -1,7 +1,7 @@
 /** The meaning of everything in the two schemas: of its own tables each stream tells it, of the others this folder. */
 import { describeControl } from './control.ts';
 import type { Descriptions } from './description.ts';
-import { describeTime } from './time.ts';
+import { describeReporting } from './reporting.ts';
 
 type Dictionary = Readonly<Record<'safety' | 'safety_sync', Descriptions>>;
 
@@ -12,7 +12,7 @@ export function dictionaryOf(
   const stream = `Stream: ${names}.`;
   const tables = streams.map(({ descriptions }) => descriptions);
   return {
-    safety: Object.assign({}, ...tables, describeTime(stream)) as Descriptions,
+    safety: Object.assign({}, ...tables, describeReporting(stream)) as Descriptions,
     safety_sync: describeControl(stream),
   };
 }

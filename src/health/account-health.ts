@@ -22,7 +22,7 @@ import {
 import { createOutageLog, dependencyOf, type Outage, type OutageLog } from './outage-log.ts';
 
 /** A sync of a stream that the result of another run asks for. */
-export interface FollowUp {
+export interface NextSync {
   readonly stream: StreamName;
   /** 0: now. */
   readonly inMs: number;
@@ -36,7 +36,7 @@ interface RunPermit {
   ): {
     /** Its failure was logged here, now or when the trouble began. */
     readonly isTold: boolean;
-    readonly followUps: readonly FollowUp[];
+    readonly nextSyncs: readonly NextSync[];
   };
 }
 
@@ -104,7 +104,7 @@ export function createAccountHealth({
     );
   }
 
-  function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): FollowUp[] {
+  function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): NextSync[] {
     if (trial === null) return [];
     if (trial.scope === 'account') {
       // The next stream may have something to ask where this one had nothing.
@@ -115,7 +115,7 @@ export function createAccountHealth({
     return outcome === 'failed' ? [{ stream, inMs: trial.inMs }] : [];
   }
 
-  function followCircuits(result: RunResult, permit: Permit): FollowUp[] {
+  function followCircuits(result: RunResult, permit: Permit): NextSync[] {
     const { stream } = result;
     const authFailure = authFailureOf(result);
     if (authFailure === undefined && !hasResponse(result))
@@ -141,8 +141,8 @@ export function createAccountHealth({
       return {
         end(result, kind) {
           const isOutage = followOutages(result, kind);
-          const followUps = followCircuits(result, permit);
-          return { isTold: isOutage || authFailureOf(result) !== undefined, followUps };
+          const nextSyncs = followCircuits(result, permit);
+          return { isTold: isOutage || authFailureOf(result) !== undefined, nextSyncs };
         },
       };
     },

@@ -8,7 +8,7 @@ import type { RunStatus } from '../database/control-tables.ts';
 import { toArrayLiteral } from '../database/copy-text.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import { KNOWN_STREAMS, TOOK_PLACE } from '../database/runs.ts';
+import { newestRuns, TOOK_PLACE } from '../database/runs.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
 interface LastRun {
@@ -90,14 +90,8 @@ async function readStates(db: Queryable, accounts: string) {
 type Ended = Keyed & { readonly status: LastRun['status']; readonly error_code: string | null };
 
 async function readEndedRuns(db: Queryable, accounts: string) {
-  return byKey(
-    await db.execute<Ended>(sql`
-      select k.account_id, k.stream, l.status, l.error_code from ${KNOWN_STREAMS} k cross join lateral (
-        select r.status, r.error_code from safety_sync.runs r
-        where r.account_id = k.account_id and r.stream = k.stream and r.status <> 'running' and ${TOOK_PLACE}
-        order by r.run_id desc limit 1) l
-      where k.account_id = any (${accounts}::text[])`),
-  );
+  const hasEnded = sql`r.status <> 'running' and ${TOOK_PLACE}`;
+  return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
 }
 
 /** Of each stream the run that is open, and whether its worker is dead. */

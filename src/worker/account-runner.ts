@@ -1,6 +1,6 @@
 /** One account in a worker: its jobs, and what is known of them while they run. What it does touches no other account. */
 import type { Account } from '../app.ts';
-import type { FollowUp } from '../health/account-health.ts';
+import type { NextSync } from '../health/account-health.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { PressureReport } from '../status/status.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
@@ -18,7 +18,7 @@ export interface AccountRunner {
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
   /** null: its service was not asked by this process yet. */
   readonly pressure: PressureReport | null;
-  run(job: Job): Promise<readonly FollowUp[]>;
+  run(job: Job): Promise<readonly NextSync[]>;
 }
 
 interface AccountRunnerOptions {
@@ -51,7 +51,7 @@ function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): 
 }
 
 /** A stream whose source changes soon is synced again then. */
-function whenDue(result: RunResult): FollowUp[] {
+function whenDue(result: RunResult): NextSync[] {
   if (result.outcome !== 'skipped' || result.dueInMs === undefined || result.dueInMs > SOON_MS) return [];
   return [{ stream: result.stream, inMs: result.dueInMs + MARGIN_MS }];
 }
@@ -96,7 +96,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
       hasAsked = true;
       const result = await runStream(account.runContext(events), toRequest(job, clock));
       metrics.recordRun(account.id, kind, result);
-      const { isTold, followUps } = permit.end(result, kind);
+      const { isTold, nextSyncs } = permit.end(result, kind);
       // That workers share the work is nothing to tell.
       const isTaken = result.outcome === 'skipped' && result.isTaken === true;
       logResult(account, result, { kind, isKnown: isTold || isTaken });
@@ -109,7 +109,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
       }
       if (result.outcome !== 'failed') monitor.recordResponse();
       monitor.refreshSoon();
-      return [...followUps, ...whenDue(result)];
+      return [...nextSyncs, ...whenDue(result)];
     },
   };
 }

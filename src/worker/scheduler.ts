@@ -1,5 +1,5 @@
 /** Ticks → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
-import type { FollowUp } from '../health/account-health.ts';
+import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -42,7 +42,7 @@ interface ScheduleOptions {
   readonly queue: RunQueue;
   readonly clock: Clock;
   /** Does a job and says what has to be synced because of it; must not reject. */
-  readonly run: (job: Job) => Promise<readonly FollowUp[]>;
+  readonly run: (job: Job) => Promise<readonly NextSync[]>;
   /** A tick came while the stream was still being worked on here, or waited for a slot. */
   readonly onOverrun: (job: Job, state: JobState) => void;
   /** A tick came too late to be on time (the machine slept, the process was starved); it is made up for now. */
@@ -121,11 +121,11 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
     // Ticks of one minute come one after the other: let all of them begin first.
     await new Promise((resolve) => setImmediate(resolve));
     if (options.runsLast(job.stream)) await Promise.all(firstOf(job));
-    const followUps = await queue.run(job.accountId, async () => {
+    const nextSyncs = await queue.run(job.accountId, async () => {
       entry.state = 'running';
       return isStopping ? [] : await options.run(job);
     });
-    for (const followUp of followUps) follow(job.accountId, followUp);
+    for (const next of nextSyncs) follow(job.accountId, next);
   }
 
   function trigger(target: JobTarget, periodMs: number | null = null): void {
@@ -141,7 +141,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
     open.set(keyOf(job), entry);
   }
 
-  function follow(accountId: string, { stream, inMs }: FollowUp): void {
+  function follow(accountId: string, { stream, inMs }: NextSync): void {
     if (isStopping) return;
     const target = { accountId, stream, kind: 'sync' } as const;
     if (inMs === 0) {

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Alerts, createAlerts } from '../../src/alerts/alerts.ts';
 import type { Channel } from '../../src/alerts/channel.ts';
-import { CLAIM_MS } from '../../src/alerts/line.ts';
+import { CLAIM_MS } from '../../src/alerts/sender.ts';
 import { createMail } from '../../src/alerts/mail.ts';
 import { createWebhook } from '../../src/alerts/webhook.ts';
 import type { Outage } from '../../src/health/outage-log.ts';

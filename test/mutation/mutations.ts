@@ -1845,7 +1845,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'two workers claim one alert',
     invariant: 8,
-    file: 'src/database/alert-ledger.ts',
+    file: 'src/alerts/ledger.ts',
     search:
       '    where ${areThese(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);',
     replace: '    where ${areThese(these)} and due_at <= ${instant(nowMs)} returning ${COLUMNS}`);',
@@ -1855,7 +1855,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was being told when its teller was killed is lost once it is over',
     invariant: 8,
-    file: 'src/database/alert-ledger.ts',
+    file: 'src/alerts/ledger.ts',
     search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
     replace: 'when told_at is not null or tries > 0 then ${now} end',
     tests: [ALERTS],
@@ -1864,7 +1864,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was told and could not be noted is told again',
     invariant: 8,
-    file: 'src/alerts/line.ts',
+    file: 'src/alerts/sender.ts',
     search: '      unnoted.push({ rows, claim });',
     replace: '      await noteTold(db, rows, { ...claim, nowMs: nowMs() });',
     tests: [ALERTS],

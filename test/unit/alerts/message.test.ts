@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/alerts/events.ts';
 import { type Teller, toMessage } from '../../../src/alerts/message.ts';
-import type { AlertRow } from '../../../src/database/alert-ledger.ts';
+import type { AlertRow } from '../../../src/alerts/ledger.ts';
 import type { AlertEvent } from '../../../src/database/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
 import { NOON } from '../../support/test-clock.ts';

@@ -61,7 +61,7 @@ describe('an outage', () => {
     const { time, heard, health } = createStage();
     for (let tick = 0; tick < 8; tick += 1) {
       for (const stream of ['resources', 'followups'] as const)
-        expect(end(health, failed(stream, unreachable))).toEqual({ isTold: true, followUps: [] });
+        expect(end(health, failed(stream, unreachable))).toEqual({ isTold: true, nextSyncs: [] });
       time.passedMs += 15 * MINUTE_MS;
     }
     end(health, answered('resources'));
@@ -184,7 +184,7 @@ describe('an account', () => {
     end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
     expect(health.admit('followups')).toBeUndefined();
     time.passedMs += 15 * MINUTE_MS;
-    expect(end(health, answered('followups')).followUps).toEqual(
+    expect(end(health, answered('followups')).nextSyncs).toEqual(
       STREAM_NAMES.filter((stream) => stream !== 'followups').map((stream) => ({ stream, inMs: 0 })),
     );
   });

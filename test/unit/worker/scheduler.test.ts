@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { FollowUp } from '../../../src/health/account-health.ts';
+import type { NextSync } from '../../../src/health/account-health.ts';
 import { createRunQueue } from '../../../src/worker/run-queue.ts';
 import { createScheduler, type Job, type Scheduler } from '../../../src/worker/scheduler.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/shared/time.ts';
@@ -17,7 +17,7 @@ const OFF = {
 let scheduler: Scheduler;
 let begun: string[];
 let overruns: number;
-let work: (job: Job) => Promise<readonly FollowUp[]>;
+let work: (job: Job) => Promise<readonly NextSync[]>;
 
 beforeEach(() => {
   vi.useFakeTimers({ now: START });

@@ -2,7 +2,7 @@
 import { ACCOUNT, type Descriptions, localDay } from './description.ts';
 
 /** `stream`: the column that names one. */
-export const describeTime = (stream: string): Descriptions => ({
+export const describeReporting = (stream: string): Descriptions => ({
   reporting_settings: {
     comment: 'How the views count days, one row per account; written by the worker.',
     columns: {

@@ -1,24 +1,16 @@
 /** What happened that no later run puts right by itself: fields that are not known here, and what a reconcile had to repair. */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
-import type { Queryable } from './connection.ts';
-import { dataIssues, runs } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
-import { KNOWN_STREAMS } from './runs.ts';
+import type { Queryable } from '../database/connection.ts';
+import { dataIssues, type StreamKey } from '../database/control-tables.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import { newestRuns } from '../database/runs.ts';
 
 export interface Occasions {
   /** Each field once, while the service sends it. */
-  readonly newFields: readonly {
-    readonly accountId: string;
-    readonly stream: StreamName;
-    readonly field: string;
-  }[];
+  readonly newFields: readonly (StreamKey & { readonly field: string })[];
   /** Of streams whose newest reconcile had something to repair. */
-  readonly repaired: readonly {
-    readonly accountId: string;
-    readonly stream: StreamName;
-    readonly changes: number;
-  }[];
+  readonly repaired: readonly (StreamKey & { readonly changes: number })[];
 }
 
 /** A service that sends ever new names is told of with these. */
@@ -31,11 +23,8 @@ export async function readOccasions(db: Queryable, accountIds: readonly string[]
     where kind = 'unknown_field' and resolved_at is null and field is not null
       and account_id = any (${accounts}::text[]) order by account_id, stream, field limit ${MOST_FIELDS}`);
   const repaired = await db.execute<{ account_id: string; stream: StreamName; repaired: number }>(sql`
-    select k.account_id, k.stream, l.repaired::float8 as repaired from ${KNOWN_STREAMS} k cross join lateral (
-      select r.repaired from ${runs} r
-      where r.account_id = k.account_id and r.stream = k.stream and r.repaired is not null
-      order by r.run_id desc limit 1) l
-    where k.account_id = any (${accounts}::text[]) and l.repaired > 0`);
+    select * from (${newestRuns(sql`r.repaired::float8 as repaired`, sql`r.repaired is not null`, accounts)}) n
+    where n.repaired > 0`);
   return {
     newFields: fields.map(({ account_id: accountId, stream, field }) => ({ accountId, stream, field })),
     repaired: repaired.map(({ account_id: accountId, stream, repaired: changes }) => ({

@@ -6,10 +6,10 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { toMs } from '../shared/time.ts';
-import type { Queryable } from './connection.ts';
-import { type AlertChannel, type AlertEvent, alerts } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
-import { instant } from './sql-names.ts';
+import type { Queryable } from '../database/connection.ts';
+import { type AlertChannel, type AlertEvent, alerts, type Claim } from '../database/control-tables.ts';
+import { toArrayLiteral } from '../database/copy-text.ts';
+import { instant } from '../database/sql-names.ts';
 
 export interface AlertKey {
   readonly accountId: string;
@@ -52,13 +52,15 @@ interface Observed {
   readonly nowMs: number;
 }
 
-const textOf = ({ accountId, event, subject }: AlertKey): string => [accountId, event, subject].join('\n');
+/** Names of accounts and events have no line break in them. */
+export const textOfKey = ({ accountId, event, subject }: AlertKey): string =>
+  [accountId, event, subject].join('\n');
 
 /** Those rows of a channel. The accounts alone, because by them the rows are found where they are distributed. */
 function areThese({ channel, keys }: AlertsOfChannel): SQL {
   const accounts = toArrayLiteral([...new Set(keys.map(({ accountId }) => accountId))]);
   return sql`account_id = any (${accounts}::text[]) and channel = ${channel}
-    and account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOf))}::text[])`;
+    and account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOfKey))}::text[])`;
 }
 
 const isFree = (nowMs: number): SQL => sql`(claimed_until is null or claimed_until <= ${instant(nowMs)})`;
@@ -113,7 +115,7 @@ export async function beginAlerts(
 ): Promise<void> {
   if (begun.length === 0) return;
   const values = begun
-    .toSorted((one, other) => (textOf(one) < textOf(other) ? -1 : 1))
+    .toSorted((one, other) => (textOfKey(one) < textOfKey(other) ? -1 : 1))
     .map(
       ({ accountId, event, subject, channel, code, detail, dueMs }) =>
         sql`(${accountId}, ${event}, ${subject}, ${channel}, ${code}, ${detail}, ${instant(asOfMs)}, ${instant(dueMs)})`,
@@ -155,12 +157,6 @@ export async function postponeAlerts(db: Queryable, these: AlertsOfChannel, dueM
   if (these.keys.length === 0) return;
   await db.execute(sql`update ${alerts} set due_at = ${instant(dueMs)}
     where ${areThese(these)} and told_at is null and ended_at is null and due_at < ${instant(dueMs)}`);
-}
-
-export interface Claim {
-  readonly owner: string;
-  /** Then it is another worker's turn. */
-  readonly untilMs: number;
 }
 
 /** What is due and nobody is telling; of several workers that ask at once one gets it. */

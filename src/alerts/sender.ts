@@ -1,14 +1,7 @@
 /** One channel in a worker: claims what is due, tells it, and notes that it did. One thing at a time, apart from all others. */
-import {
-  type AlertRow,
-  type Claim,
-  claimAlerts,
-  noteNotTold,
-  noteTold,
-  noteToldOutage,
-} from '../database/alert-ledger.ts';
+import { type AlertRow, claimAlerts, noteNotTold, noteTold, noteToldOutage } from './ledger.ts';
 import type { Queryable } from '../database/connection.ts';
-import type { AlertChannel } from '../database/control-tables.ts';
+import type { AlertChannel, Claim } from '../database/control-tables.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -18,7 +11,7 @@ import { type Channel, type Telling, tell } from './channel.ts';
 import { type Teller, toMessage } from './message.ts';
 import type { ChannelPlan } from './plan-alerts.ts';
 
-export interface LineOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
+export interface SenderOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
   readonly channel: Channel;
   readonly teller: Teller;
   readonly db: Queryable;
@@ -40,7 +33,7 @@ interface Away {
   readonly code: string;
 }
 
-interface Line {
+interface Sender {
   readonly name: AlertChannel;
   /** Why the last message was not taken; null: it was, or there was none. */
   readonly problem: string | null;
@@ -69,7 +62,7 @@ interface ToldAway extends Away {
   againMs: number;
 }
 
-export function createLine(options: LineOptions): Line {
+export function createSender(options: SenderOptions): Sender {
   const { channel, teller, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
   const { stopPatienceMs = STOP_PATIENCE_MS } = options;
   const { name } = channel;
