@@ -267,6 +267,65 @@ describe('the steps of a run', () => {
   });
 });
 
+describe('the rooms around a run', () => {
+  const importersOf = (path: string): string[] =>
+    sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
+
+  it('what somebody is told is decided and worded by files that reach nobody who tells it', () => {
+    const tellers = ['channel', 'mail', 'webhook', 'sender'].map((name) => `alerts/${name}.ts`);
+    const wrong = ['conditions', 'plan-alerts', 'events', 'message']
+      .map((name) => `alerts/${name}.ts`)
+      .flatMap((path) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
+      .filter(([, reached]) => tellers.includes(reached));
+    expect(wrong).toEqual([]);
+  });
+
+  it('mail is sent by one file, and what was told is noted by the room of alerts', () => {
+    const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
+    expect(mailers).toEqual(['alerts/mail.ts']);
+    expect(importersOf('alerts/ledger.ts').filter((path) => folderOf(path) !== 'alerts')).toEqual([
+      'cli/alerts.ts',
+    ]);
+  });
+
+  it('no run touches labels: they are of people', () => {
+    const runs = sources.filter(({ path }) =>
+      ['sync', 'loading', 'reading', 'backfill'].includes(folderOf(path)),
+    );
+    const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('database/labels.ts'));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('what must not be stored is taken out in loading; readers know neither settings nor pseudonyms', () => {
+    const outside = importersOf('loading/protect.ts').filter((path) => folderOf(path) !== 'loading');
+    expect(outside).toEqual(['sync/privacy.ts']);
+    const readers = sources.filter(({ path }) =>
+      ['api', 'streams', 'reading', 'backfill'].includes(folderOf(path)),
+    );
+    const wrong = readers.filter(({ path }) => reachedFrom(path, sources).has('shared/pseudonym.ts'));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('the privacy key becomes pseudonyms in sync alone: loading is given them', () => {
+    const makers = sources.filter(({ text }) => text.includes('createPseudonyms(')).map(({ path }) => path);
+    expect(makers.sort()).toEqual(['shared/pseudonym.ts', 'sync/forget.ts', 'sync/privacy.ts']);
+  });
+
+  it('a record’s row is removed by retention, or where two ids became one forgotten person', () => {
+    const removers = sources.filter(({ text }) => /delete from \$\{target\((?:\w+\.)?parent\)/.test(text));
+    expect(removers.map(({ path }) => path).sort()).toEqual([
+      'database/retention.ts',
+      'loading/clean-records.ts',
+    ]);
+  });
+
+  it('which accounts a role may read is decided in two files', () => {
+    const policies = /\b(?:create|alter|drop) policy\b|able row level security\b/;
+    const users = sources.filter(({ text }) => policies.test(text)).map(({ path }) => path);
+    expect(users.sort()).toEqual(['database/access.ts', 'database/change-access.ts']);
+  });
+});
+
 /** Names that a file exports, but tables. */
 function exportedBy(text: string): string[] {
   const exported = /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)(.*)$/gm;
