@@ -1,13 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 
 const SERVER = 'test/support/global-setup.ts';
 const PROGRAM = 'test/support/built-cli.ts';
-/** Files that hold more cases as a proof: see `casesOf`. */
-const GROWING = [
-  'test/integration/{followups-moving,followups-readings,history,many-accounts,merge}.test.ts',
-  'test/contract/sandbox-scale.test.ts',
-  'test/model/*.test.ts',
-];
+/** Files that hold more cases as a proof: see test/support/proof.ts. */
+const GROWING = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .map((name) => `test/${name}`)
+  .filter(
+    (path) =>
+      path.endsWith('.test.ts') && /\/support\/(proof|stream-battery)\.ts'/.test(readFileSync(path, 'utf8')),
+  );
 
 /** `npm test` runs all projects but `proof`, which `npm run test:proof` runs: the same promises at size and for hours. */
 export default defineConfig({

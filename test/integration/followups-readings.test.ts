@@ -45,7 +45,7 @@ describe('each reading of order, bounds, paging and page size', () => {
         ({ followupOrder, followupsPaging }) =>
           followupOrder === 'newest-first' || followupsPaging === 'present',
       )
-      .filter((_, at) => at % casesOf({ few: 3, all: 1 }) === 0),
+      .filter((_, at) => at % casesOf({ few: 4, all: 1 }) === 0),
   )(
     '$followupOrder, $followupBounds, paging $followupsPaging, at most $largestPage: the warehouse equals the source',
     async (readings) => {

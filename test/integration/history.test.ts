@@ -303,7 +303,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
     const replay = new StateReplay();
     const { store, live, faults } = worker.sandbox;
     const gone: (() => void)[] = [];
-    for (let round = 0; round < casesOf({ few: 5, all: 8 }); round += 1) {
+    for (let round = 0; round < casesOf({ few: 4, all: 8 }); round += 1) {
       live.step(random.below(61));
       for (const table of [store.followups, store.employees, store.equipment]) {
         const keys = [...table.keys()];
@@ -368,7 +368,7 @@ describe('a row that somebody changed in the warehouse', () => {
     later(10);
   };
 
-  test.each([
+  const DAMAGE: [string, string][] = [
     ['follow-ups', `update safety.followups set is_open = not is_open, assignee_id = 'forged'`],
     ['training', `update safety.training_employee_status set status = 'forged'`],
     ['equipment', `update safety.equipment set status = 'forged', is_in_service = not is_in_service`],
@@ -378,14 +378,18 @@ describe('a row that somebody changed in the warehouse', () => {
       `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
         select account_id, id, 'forged', 'expired', now() from safety.equipment where _deleted_at is null`,
     ],
-  ])('leaves no trace in the history once %s are put right', async (_what, damage) => {
-    await startWithPast();
-    const before = await histories();
-    expect(before.every((rows) => rows.length > 0)).toBe(true);
-    await worker.query(damage);
-    await repair();
-    expect(await histories()).toEqual(before);
-  });
+  ];
+  test.each(casesOf({ few: DAMAGE.slice(3), all: DAMAGE }))(
+    'leaves no trace in the history once %s are put right',
+    async (_what, damage) => {
+      await startWithPast();
+      const before = await histories();
+      expect(before.every((rows) => rows.length > 0)).toBe(true);
+      await worker.query(damage);
+      await repair();
+      expect(await histories()).toEqual(before);
+    },
+  );
 
   test('a change at the source after that is a state like any other', async () => {
     await start({ followups: 3 });
