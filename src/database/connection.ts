@@ -76,7 +76,8 @@ export const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting 
   'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
-const CLOSE_TIMEOUT_SECONDS = 5;
+/** Whoever closes has awaited its statements: what is left, as a read of a database that is away, was given up. */
+const CLOSE_TIMEOUT_SECONDS = 1;
 /** PostgreSQL's numbers for its types. */
 const JSON_TYPE = 114;
 const JSONB_TYPE = 3802;

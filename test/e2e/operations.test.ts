@@ -176,6 +176,15 @@ describe('a SIGTERM', () => {
     });
   });
 
+  it('while the database is away ends the worker at once, not when the pool has tried to connect again', async () => {
+    const worker = stage.start(['start'], { ...stage.env, DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
+    await worker.untilStderr(/started; status page/);
+    const startedMs = performance.now();
+    worker.kill('SIGTERM');
+    expect((await worker.finished).code).toBe(0);
+    expect(performance.now() - startedMs).toBeLessThan(3_500);
+  });
+
   it('while a statement sleeps cancels it within ten seconds, and nothing of it is stored', async () => {
     await stage.query(`create function public.doze() returns trigger language plpgsql as
       'begin perform pg_sleep(60); return null; end'`);
