@@ -128,6 +128,27 @@ describe('the runbook', () => {
     }
   });
 
+  it('gives `docker compose run` a file of the host as an absolute path, because it takes ./file for the name of a volume', () => {
+    const volumes = [...runbook.matchAll(/docker compose run [^`\n]*?--volume (\S+)/g)].map(
+      (match) => match[1] ?? '',
+    );
+    expect(volumes.length).toBeGreaterThan(0);
+    expect(volumes.filter((volume) => !/^(?:"\$PWD\/|\/)/.test(volume))).toEqual([]);
+  });
+
+  it('hides the data of the old PostgreSQL before the new one is started, whose image would refuse to start beside it', () => {
+    const recipe = runbook.split('## A new major version of PostgreSQL')[1]?.split('```')[1] ?? '';
+    const steps = [
+      'pg_dump --username',
+      'docker compose stop postgres\n',
+      'mv postgres /var/lib/postgresql/18/docker /var/lib/postgresql/18/before\n',
+      'docker compose up --detach --wait postgres\n',
+      'pg_restore --username',
+    ].map((step) => recipe.indexOf(step));
+    expect(steps).not.toContain(-1);
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  });
+
   it('links only to what is there', () => {
     const links = [...runbook.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map((match) => match[1] ?? '');
     expect(links.length).toBeGreaterThan(5);

@@ -177,7 +177,10 @@ describe('a SIGTERM', () => {
   });
 
   it('while the database is away ends the worker at once, not when the pool has tried to connect again', async () => {
-    const worker = stage.start(['start'], { ...stage.env, DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety' });
+    const worker = stage.start(['start'], {
+      ...stage.env,
+      DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety',
+    });
     await worker.untilStderr(/started; status page/);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
