@@ -280,7 +280,7 @@ describe('the rooms around a run', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('mail is sent by one file, and what was told is noted by the room of alerts', () => {
+  it('mail is sent by one file, and what was told is recorded by the room of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
     expect(mailers).toEqual(['alerts/mail.ts']);
     expect(importersOf('alerts/ledger.ts').filter((path) => folderOf(path) !== 'alerts')).toEqual([

@@ -1,10 +1,10 @@
 /**
- * Tells people what is wrong, and when it is over: looks every few seconds at what the monitor read, notes it in
+ * Tells people what is wrong, and when it is over: looks every few seconds at what the monitor read, records it in
  * `safety_sync.alerts`, and tells what is due there. The work is apart from everything else of the worker: whoever is told
  * may take his time or not be there at all.
  *
  * A database that is away can decide nothing: each worker that cannot use it says so, because one may be cut off where others
- * are not; when it is back they note what they told, and one of them tells that it is over.
+ * are not; when it is back they record what they told, and one of them tells that it is over.
  */
 import type { OffReasons } from '../config/account-config.ts';
 import {
@@ -46,7 +46,7 @@ interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'teller' | 'nowM
   readonly owner: string;
   readonly afterMs: number;
   readonly freshnessBudgetMinutes: number;
-  /** Reports come by themselves; what is noted of them was else of a time when they did. */
+  /** Reports come by themselves; what is recorded of them was else of a time when they did. */
   readonly hasReports: boolean;
 }
 
@@ -82,10 +82,10 @@ export function createAlerts(options: AlertsOptions): Alerts {
   let isStopped = false;
   let awaySinceMs: number | undefined;
   let rows: readonly AlertRow[] = [];
-  /** Why nothing can be noted; null: it can, as far as is known. */
+  /** Why nothing can be recorded; null: it can, as far as is known. */
   let unreadable: string | null = null;
 
-  async function note({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
+  async function record({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
     const at = { asOfMs, nowMs: nowMs() };
     await beginAlerts(db, plan.begun, at);
     await resumeAlerts(db, { channel, keys: plan.resumed }, at);
@@ -100,9 +100,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
     const isAway = dependencyOf(error) === 'database';
     log[isAway || unreadable !== null ? 'debug' : 'error'](
       { error_code: code },
-      `nobody is told of anything, because alerts cannot be noted (${code}: ${message}). ${advice}`,
+      `nobody is told of anything, because alerts cannot be recorded (${code}: ${message}). ${advice}`,
     );
-    if (!isAway) unreadable = `they cannot be noted in the database (${code})`;
+    if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
 
   async function lookAt(seen: AccountsRead): Promise<void> {
@@ -114,8 +114,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
       rows = await readAlerts(db, ids);
       return planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs });
     };
-    for (const one of await plan()) await note(one, seen.databaseNowMs);
-    // What was noted may be due at once.
+    for (const one of await plan()) await record(one, seen.databaseNowMs);
+    // What was recorded may be due at once.
     const plans = await plan();
     for (const sender of senders) {
       for (const one of plans) if (one.channel === sender.name) sender.tellDue(one);

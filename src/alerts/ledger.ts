@@ -1,6 +1,6 @@
 /**
  * Reads and writes `safety_sync.alerts`, by which several workers tell everything once: a worker claims what is due, tells
- * it, and notes that it did. A claim ends by itself, so that what a dead worker had claimed is told by another one.
+ * it, and records that it did. A claim ends by itself, so that what a dead worker had claimed is told by another one.
  *
  * Times are ms by the database's clock and come with the statement: where tables are distributed each node has its own.
  */
@@ -179,7 +179,7 @@ const isOurs = ({ owner, untilMs }: Claim): SQL =>
  * It was told as it was when it was claimed. What has ended since then is due again; of what was claimed as over nothing is
  * left to tell.
  */
-export async function noteTold(
+export async function recordTold(
   db: Queryable,
   claimed: readonly AlertRow[],
   claim: Claim & Pick<Observed, 'nowMs'>,
@@ -197,7 +197,7 @@ export async function noteTold(
 }
 
 /** It could not be told: tried again then, by whoever is first. */
-export async function noteNotTold(
+export async function recordNotTold(
   db: Queryable,
   claimed: readonly AlertRow[],
   { problem, againMs, ...claim }: Claim & { readonly problem: string; readonly againMs: number },
@@ -211,9 +211,9 @@ export async function noteNotTold(
 
 /**
  * An outage of the database that was told while nothing could be written, now that it is over: so that of all workers which
- * told its beginning one tells its end. Whoever notes the same outage later changes nothing.
+ * told its beginning one tells its end. Whoever records the same outage later changes nothing.
  */
-export async function noteToldOutage(
+export async function recordToldOutage(
   db: Queryable,
   {
     accountId,

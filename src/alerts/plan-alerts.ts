@@ -1,4 +1,4 @@
-/** What was noted of alerts, and what is the case now → what has to be noted. Pure. */
+/** What was recorded of alerts, and what is the case now → what has to be recorded. Pure. */
 import { type AlertKey, type AlertRow, type NewAlert, textOfKey } from './ledger.ts';
 import type { AlertChannel, AlertEvent } from '../database/control-tables.ts';
 import { MINUTE_MS } from '../shared/time.ts';

@@ -1,5 +1,5 @@
-/** One channel in a worker: claims what is due, tells it, and notes that it did. One thing at a time, apart from all others. */
-import { type AlertRow, claimAlerts, noteNotTold, noteTold, noteToldOutage } from './ledger.ts';
+/** One channel in a worker: claims what is due, tells it, and records that it did. One thing at a time, apart from all others. */
+import { type AlertRow, claimAlerts, recordNotTold, recordTold, recordToldOutage } from './ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { AlertChannel, Claim } from '../database/control-tables.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -72,7 +72,7 @@ export function createSender(options: SenderOptions): Sender {
   let problem: string | null = null;
   let away: ToldAway | undefined;
   /** Was told, and the database could not be told that it was. */
-  let unnoted: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
+  let unrecorded: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
 
   /** False: it was not taken. */
   async function send(rows: readonly AlertRow[]): Promise<boolean> {
@@ -115,7 +115,7 @@ export function createSender(options: SenderOptions): Sender {
   });
 
   async function sendAway(now: Away): Promise<void> {
-    // One that was told and is not noted yet goes on, also where the database was back in between.
+    // One that was told and is not recorded yet goes on, also where the database was back in between.
     if (away?.isTold === true) return;
     if (away?.sinceMs !== now.sinceMs) away = { ...now, isTold: false, tries: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
@@ -126,26 +126,26 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   /** What was told while the database could not be told that it was. */
-  async function noteArrears(): Promise<void> {
-    if (away?.isTold === true) await noteToldOutage(db, { ...awayRow(away), nowMs: nowMs() });
+  async function recordArrears(): Promise<void> {
+    if (away?.isTold === true) await recordToldOutage(db, { ...awayRow(away), nowMs: nowMs() });
     away = undefined;
-    for (const { rows, claim } of unnoted) await noteTold(db, rows, { ...claim, nowMs: nowMs() });
-    unnoted = [];
+    for (const { rows, claim } of unrecorded) await recordTold(db, rows, { ...claim, nowMs: nowMs() });
+    unrecorded = [];
   }
 
   async function sendDue({ due }: ChannelPlan): Promise<void> {
-    await noteArrears();
+    await recordArrears();
     const claim = { owner: teller.owner, untilMs: nowMs() + CLAIM_MS };
     const rows = await claimAlerts(db, { channel: name, keys: due }, { ...claim, nowMs: nowMs() });
     if (rows.length === 0) return;
     if (await send(rows)) {
-      unnoted.push({ rows, claim });
-      await noteArrears();
+      unrecorded.push({ rows, claim });
+      await recordArrears();
       return;
     }
     // A worker that stops leaves it to another one, at once.
     const againMs = isStopped ? 0 : againAfterMs(Math.min(...rows.map(({ tries }) => tries)));
-    await noteNotTold(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
+    await recordNotTold(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
   }
 
   function begin(work: () => Promise<void>): void {
@@ -153,7 +153,7 @@ export function createSender(options: SenderOptions): Sender {
     busy ??= work()
       .catch((error: unknown) => {
         const { code, message } = toDatabaseError(error);
-        log.debug({ error_code: code }, `what was told cannot be noted: ${message}`);
+        log.debug({ error_code: code }, `what was told cannot be recorded: ${message}`);
       })
       .finally(() => (busy = undefined));
   }

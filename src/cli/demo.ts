@@ -23,7 +23,7 @@ import { buildRunEvents } from '../worker/run-report.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
 const DEMO_DATABASE = 'safety_sync_demo';
-/** Enough for the service to make a new training calculation. */
+/** Enough for the service to make a new training report. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
 /** What the source tells only as it is now: their past is what was synced. */

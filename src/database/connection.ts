@@ -168,11 +168,11 @@ export function openConnection(options: ConnectionOptions): Connection {
   /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
-  const noteLoss = () => {
+  const onLoss = () => {
     isLost = true;
     endCopies(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' }));
   };
-  const connect = options.isSession === true ? connectOnce(noteLoss) : connectSocket;
+  const connect = options.isSession === true ? connectOnce(onLoss) : connectSocket;
   const client = postgres(options.url, {
     max: options.max,
     ...(options.password === undefined ? {} : { password: options.password }),

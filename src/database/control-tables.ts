@@ -21,7 +21,7 @@ export type AlertChannel = 'webhook' | 'mail';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
-/** What is noted once for each stream of an account. */
+/** What is recorded once for each stream of an account. */
 export interface StreamKey {
   readonly accountId: string;
   readonly stream: StreamName;
@@ -103,16 +103,16 @@ export const streamState = controlSchema.table(
     /** followups: `clock_offset_ms` of the watermark that it will leave. */
     backfill_clock_offset_ms: bigint({ mode: 'number' }),
     backfill_started_at: instant(),
-    /** training: `last_updated` of the newest calculation that was stored. */
+    /** training: `last_updated` of the newest report that was stored. */
     calculated_at: instant(),
-    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was noted; null: not told. */
+    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: not told. */
     clock_offset_ms: bigint({ mode: 'number' }),
-    /** training: since when every response was older than the stored calculation, by the worker's clock. */
+    /** training: since when every response was older than the stored report, by the worker's clock. */
     older_since: instant(),
-    /** training: when the calculation was last asked for, by the worker's clock and by the database's. */
+    /** training: when the report was last asked for, by the worker's clock and by the database's. */
     checked_at: instant(),
     checked_at_database: instant(),
-    /** training: how long after that check the calculation cannot have changed, in ms. */
+    /** training: how long after that check the report cannot have changed, in ms. */
     fresh_for_ms: bigint({ mode: 'number' }),
     last_success_at: instant(),
     /** Records that came without a usable key, and the rows that they may be (keyless.ts). */

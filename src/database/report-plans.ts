@@ -74,7 +74,7 @@ export async function claimReport(
 const isOurs = ({ accountId, owner, untilMs }: Omit<ClaimOfReport, 'nowMs'>): SQL =>
   sql`account_id = ${accountId} and claimed_by = ${owner} and claimed_until = ${instant(untilMs)}`;
 
-export async function noteReportMade(
+export async function recordReportMade(
   db: Queryable,
   { nextMs, ...claim }: ClaimOfReport & { readonly nextMs: number },
 ): Promise<void> {
@@ -84,7 +84,7 @@ export async function noteReportMade(
 }
 
 /** Tried again then. */
-export async function noteReportFailed(
+export async function recordReportFailed(
   db: Queryable,
   {
     code,

@@ -22,7 +22,7 @@ const toColumns = (time: ServiceTime | null) => ({
 });
 
 /** Before the first run of a stream: see `KNOWN_STREAMS`. */
-export async function noteStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
+export async function recordStream(db: Queryable, accountId: string, stream: StreamName): Promise<void> {
   await db.insert(streamState).values({ account_id: accountId, stream }).onConflictDoNothing();
 }
 

@@ -91,7 +91,7 @@ export async function writeLookupResults(
 
 /**
  * Records user ids of rows that are being stored, part of the transaction that stores them. Streams meet the same people: two
- * transactions that note the same ids in another order would wait for each other, so those of an account take turns.
+ * transactions that record the same ids in another order would wait for each other, so those of an account take turns.
  */
 export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
   if (ids.length === 0) return;

@@ -50,7 +50,7 @@ export const describeControl = (stream: string): Descriptions => ({
       backfill_started_at: 'followups: when the backfill began; null without one.',
       calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
       clock_offset_ms:
-        'How far the service’s clock was ahead of the worker’s when watermark or calculated_at was noted, in ms; null where the service told no time.',
+        'How far the service’s clock was ahead of the worker’s when watermark or calculated_at was recorded, in ms; null where the service told no time.',
       older_since:
         'training: since when the service has only sent older reports, by the worker’s clock; null while it does not.',
       checked_at: 'training: when the report was last asked for, by the worker’s clock; null before.',

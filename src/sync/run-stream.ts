@@ -18,7 +18,7 @@ import { keepDays } from '../database/followup-days.ts';
 import { countMessages } from '../database/followup-figures.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
-import { noteStream, readStreamState } from '../database/stream-state.ts';
+import { recordStream, readStreamState } from '../database/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { tracksSeen } from '../reading/read.ts';
@@ -172,7 +172,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   const dead = await closeDeadRuns(db, accountId, request.stream);
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
-  if (state === NO_STATE) await noteStream(db, accountId, request.stream);
+  if (state === NO_STATE) await recordStream(db, accountId, request.stream);
   const watermark = watermarkText(state.watermark?.ms ?? null);
   const runId = await startRun(
     db,

@@ -10,8 +10,8 @@ import type { Connection } from '../database/connection.ts';
 import { toKnownError } from '../database/database-error.ts';
 import {
   claimReport,
-  noteReportFailed,
-  noteReportMade,
+  recordReportFailed,
+  recordReportMade,
   readReportPlans,
   type ReportPlan,
   writeReportPlan,
@@ -139,11 +139,11 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
       account.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
       // A worker that stops leaves it to another one, at once.
       const againMs = stopping.signal.aborted ? 0 : Math.min(HOUR_MS, FIRST_AGAIN_MS * 2 ** tries);
-      await noteReportFailed(db, { ...claim, code, againMs: nowMs() + againMs });
+      await recordReportFailed(db, { ...claim, code, againMs: nowMs() + againMs });
       return;
     }
     const nextMs = nextReportMs(config, account.timezone, Math.max(nowMs(), dueMs));
-    await noteReportMade(db, { ...claim, nowMs: nowMs(), nextMs });
+    await recordReportMade(db, { ...claim, nowMs: nowMs(), nextMs });
   }
 
   async function makeWhatIsDue(): Promise<void> {

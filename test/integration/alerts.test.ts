@@ -271,7 +271,7 @@ it('what was told when the database broke is not told again', async () => {
   await fail();
   const telling = one.lookAndTell();
   await sent.opened;
-  // It has been told, and cannot be noted.
+  // It has been told, and cannot be recorded.
   await worker.query('alter table safety_sync.alerts rename to alerts_away');
   goOn.open();
   await telling;
@@ -286,7 +286,7 @@ it('what was told when the database broke is not told again', async () => {
   ).toBe(true);
 });
 
-it('that nothing can be noted, as without the right to, is an error and stands on the page', async () => {
+it('that nothing can be recorded, as without the right to, is an error and stands on the page', async () => {
   const one = startTelling({ afterMs: 0 });
   await fail();
   await worker.query('alter table safety_sync.alerts rename to alerts_away');
@@ -294,7 +294,7 @@ it('that nothing can be noted, as without the right to, is an error and stands o
   await one.lookAndTell();
   await worker.query('alter table safety_sync.alerts_away rename to alerts');
   expect(one.report.channels[0]?.problem).toBe(
-    'they cannot be noted in the database (database_not_migrated)',
+    'they cannot be recorded in the database (database_not_migrated)',
   );
   expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
     {

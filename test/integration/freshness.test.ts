@@ -1,7 +1,7 @@
 /** What a reader is told of how fresh the data is: the view safety.freshness, as safety_reader sees it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
-import { noteStream } from '../../src/database/stream-state.ts';
+import { recordStream } from '../../src/database/stream-state.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -45,7 +45,7 @@ async function addRun(run: {
 }): Promise<void> {
   const ended = run.status === 'running' ? 'null' : 'now()';
   // As every run that begins does.
-  if (run.status !== 'skipped') await noteStream(worker.connection.db, run.account, run.stream);
+  if (run.status !== 'skipped') await recordStream(worker.connection.db, run.account, run.stream);
   await worker.query(
     `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner)
      values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test')`,

@@ -3,7 +3,7 @@ import { closeAllDeadRuns, tellDeadRuns } from '../../src/database/dead-runs.ts'
 import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/database/runs.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
-import { noteStream } from '../../src/database/stream-state.ts';
+import { recordStream } from '../../src/database/stream-state.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -45,7 +45,7 @@ async function lastRuns(name: string) {
 }
 
 async function insertOpenRun(stream: StreamName): Promise<void> {
-  await noteStream(worker.connection.db, 'default', stream);
+  await recordStream(worker.connection.db, 'default', stream);
   await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, backend_pid)
     values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', 99999)`);
 }
