@@ -1,13 +1,12 @@
+import { type Confinement, confinementsIn, readPolicyTables, whyNotConfine } from '../database/access.ts';
 import {
-  type Confinement,
-  confinementsIn,
-  readPolicyTables,
+  nameSome,
+  type Overreach,
+  readOverreach,
   readShutOut,
   readUnsecuredViews,
-  readWaysOut,
-  type WayOut,
-  whyNotConfine,
-} from '../database/access.ts';
+} from '../database/access-relations.ts';
+import { readUnfit, readWaysOut, type Unfit, type WayOut } from '../database/access-roles.ts';
 import { grantAccess, revokeAccess } from '../database/change-access.ts';
 import type { Connection } from '../database/connection.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -20,8 +19,10 @@ interface AccessReport {
   /** Why no role can be confined here; null: roles can. */
   readonly unsupported: string | null;
   readonly confined: readonly Confinement[];
-  /** Views that show every account to everybody. */
+  /** Views that show more than the tables below them. */
   readonly unsecuredViews: readonly string[];
+  readonly unfit: readonly Unfit[];
+  readonly overreach: readonly Overreach[];
   readonly waysOut: readonly WayOut[];
   /** Confined roles without the right to read what they may see. */
   readonly shutOut: readonly string[];
@@ -30,12 +31,15 @@ interface AccessReport {
 export async function readAccess(connection: Connection): Promise<AccessReport> {
   const confined = confinementsIn(await readPolicyTables(connection));
   const unsupported = await whyNotConfine(connection);
-  if (confined.length === 0) return { unsupported, confined, unsecuredViews: [], waysOut: [], shutOut: [] };
+  const nothing = { unsecuredViews: [], unfit: [], overreach: [], waysOut: [], shutOut: [] };
+  if (confined.length === 0) return { unsupported, confined, ...nothing };
   const roles = confined.map(({ role }) => role);
   return {
     unsupported,
     confined,
     unsecuredViews: (await readUnsecuredViews(connection)).map(({ name }) => name),
+    unfit: await readUnfit(connection, roles),
+    overreach: await readOverreach(connection, roles),
     waysOut: await readWaysOut(connection, roles),
     shutOut: await readShutOut(connection, roles),
   };
@@ -45,14 +49,16 @@ const grantCommand = ({ role, accounts }: Confinement): string =>
   `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
 
 /** What is not as it was granted, a sentence each, with what to do. */
-export function accessProblems({ confined, unsecuredViews, waysOut, shutOut }: AccessReport): string[] {
+export function accessProblems(report: AccessReport): string[] {
+  const { confined, unsecuredViews, unfit, overreach, waysOut, shutOut } = report;
+  const nameOf = ({ role, member }: { readonly role: string; readonly member: string }) =>
+    member === role ? member : `${member}, a member of ${role},`;
   return [
     ...confined
       .filter(({ differing }) => differing.length > 0)
       .map((one) => {
         const { role, differing } = one;
-        const named = `${differing.slice(0, 3).join(', ')}${differing.length > 3 ? ', …' : ''}`;
-        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${named}); as the owner: ${grantCommand(one)}`;
+        return `${role} is not confined alike in ${formatNumber(differing.length, 'table')} (${nameSome(differing)}); as the owner: ${grantCommand(one)}`;
       }),
     ...confined
       .filter(({ role }) => shutOut.includes(role))
@@ -60,9 +66,14 @@ export function accessProblems({ confined, unsecuredViews, waysOut, shutOut }: A
     ...(unsecuredViews.length === 0
       ? []
       : [`${unsecuredViews.join(', ')} show every account; as the owner: safety-sync migrate`]),
+    ...unfit.map((one) => `${nameOf(one)} ${one.reason}, and so sees every account; take that right away`),
+    ...overreach.map(
+      (one) =>
+        `${nameOf(one)} may read ${nameSome(one.relations)}, which no policy confines; in psql: revoke select on ${one.relations.join(', ')} from "${one.member}"; (or from the role through which it has the right)`,
+    ),
     ...waysOut.map(
-      ({ role, member, other }) =>
-        `${member}${member === role ? '' : `, a member of ${role},`} can become ${other} (set role) and see what that one sees; in psql: revoke "${other}" from "${member}";`,
+      (one) =>
+        `${nameOf(one)} can become ${one.other} (set role) and see what that one sees; in psql: revoke "${one.other}" from "${one.member}";`,
     ),
   ];
 }

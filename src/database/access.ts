@@ -7,12 +7,11 @@
  * Every table with `account_id` has a policy `public`, which shows everything to everybody, and for each confined role one
  * with the role's name, which is restrictive: it takes away. Nothing of it is there before the first role is confined.
  */
+import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
 import { type Asked, readServerNumber } from './connection.ts';
-import { READER_ROLE } from './reader-role.ts';
 
 /** From this version on a view can read as whoever asks, and not as its owner. */
 const OLDEST_SERVER = 150000;
-const SERVER_WITH_SET_OPTION = 160000;
 
 /** Why roles cannot be confined here; null: they can. */
 export async function whyNotConfine(connection: Asked): Promise<string | null> {
@@ -47,8 +46,6 @@ interface Policy {
   /** Those that the role may read. */
   readonly accounts: readonly string[];
 }
-
-export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const TABLES = `select c.oid::text as oid, format('%I.%I', n.nspname, c.relname) as name, c.relrowsecurity as is_enabled, pg_has_role(c.relowner, 'usage') as is_own,
     exists (select from pg_policy p where p.polrelid = c.oid and p.polpermissive and p.polname = 'public') as is_open
@@ -130,40 +127,6 @@ export function freeStatements({ name, policies }: PolicyTable, role: string): s
   ];
 }
 
-/** For the role itself, because as a member of one that sees everything it could become that one (`set role`). */
-export const grantStatements = (role: string): string[] => [
-  `grant usage on schema safety to ${quoted(role)}`,
-  `grant select on all tables in schema safety to ${quoted(role)}`,
-  `alter default privileges in schema safety grant select on tables to ${quoted(role)}`,
-];
-
-export const withdrawStatements = (role: string): string[] => [
-  `alter default privileges in schema safety revoke select on tables from ${quoted(role)}`,
-  `revoke select on all tables in schema safety from ${quoted(role)}`,
-  `revoke usage on schema safety from ${quoted(role)}`,
-];
-
-/**
- * Views that do not read as whoever asks. One that reads another schema cannot, since readers have no rights there: it
- * confines its rows itself, as safety.freshness does.
- */
-const UNSECURED_VIEWS = `select format('%I.%I', n.nspname, v.relname) as name, pg_has_role(v.relowner, 'usage') as is_own
-  from pg_class v join pg_namespace n on n.oid = v.relnamespace
-  where n.nspname = 'safety' and v.relkind = 'v'
-    and not coalesce(v.reloptions @> array['security_invoker=true'], false)
-    and not exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
-      and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
-      where w.ev_class = v.oid and r.relnamespace not in (n.oid, 'pg_catalog'::regnamespace))
-  order by 1`;
-
-export async function readUnsecuredViews(
-  connection: Asked,
-): Promise<readonly { readonly name: string; readonly is_own: boolean }[]> {
-  return await connection.query(UNSECURED_VIEWS);
-}
-
-export const secureStatement = (view: string): string => `alter view ${view} set (security_invoker = true)`;
-
 /** What a confined role may read, as far as all tables agree. */
 export interface Confinement {
   readonly role: string;
@@ -189,14 +152,14 @@ export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
 }
 
 /**
- * Whatever migrations have brought: no view shows what the tables below it would not, and who is confined is so in new
- * tables. Part of the transaction that migrates, because a view that a migration replaces has lost the setting. Takes no
- * lock where nothing is missing.
+ * Whatever migrations have brought: no view shows what the tables below it would not, who is confined is so in new tables,
+ * and only then may read what is new. Part of the transaction that migrates, because a view that a migration replaces has
+ * lost the setting. Takes no lock where nothing is missing.
  */
 export async function completeAccess(connection: Asked): Promise<void> {
   if ((await readServerNumber(connection)) < OLDEST_SERVER) return;
   const views = await readUnsecuredViews(connection);
-  const statements = views.filter((view) => view.is_own).map(({ name }) => secureStatement(name));
+  const statements = views.filter((view) => view.isOwn).map(({ statement }) => statement);
   const tables = await readPolicyTables(connection);
   for (const { role, accounts } of confinementsIn(tables)) {
     if (accounts.length === 0) continue;
@@ -204,64 +167,9 @@ export async function completeAccess(connection: Asked): Promise<void> {
       if (table.isOwn && !table.policies.has(role))
         statements.push(...confineStatements(table, role, accounts));
     }
+    const unreadable = await readReadable(connection, role);
+    if (unreadable.length > 0 && tables.every(({ isOwn }) => isOwn))
+      statements.push(...grantStatements(role, unreadable));
   }
   for (const statement of new Set(statements)) await connection.query(statement);
-}
-
-/** Why policies would not hold for the role, or it could rid itself of them; null: they hold; undefined: no such role. */
-export async function readUnfitness(connection: Asked, role: string): Promise<string | null | undefined> {
-  const [row] = await connection.query<{
-    rolsuper: boolean;
-    rolbypassrls: boolean;
-    rolcreaterole: boolean;
-    owns: boolean;
-  }>(
-    `select r.rolsuper, r.rolbypassrls, r.rolcreaterole, pg_has_role(r.oid, f.relowner, 'member') as owns
-     from pg_roles r, pg_class f where r.rolname = $1 and f.oid = 'safety.followups'::regclass`,
-    [role],
-  );
-  if (row === undefined) return undefined;
-  const reasons = [
-    ...(row.rolsuper ? ['is a superuser'] : []),
-    ...(row.rolbypassrls ? ['has bypassrls'] : []),
-    ...(row.rolcreaterole ? ['may create roles, and so make itself a member of others'] : []),
-    ...(row.owns ? ['is, or can become, the owner of the tables'] : []),
-    ...(role === READER_ROLE ? ['is the role of those who see every account'] : []),
-  ];
-  return reasons[0] ?? null;
-}
-
-/** A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what that one sees. */
-export interface WayOut {
-  readonly role: string;
-  readonly member: string;
-  readonly other: string;
-}
-
-/** Of these roles and of all that inherit from them. */
-export async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<readonly WayOut[]> {
-  const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
-  return await connection.query<WayOut>(
-    `select r.rolname as role, m.rolname as member, u.rolname as other
-     from pg_roles r
-     join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
-     join pg_roles u on u.oid <> m.oid and pg_has_role(m.oid, u.oid, '${becomes}') and not pg_has_role(u.oid, r.oid, 'usage')
-     where r.rolname in (select json_array_elements_text($1::text::json)) and (u.rolsuper or u.rolbypassrls
-       or exists (select from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v')
-         and has_table_privilege(u.oid, c.oid, 'select')))
-     order by 1, 2, 3`,
-    [JSON.stringify(roles)],
-  );
-}
-
-/** Of these roles, which may not read all of schema safety, to be confined there: after a restore, for instance. */
-export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
-  const rows = await connection.query<{ role: string }>(
-    `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
-       and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c
-         where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v')
-           and not has_table_privilege(r.oid, c.oid, 'select'))) order by 1`,
-    [JSON.stringify(roles)],
-  );
-  return rows.map(({ role }) => role);
 }

@@ -7,17 +7,20 @@ import {
   confineStatements,
   confinementsIn,
   freeStatements,
-  grantStatements,
   type PolicyTable,
-  quoted,
   readPolicyTables,
-  readUnfitness,
-  readUnsecuredViews,
-  readWaysOut,
-  secureStatement,
   whyNotConfine,
-  withdrawStatements,
 } from './access.ts';
+import {
+  grantStatements,
+  nameSome,
+  quoted,
+  readOverreach,
+  readReadable,
+  readUnsecuredViews,
+  withdrawStatements,
+} from './access-relations.ts';
+import { hasRole, readUnfit, readWaysOut } from './access-roles.ts';
 import type { Asked, Connection } from './connection.ts';
 import { databaseCode, toDatabaseError } from './database-error.ts';
 
@@ -83,17 +86,24 @@ async function assertKnown(connection: Asked, wanted: readonly string[], configu
 }
 
 async function assertFit(connection: Asked, role: string): Promise<void> {
-  const unfitness = await readUnfitness(connection, role);
-  if (unfitness === undefined) {
+  if (!(await hasRole(connection, role))) {
     throw usage(
       `this server has no role ${role}`,
       `As a user who may create roles, in psql: create role ${quoted(role)} login password '…'; then try again.`,
     );
   }
-  if (unfitness !== null) {
+  const unfit = (await readUnfit(connection, [role])).find(({ member }) => member === role);
+  if (unfit !== undefined) {
     throw usage(
-      `${role} cannot be confined: it ${unfitness}`,
+      `${role} cannot be confined: it ${unfit.reason}`,
       `Let the readers of an account have a role of their own, in psql: create role NAME login password '…';`,
+    );
+  }
+  const beyond = (await readOverreach(connection, [role])).find(({ member }) => member === role);
+  if (beyond !== undefined) {
+    throw usage(
+      `${role} may read ${nameSome(beyond.relations)}, which no policy confines`,
+      `As the owner, in psql: revoke select on ${beyond.relations.join(', ')} from ${quoted(role)}; (or from the role through which it has the right) then try again.`,
     );
   }
   const ways = (await readWaysOut(connection, [role])).filter(({ member }) => member === role);
@@ -137,10 +147,10 @@ export async function grantAccess(
   const wanted = [...new Set([...before, ...accounts])].toSorted();
   const views = await readUnsecuredViews(connection);
   const steps: Step[] = [
-    ...views.map(({ name }) => [secureStatement(name)]),
+    ...views.map(({ statement }) => [statement]),
     ...tables.map((table) => confineStatements(table, role, wanted)).filter((step) => step.length > 0),
     // Last: until it is confined everywhere it sees nothing.
-    grantStatements(role),
+    grantStatements(role, await readReadable(connection, role)),
   ];
   assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
   for (const step of steps) await apply(connection, step);

@@ -1,0 +1,114 @@
+/**
+ * What of schema safety a confined role may read: what is known to show it its accounts only. Everything else, as a table that
+ * somebody made there by hand or a materialized view, is not granted to it, not even beforehand.
+ */
+import type { Asked } from './connection.ts';
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+/** Reads another schema than its own, in which readers have no rights. */
+const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+    and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
+    where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
+const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
+const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
+
+/**
+ * Of the relations `c` of schema safety: tables that have policies, views that read as whoever asks; the calendar, which is
+ * the same for everybody, and `freshness`, which reads the control tables as its owner and confines its rows itself.
+ */
+const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname in ('calendar', 'freshness')
+    or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
+
+/** What this role may not read and shall. */
+export async function readReadable(connection: Asked, role: string): Promise<readonly string[]> {
+  const rows = await connection.query<{ name: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
+     where r.rolname = $1 and c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+       and not exists (select from aclexplode(c.relacl) g where g.grantee = r.oid and g.privilege_type = 'SELECT')
+     order by c.relname`,
+    [role],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** For the role itself, because as a member of one that sees everything it could become that one (`set role`). */
+export const grantStatements = (role: string, relations: readonly string[]): string[] => [
+  `grant usage on schema safety to ${quoted(role)}`,
+  ...(relations.length === 0 ? [] : [`grant select on ${relations.join(', ')} to ${quoted(role)}`]),
+];
+
+export const withdrawStatements = (role: string): string[] => [
+  `revoke select on all tables in schema safety from ${quoted(role)}`,
+  `revoke usage on schema safety from ${quoted(role)}`,
+];
+
+/** A view that shows more than it should until the owner has run `statement`. */
+interface UnsecuredView {
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly statement: string;
+}
+
+/**
+ * Views that do not read as whoever asks; and `freshness` where it is no barrier: a condition of the reader would be worked
+ * out on rows before they are left out, and can tell of them, by an error if by nothing else.
+ */
+export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
+  const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
+    `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as is_own, o.option
+     from pg_class c cross join lateral (
+       select case when c.relname = 'freshness' then 'security_barrier' else 'security_invoker' end as option) o
+     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname = 'freshness' or not ${READS_ELSEWHERE})
+       and not coalesce(c.reloptions @> array[o.option || '=true'], false)
+     order by 1`,
+  );
+  return rows.map(({ name, is_own: isOwn, option }) => ({
+    name,
+    isOwn,
+    statement: `alter view ${name} set (${option} = true)`,
+  }));
+}
+
+const SHOWN = 3;
+export const nameSome = (relations: readonly string[]): string =>
+  `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
+
+/** More than its accounts that a role sees which is confined as `role`, or as a member of it. */
+export interface Overreach {
+  readonly role: string;
+  readonly member: string;
+  readonly relations: readonly string[];
+}
+
+/** Relations without policies that these roles may read, or whoever inherits from them. */
+export async function readOverreach(
+  connection: Asked,
+  roles: readonly string[],
+): Promise<readonly Overreach[]> {
+  const rows = await connection.query<Omit<Overreach, 'relations'> & { readonly relations: string }>(
+    `select r.rolname as role, m.rolname as member, json_agg(n.name order by n.name)::text as relations
+     from pg_roles r
+     join pg_roles m on not m.rolsuper and pg_has_role(m.oid, r.oid, 'usage')
+     join pg_class c on c.relnamespace in ('safety'::regnamespace, 'safety_sync'::regnamespace) and c.relkind in ('r', 'p', 'v', 'm', 'f')
+     cross join lateral (select format('%s.%I', c.relnamespace::regnamespace, c.relname) as name) n
+     where r.rolname in (select json_array_elements_text($1::text::json))
+       and has_schema_privilege(m.oid, c.relnamespace, 'usage') and has_table_privilege(m.oid, c.oid, 'select')
+       and not (c.relnamespace = 'safety'::regnamespace and ${IS_SAFE})
+     group by 1, 2 order by 1, 2`,
+    [JSON.stringify(roles)],
+  );
+  return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
+}
+
+/** Of these roles, which may not read all of schema safety, to be confined there: after a restore, for instance. */
+export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
+  const rows = await connection.query<{ role: string }>(
+    `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))
+       and (not has_schema_privilege(r.oid, 'safety', 'usage') or exists (select from pg_class c
+         where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'p', 'v') and ${IS_SAFE}
+           and not has_table_privilege(r.oid, c.oid, 'select'))) order by 1`,
+    [JSON.stringify(roles)],
+  );
+  return rows.map(({ role }) => role);
+}
