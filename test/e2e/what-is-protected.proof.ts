@@ -1,0 +1,271 @@
+/**
+ * What may not be stored leaves the program by no way: not to the database (statements, parameters, rows on their way to
+ * staging tables), not to a file, a log, a trace, an answer or a page. Searched in everything that each of them was given.
+ */
+import { type FSWatcher, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Equipment, Resource } from '../../src/sandbox/index.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { findText } from '../support/find-text.ts';
+import { type ListeningProxy, startListeningProxy } from '../support/listening-proxy.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { startTraceReceiver, type TraceReceiver } from '../support/trace-receiver.ts';
+
+const CANARY = 'CANARY';
+const USER = 'EMP-7654321';
+const OMIT =
+  'followup_messages.note,followup_messages.signature,followup_messages.sent_at,followup_attachments.caption,equipment.notes,equipment.title,resource_versions.description,followups.form_id';
+const PSEUDONYMIZE = 'users.name,equipment.serial_number,equipment_metavalues.text_value,resources.tags';
+
+let stage: CliStage;
+let traces: TraceReceiver;
+let database: ListeningProxy;
+let temporary: string;
+let watchers: FSWatcher[];
+/** Files that came to be, however short they were there. */
+let files: string[];
+let said: string[];
+
+beforeEach(async () => {
+  stage = await createCliStage({
+    sandbox: { size: { followups: 30, employees: 10, equipment: 10, resources: 4, users: 10 } },
+  });
+  traces = await startTraceReceiver();
+  database = await startListeningProxy(stage.databaseUrl);
+  temporary = join(stage.cli.directory, 'temporary');
+  mkdirSync(temporary);
+  [files, said] = [[], []];
+  watchers = [stage.cli.directory, temporary].map((folder) =>
+    watch(folder, (_, name) => void files.push(join(folder, name ?? ''))),
+  );
+});
+afterEach(async () => {
+  for (const watcher of watchers) watcher.close();
+  await database.close();
+  await traces.close();
+  await stage.close();
+});
+
+const base = () => ({
+  ...stage.env,
+  DATABASE_URL: database.url,
+  LOG_LEVEL: 'trace',
+  LOG_FORMAT: 'json',
+  TMPDIR: temporary,
+  OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
+  RETRY_ATTEMPTS: '1',
+});
+const settings = () => ({
+  PRIVACY_OMIT: OMIT,
+  PRIVACY_PSEUDONYMIZE: PSEUDONYMIZE,
+  PRIVACY_KEY: 'a secret of this test, 32 characters',
+});
+const key = () => ({ PRIVACY_KEY: 'a secret of this test, 32 characters' });
+
+/** Everything that is protected of a record, in odd shapes too, and records that cannot be stored. */
+function putCanaries(round: string): void {
+  const { store } = stage.sandbox;
+  const mark = `${CANARY} ${round}`;
+  store.users.put({ id: USER, name: `${mark} Lopez` });
+  const resource = SPECIMENS.resources.build('r') as unknown as Resource;
+  store.resources.put({
+    ...resource,
+    tags: [`${mark} tag`],
+    versions: [{ ...resource.versions[0], description: `${mark} text` }],
+  });
+  const followup = { ...SPECIMENS.followups.build('one'), updated_on: Date.now() };
+  store.followups.put({
+    ...followup,
+    m_observer_id: USER,
+    form_id: `${mark} form`,
+    messages: [
+      {
+        id: 'm1',
+        date: `${mark} date`,
+        m_user_id: USER,
+        note: `${mark} note`,
+        signature: { name: `${mark} signature` },
+        attachments: [{ key: 'k', caption: `${mark} caption` }, `${mark} no attachment`],
+      },
+      `${mark} no message`,
+      { date: 6, note: `${mark} without id` },
+    ],
+  });
+  store.followups.put({ ...followup, id: 'two', messages: `${mark} text for list` });
+  store.equipment.put({
+    ...(SPECIMENS.equipments.build('e') as unknown as Equipment),
+    serialNumber: `${mark} serial`,
+    title: `${mark} title`,
+    notes: `${mark} notes`,
+    assignedUsers_id: [USER],
+    metavalues: { m1: `${mark} meta`, m2: { odd: `${mark} odd` } },
+  });
+}
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
+  const { code, stdout, stderr } = await stage.cli.run(args, { ...base(), ...env });
+  said.push(stdout, stderr);
+  return code;
+}
+
+/** The worker, and every page that it serves. */
+async function serve(env: Readonly<Record<string, string>>): Promise<void> {
+  const worker = stage.cli.start(['start'], { ...base(), ...env, SYNC_CRON: '* * * * * *' });
+  const [, url = ''] = await worker.untilStderr(/(http:\/\/127\.0\.0\.1:\d+)/);
+  await worker.untilStderr(/followups: succeeded/);
+  for (const path of ['/', '/api/status', '/metrics', '/readyz'])
+    said.push(await (await fetch(`${url}${path}`)).text());
+  worker.kill('SIGTERM');
+  const { stdout, stderr } = await worker.finished;
+  said.push(stdout, stderr);
+}
+
+/** Every way in which records come in and go out. */
+async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
+  for (const [round, ...args] of [
+    ['first', 'sync', '--force'],
+    ['second', 'reconcile'],
+    ['third', 'backfill', '--restart'],
+    ['third', 'verify', 'followups', 'one', '--json'],
+    ['fourth', 'verify', 'equipments', 'e'],
+    ['fourth', 'verify', 'equipments', 'e', '--repair', '--json'],
+    ['fifth', 'verify', 'users', USER, '--repair'],
+    ['fifth', 'data-issues', '--all', '--json', '--retry'],
+    ['fifth', 'report', '--out', 'report.html'],
+    ['fifth', 'runs', '--json'],
+    ['fifth', 'status'],
+    ['fifth', 'privacy'],
+    ['fifth', 'check'],
+  ] as const) {
+    putCanaries(round);
+    await run(args, env);
+  }
+  putCanaries('sixth');
+  await serve(env);
+  // What fails is told in words of its own: a database that refuses, responses that are broken in the middle of a record.
+  await stage.query(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'refused: %', to_jsonb(new); end $$`);
+  for (const table of [
+    'safety.equipment',
+    'safety.followup_messages',
+    'safety.users',
+    'safety_sync.data_issues',
+  ])
+    await stage.query(
+      `create trigger refuse before insert or update on ${table} for each row execute function refuse()`,
+    );
+  putCanaries('seventh');
+  expect(await run(['sync', '--force'], env)).toBe(1);
+  for (const table of [
+    'safety.equipment',
+    'safety.followup_messages',
+    'safety.users',
+    'safety_sync.data_issues',
+  ])
+    await stage.query(`drop trigger refuse on ${table}`);
+  await stage.query('drop function refuse');
+  const record = `{"id":"x","name":"${CANARY} eighth","note":"${CANARY} eighth","serialNumber":"${CANARY} eighth"`;
+  for (const body of [
+    `{"ok":true,"user":${record},"followups":[${record}}],"resources":[${record}`,
+    `[${record}}]`,
+    `{"ok":true,"data":${record}}}`,
+    `{"followups":${record}},"user":5,"resources":${record}},"equipments":${record}},"ok":true}`,
+  ]) {
+    stage.sandbox.faults.next(() => true, { kind: 'nonJson', httpStatus: 200, body }, 1000);
+    await run(['sync', '--force'], env);
+    await run(['verify', 'users', USER], env);
+  }
+  stage.sandbox.faults.clear();
+}
+
+/** Files that are left, and that the watched folders ever had, beside the report. */
+function filesWith(texts: readonly string[]): string[] {
+  const entries = readdirSync(stage.cli.directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => texts.some((text) => readFileSync(path).includes(text)));
+}
+
+const OWN_FILE = /report\.html/;
+
+/** Softly: all places are told of. */
+async function expectNowhere(texts: readonly string[]): Promise<void> {
+  expect.soft(database.size).toBeGreaterThan(100_000);
+  expect.soft(database.heard(texts)).toEqual([]);
+  expect.soft(await findText(stage, texts)).toEqual([]);
+  const log = said.join('\n');
+  expect.soft(log.length).toBeGreaterThan(50_000);
+  const lines = log.split('\n').filter((line) => texts.some((text) => line.includes(text)));
+  expect.soft(lines.map((line) => line.slice(0, 500))).toEqual([]);
+  expect.soft(traces.spans.length).toBeGreaterThan(50);
+  expect.soft(texts.filter((text) => traces.bodies.join('').includes(text))).toEqual([]);
+  expect.soft(filesWith(texts)).toEqual([]);
+  expect.soft([...new Set(files)].filter((path) => !OWN_FILE.test(path) && path !== temporary)).toEqual([]);
+}
+
+test('what is left out or a pseudonym is sent to no table, file, log, trace, page or answer', async () => {
+  await useAll(settings());
+  await expectNowhere([CANARY, settings().PRIVACY_KEY]);
+});
+
+test('what is protected later is cleaned without being sent anywhere', async () => {
+  for (const round of ['first', 'second']) {
+    putCanaries(round);
+    expect(await run(['sync', '--force'], {})).toBe(0);
+  }
+  stage.sandbox.store.followups.delete('two');
+  await run(['reconcile'], {});
+  expect(database.heard([CANARY])).toEqual([CANARY]);
+  expect(await findText(stage, [CANARY])).not.toEqual([]);
+  database.forget();
+  said = [];
+  expect(await run(['privacy', '--clean'], settings())).toBe(0);
+  expect(database.heard([CANARY])).toEqual([]);
+  expect(await findText(stage, [CANARY])).toEqual([]);
+  putCanaries('third');
+  expect(await run(['sync', '--force'], settings())).toBe(0);
+  expect(database.heard([CANARY])).toEqual([]);
+  expect(said.filter((text) => text.includes(CANARY))).toEqual([]);
+});
+
+test('somebody who was forgotten is sent nowhere any more', async () => {
+  putCanaries('Maria');
+  expect(await run(['sync', '--force'], key())).toBe(0);
+  expect(
+    await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], key()),
+  ).toBe(0);
+  database.forget();
+  [said, files] = [[], []];
+  const { store } = stage.sandbox;
+  for (const args of [
+    ['sync', '--force'],
+    ['reconcile'],
+    ['backfill', '--restart'],
+    ['data-issues', '--all', '--json', '--retry'],
+    ['report', '--out', 'report.html'],
+    ['runs', '--json'],
+    ['check'],
+    ['status'],
+  ]) {
+    putCanaries('Maria');
+    store.followups.put({
+      ...SPECIMENS.followups.build('three'),
+      updated_on: Date.now(),
+      seen_by: { [USER]: `${CANARY} second Lopez` },
+      messages: [
+        { id: 'm', note: `Ask ${CANARY} Maria Lopez (${USER}), ${CANARY.toLowerCase()}.third.lopez` },
+      ],
+    });
+    await run(args, key());
+  }
+  await serve(key());
+  // Their id is what the sandbox's request log would show, were they asked for.
+  await expectNowhere([
+    USER,
+    `${CANARY} Maria Lopez`,
+    `${CANARY} second Lopez`,
+    `${CANARY.toLowerCase()}.third`,
+  ]);
+});

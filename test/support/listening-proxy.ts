@@ -1,0 +1,61 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between programs and a PostgreSQL server, and keeps every byte that they send: statements, parameters, rows of COPY. */
+export interface ListeningProxy {
+  /** The database, through the proxy. */
+  readonly url: string;
+  /** Which of these texts were sent since the last `forget`. */
+  heard(texts: readonly string[]): string[];
+  /** Bytes since then. */
+  readonly size: number;
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export async function startListeningProxy(databaseUrl: string): Promise<ListeningProxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  /** By connection: a text may come in two pieces. */
+  let sent: Buffer[][] = [];
+  const server = createServer((client) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port || 5432), noDelay: true });
+    const pieces: Buffer[] = [];
+    sent.push(pieces);
+    client.on('data', (piece: Buffer) => {
+      if (!sent.includes(pieces)) sent.push(pieces);
+      pieces.push(piece);
+    });
+    client.pipe(upstream).pipe(client);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    heard(texts) {
+      const all = sent.map((pieces) => Buffer.concat(pieces));
+      return texts.filter((text) => all.some((bytes) => bytes.includes(text)));
+    },
+    get size() {
+      return sent.flat().reduce((sum, { length }) => sum + length, 0);
+    },
+    forget() {
+      for (const pieces of sent) pieces.length = 0;
+      sent = [];
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
