@@ -3,6 +3,7 @@ import pRetry, { AbortError } from 'p-retry';
 import type { AlertChannel } from '../database/control-tables.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatDuration } from '../shared/format.ts';
+import type { Redact } from '../shared/redact.ts';
 import { SECOND_MS, withTimeout } from '../shared/time.ts';
 import type { Message } from './message.ts';
 
@@ -27,8 +28,12 @@ export class NotTaken extends Error {
 /** Of a response that says no. */
 const SHOWN_CHARACTERS = 120;
 
-export const excerptOf = (response: string): string =>
-  response.replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS);
+/** Who is told may say back what he was sent, and the cut may leave the beginning of a secret: that goes, too. */
+export const OF_ECHOES = { shortestBeginning: 12 } as const;
+
+/** `redact` takes secrets out before the cut and after it. */
+export const excerptOf = (response: string, redact: Redact): string =>
+  redact(redact(response).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS));
 
 /** One attempt, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;

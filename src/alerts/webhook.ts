@@ -1,19 +1,35 @@
-import { type Channel, excerptOf, NotTaken } from './channel.ts';
+import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { createRedactor } from '../shared/redact.ts';
 
 /** Busy, or too many at once: may take it a moment later. */
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** Read of a response that says no; nothing is read of one that says yes. */
+const READ_BYTES = 4096;
+
+async function readBeginning({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array> | []) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= READ_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
+}
 
 /**
  * A POST with `{"text": …}`, which Slack, Mattermost, Rocket.Chat, Teams and Google Chat show as it is. Nothing else is in it:
  * Google Chat refuses fields that it does not know. A redirect is not followed: what is sent there is for the one who was named.
  */
 export function createWebhook(url: string): Channel {
+  const { username, password, origin, host, pathname, search } = new URL(url);
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const redact = createRedactor([url, `${pathname}${search}`, user], OF_ECHOES);
   return {
     name: 'webhook',
-    place: `the webhook at ${new URL(url).host}`,
+    place: `the webhook at ${host}`,
     async send({ text }, signal) {
-      const { username, password, origin, pathname, search } = new URL(url);
-      const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
       const response = await fetch(`${origin}${pathname}${search}`, {
         method: 'POST',
         headers: {
@@ -24,8 +40,11 @@ export function createWebhook(url: string): Channel {
         redirect: 'manual',
         signal,
       });
-      const said = excerptOf(await response.text());
-      if (response.ok) return;
+      if (response.ok) {
+        await response.body?.cancel();
+        return;
+      }
+      const said = excerptOf(await readBeginning(response), redact);
       const problem = `HTTP ${response.status}${said === '' ? '' : `: ${said}`}`;
       throw new NotTaken(problem, !isPassing(response.status));
     },

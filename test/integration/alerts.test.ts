@@ -340,6 +340,28 @@ it.each([
   },
 );
 
+it('a webhook that talks without an end is heard as far as it matters, and its secret is not told even in part', async () => {
+  const signal = AbortSignal.timeout(30_000);
+  const message = { subject: 'x', text: 'x', html: 'x' };
+  const path = new URL(hook.url).pathname;
+  hook.says = `${'x'.repeat(120 - 15)}${path} `;
+  const channel = createWebhook(hook.url);
+  await channel.send(message, signal);
+  hook.answer = 500;
+  const refused = await channel.send(message, signal).catch((error: unknown) => (error as Error).message);
+  expect(refused).toBe(`HTTP 500: ${'x'.repeat(105)}[secret] ${'x'.repeat(6)}`);
+  hook.says = `${'x'.repeat(105)}${path.slice(0, 15)}`;
+  const cut = await channel.send(message, signal).catch((error: unknown) => (error as Error).message);
+  expect(cut).toBe(`HTTP 500: ${'x'.repeat(105)}[secret]${'x'.repeat(7)}`);
+});
+
+it('a mail server that talks without an end is left, and says why', async () => {
+  mail.behaviour = 'flood';
+  const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);
+  const told = mails.send({ subject: 'x', text: 'x', html: 'x' }, AbortSignal.timeout(30_000));
+  await expect(told).rejects.toThrow(/EPROTOCOL/);
+});
+
 it('a mail server that hangs holds up no webhook, and is tried again', async () => {
   mail.behaviour = 'hang';
   const mails = createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, ['you@example.com']);

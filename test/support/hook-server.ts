@@ -11,12 +11,23 @@ export interface HookServer {
   readonly bodies: string[];
   /** 200: takes it; `hang`: never answers. */
   answer: number | 'hang';
+  /** What it says when it refuses, without an end. */
+  says: string | null;
   /** Of the next request: resolves when it has come as a whole. */
   next(): Promise<void>;
   close(): Promise<void>;
 }
 
 export const HOOK_SECRET = 'T0CANARY/B0CANARY/hook-canary-secret';
+
+/** As fast as it is read, until nobody does any more. */
+function flood(response: ServerResponse, text: string): void {
+  const go = (): void => {
+    while (!response.destroyed && response.write(text));
+    response.once('drain', go);
+  };
+  go();
+}
 
 export async function startHookServer(): Promise<HookServer> {
   let waiting: (() => void)[] = [];
@@ -30,8 +41,12 @@ export async function startHookServer(): Promise<HookServer> {
       waiting = [];
       if (hook.answer !== 'hang') {
         if (hook.answer < 300) hook.texts.push((JSON.parse(body) as { text: string }).text);
+        if (hook.says !== null) flood(response.writeHead(hook.answer), hook.says);
         // As some services do, it says back what it was sent.
-        response.writeHead(hook.answer).end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
+        else
+          response
+            .writeHead(hook.answer)
+            .end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
       }
       for (const tell of told) tell();
     });
@@ -42,6 +57,7 @@ export async function startHookServer(): Promise<HookServer> {
     texts: [],
     bodies: [],
     answer: 200,
+    says: null,
     next: () => new Promise((resolve) => waiting.push(resolve)),
     async close() {
       server.closeAllConnections();

@@ -15,8 +15,8 @@ export interface ReceivedMail {
 export interface MailServer {
   readonly url: string;
   readonly mails: ReceivedMail[];
-  /** `refuse`: no recipient is good enough; `hang`: says nothing, not even hello; `unauthorized`: no login is. */
-  behaviour: 'take' | 'refuse' | 'hang' | 'unauthorized';
+  /** `refuse`: no recipient is good enough; `hang`: says nothing, not even hello; `unauthorized`: no login is; `flood`: says hello without an end. */
+  behaviour: 'take' | 'refuse' | 'hang' | 'unauthorized' | 'flood';
   close(): Promise<void>;
 }
 
@@ -130,7 +130,13 @@ export async function startMailServer(): Promise<MailServer> {
       rest = lines.pop() ?? '';
       lines.forEach(take);
     });
-    if (box.behaviour !== 'hang') say('220 here');
+    if (box.behaviour === 'flood') {
+      const go = (): void => {
+        while (!socket.destroyed && socket.write('220-here\r\n'.repeat(1000)));
+      };
+      socket.on('drain', go);
+      go();
+    } else if (box.behaviour !== 'hang') say('220 here');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const box: MailServer = {
