@@ -13,7 +13,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { formatNumber } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
 import { renderTable, type Terminal } from './terminal.ts';
-import { type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 interface AccessReport {
   /** Why no role can be confined here; null: roles can. */
@@ -100,11 +100,7 @@ function printReport(report: AccessReport, terminal: Terminal): void {
   for (const problem of accessProblems(report)) terminal.print(terminal.colors.red(problem));
 }
 
-interface AccessOptions {
-  readonly json?: true;
-}
-
-async function runAccess(context: CommandContext, options: AccessOptions): Promise<number> {
+async function runAccess(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal } = context;
   return await withApp(context, {}, async ({ warehouse }) => {
     const report = await readAccess(warehouse.connection);
@@ -117,15 +113,11 @@ async function runAccess(context: CommandContext, options: AccessOptions): Promi
   });
 }
 
-interface ChangeOptions extends AccessOptions {
-  readonly account?: readonly string[];
-}
-
 const TAKES_ROLE = [
   ['role', 'of PostgreSQL: the login of a BI tool, or a role that logins are members of'],
 ] as const;
 
-const grant: Verb<ChangeOptions> = {
+const grant: Verb<CommonOptions> = {
   name: 'grant',
   about: 'let a role read these accounts and, of schema safety, nothing else; adds to what it reads already',
   takes: TAKES_ROLE,
@@ -149,7 +141,7 @@ const grant: Verb<ChangeOptions> = {
     }),
 };
 
-const revoke: Verb<ChangeOptions> = {
+const revoke: Verb<CommonOptions> = {
   name: 'revoke',
   about: 'take accounts away from a role; without --account all of them: then it reads nothing any more',
   takes: TAKES_ROLE,
@@ -167,7 +159,7 @@ const revoke: Verb<ChangeOptions> = {
     }),
 };
 
-export const access: Verb<AccessOptions> = {
+export const access: Verb<CommonOptions> = {
   name: 'access',
   about: 'which roles are confined to accounts (row-level security), and to which',
   options: [JSON_OPTION],

@@ -11,17 +11,13 @@ import { toIso } from '../shared/time.ts';
 import { EXIT } from './run-results.ts';
 import { accountColumn, renderTable } from './terminal.ts';
 import {
-  type AccountOption,
+  type CommonOptions,
   type CommandContext,
   configOf,
   JSON_OPTION,
   type Verb,
   withApp,
 } from './verb.ts';
-
-interface AlertsOptions extends AccountOption {
-  readonly json?: true;
-}
 
 function stateOf({ toldMs, tries, problem }: AlertRow): string {
   if (tries > 0) return `not taken: ${problem ?? ''}`;
@@ -48,7 +44,7 @@ function printAlerts(rows: readonly AlertRow[], isMany: boolean, { terminal }: C
   );
 }
 
-async function runAlerts(context: CommandContext, options: AlertsOptions): Promise<number> {
+async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async ({ accounts, warehouse }) => {
     const all = await readAlerts(
       warehouse.connection.db,
@@ -82,7 +78,7 @@ async function tryChannel(channel: Channel, signal: AbortSignal): Promise<Safety
   }
 }
 
-async function runTest(context: CommandContext, { json }: Pick<AlertsOptions, 'json'>): Promise<number> {
+async function runTest(context: CommandContext, { json }: CommonOptions): Promise<number> {
   const { terminal, signal } = context;
   const config = configOf(context, {});
   const channels = configuredChannels(config.telling);
@@ -114,14 +110,14 @@ async function runTest(context: CommandContext, { json }: Pick<AlertsOptions, 'j
   return told.every(({ error }) => error === null) ? EXIT.ok : EXIT.failed;
 }
 
-const test: Verb<Pick<AlertsOptions, 'json'>> = {
+const test: Verb<CommonOptions> = {
   name: 'test',
   about: 'sends one alert by each way that is configured, and says whether it was taken; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };
 
-export const alerts: Verb<AlertsOptions> = {
+export const alerts: Verb<CommonOptions> = {
   name: 'alerts',
   about: 'what is wrong now and whether somebody was told; test tells somebody',
   hasAccounts: true,

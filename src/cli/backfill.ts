@@ -8,10 +8,10 @@ import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { parseDate, parseStreams } from './arguments.ts';
 import { accountFields, EXIT, streamLabel } from './run-results.ts';
-import { runVerb, type RunVerbOptions } from './run-verb.ts';
-import { type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+import { runVerb } from './run-verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-interface BackfillOptions extends RunVerbOptions {
+interface BackfillOptions extends CommonOptions {
   readonly from?: string;
   readonly to?: string;
   readonly restart?: true;

@@ -1,8 +1,8 @@
 /** What can be said of a database before anything is read or written. */
-import { SafetySyncError } from '../shared/errors.ts';
+import { adviceOf, SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import { readCitus } from '../database/citus.ts';
-import { type MigrationStatus, readMigrationStatus } from '../database/migrate.ts';
+import { type MigrationStatus, OLDEST_SERVER, readMigrationStatus } from '../database/migrate.ts';
 import { formatNumber } from '../shared/format.ts';
 import { accessProblems, readAccess } from './access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
@@ -17,8 +17,6 @@ export interface Check {
   /** The service refused the credentials. */
   readonly isRefusal?: boolean;
 }
-
-const OLDEST_MAJOR = 14;
 
 async function readStatusIfAllowed(connection: Connection): Promise<MigrationStatus | undefined> {
   try {
@@ -40,14 +38,14 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
     `select current_setting('server_version') as version, current_setting('server_version_num') as number,
       current_database() as database, current_user as owner`,
   );
-  const major = Math.floor(Number(server?.number ?? 0) / 10_000);
+  const isOld = Number(server?.number ?? 0) < OLDEST_SERVER;
   const reachable: Check = {
     what: 'database',
-    result: major >= OLDEST_MAJOR ? 'ok' : 'failed',
+    result: isOld ? 'failed' : 'ok',
     finding: `PostgreSQL ${String(server?.version)}, database ${String(server?.database)}, as ${String(server?.owner)}`,
-    advice: major >= OLDEST_MAJOR ? null : `PostgreSQL ${OLDEST_MAJOR} or later is needed.`,
+    advice: isOld ? adviceOf('database_too_old') : null,
   };
-  if (reachable.result === 'failed') return [reachable];
+  if (isOld) return [reachable];
   const status = await readStatusIfAllowed(connection);
   // Who may not even see which migrations were applied is told what he lacks.
   if (status === undefined) return [reachable, await checkRights(connection, whose)];

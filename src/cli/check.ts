@@ -8,7 +8,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { createLogger } from '../shared/logger.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
-import { type AccountOption, type CommandContext, configOf, JSON_OPTION, type Verb } from './verb.ts';
+import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from './verb.ts';
 
 /** Retries would only make a person wait for what they came to see. */
 const CHECK_RETRIES = 1;
@@ -62,11 +62,7 @@ function exitCodeOfChecks(checks: readonly Check[]): number {
   return failed.length > 0 ? EXIT.failed : EXIT.ok;
 }
 
-interface CheckOptions extends AccountOption {
-  readonly json?: true;
-}
-
-async function runCheck(context: CommandContext, options: CheckOptions): Promise<number> {
+async function runCheck(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal } = context;
   const config = configOf(context, { ...options, needsService: true });
   const isMany = config.accounts.length > 1;
@@ -107,7 +103,7 @@ async function runCheck(context: CommandContext, options: CheckOptions): Promise
   return exitCodeOfChecks(checks);
 }
 
-export const check: Verb<CheckOptions> = {
+export const check: Verb<CommonOptions> = {
   name: 'check',
   about: 'test configuration, database and service, and say what is wrong and what to do',
   hasAccounts: true,

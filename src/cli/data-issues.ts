@@ -7,10 +7,9 @@ import type { IssueKind } from '../streams/stream.ts';
 import { type AccountResults, exitCodeOfAccounts } from './run-results.ts';
 import { runAccounts } from './run-verb.ts';
 import { accountColumn, renderTable, withIsoTimes } from './terminal.ts';
-import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-interface IssuesOptions extends AccountOption {
-  readonly json?: true;
+interface IssuesOptions extends CommonOptions {
   readonly all?: true;
   readonly retry?: true;
 }

@@ -4,7 +4,7 @@ import { type CleanedStream, forgetPerson } from '../sync/forget.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import {
-  type AccountOption,
+  type CommonOptions,
   type CommandContext,
   JSON_OPTION,
   onlyAccountOf,
@@ -12,9 +12,8 @@ import {
   withApp,
 } from './verb.ts';
 
-interface ForgetOptions extends AccountOption {
+interface ForgetOptions extends CommonOptions {
   readonly name?: readonly string[];
-  readonly json?: true;
 }
 
 const changedRows = (streams: readonly CleanedStream[]): number =>

@@ -10,7 +10,7 @@ import type { App } from '../app.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import { accountColumn, renderTable, type Terminal } from './terminal.ts';
 import {
-  type AccountOption,
+  type CommonOptions,
   type CommandContext,
   JSON_OPTION,
   onlyAccountOf,
@@ -23,10 +23,6 @@ const STDOUT = '-';
 const MOST_NAMED = 3;
 /** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
 const BYTE_ORDER_MARK = '\uFEFF';
-
-interface LabelsOptions extends AccountOption {
-  readonly json?: true;
-}
 
 interface Coverage {
   readonly accountId: string;
@@ -91,7 +87,7 @@ async function readOf({ warehouse }: App, accountIds: readonly string[]): Promis
   return await readMetIds(warehouse.connection.db, accountIds);
 }
 
-async function runLabels(context: CommandContext, options: LabelsOptions): Promise<number> {
+async function runLabels(context: CommandContext, options: CommonOptions): Promise<number> {
   const { terminal } = context;
   return await withApp(context, options, async (app) => {
     const accountIds = app.accounts.map(({ id }) => id);
@@ -113,7 +109,7 @@ async function runLabels(context: CommandContext, options: LabelsOptions): Promi
   });
 }
 
-interface TemplateOptions extends AccountOption {
+interface TemplateOptions extends CommonOptions {
   /** Default: stdout. */
   readonly out?: string;
 }
@@ -145,9 +141,8 @@ async function runTemplate(context: CommandContext, options: TemplateOptions): P
   });
 }
 
-interface ImportOptions extends AccountOption {
+interface ImportOptions extends CommonOptions {
   readonly replace?: true;
-  readonly json?: true;
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {
@@ -225,7 +220,7 @@ const importVerb: Verb<ImportOptions> = {
   run: runImport,
 };
 
-export const labels: Verb<LabelsOptions> = {
+export const labels: Verb<CommonOptions> = {
   name: 'labels',
   about: 'names for the ids that the service sends bare: how many have one; template and import give them',
   hasAccounts: true,

@@ -1,9 +1,9 @@
 import { adviseOnReader } from '../database/reader-role.ts';
 import { formatNumber } from '../shared/format.ts';
 import { EXIT } from './run-results.ts';
-import { type AccountOption, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type Verb, withApp } from './verb.ts';
 
-type MigrateOptions = AccountOption & { readonly citus?: true };
+type MigrateOptions = CommonOptions & { readonly citus?: true };
 
 export const migrate: Verb<MigrateOptions> = {
   name: 'migrate',

@@ -13,10 +13,9 @@ import { readPrivacy } from '../sync/privacy.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import { accountColumn, renderTable } from './terminal.ts';
-import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-interface PrivacyOptions extends AccountOption {
-  readonly json?: true;
+interface PrivacyOptions extends CommonOptions {
   readonly clean?: true;
 }
 

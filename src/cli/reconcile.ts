@@ -2,10 +2,10 @@ import { formatCount } from '../shared/format.ts';
 import type { RunResult } from '../sync/run.ts';
 import { parseStreams } from './arguments.ts';
 import { streamLabel } from './run-results.ts';
-import { runVerb, type RunVerbOptions } from './run-verb.ts';
-import { JSON_OPTION, type Verb } from './verb.ts';
+import { runVerb } from './run-verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb } from './verb.ts';
 
-interface ReconcileOptions extends RunVerbOptions {
+interface ReconcileOptions extends CommonOptions {
   readonly allowMassDelete?: true;
 }
 

@@ -4,14 +4,13 @@ import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { toIso } from '../shared/time.ts';
 import { EXIT } from './run-results.ts';
-import { type AccountOption, type CommandContext, onlyAccountOf, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, onlyAccountOf, type Verb, withApp } from './verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
 
-interface ReportOptions extends AccountOption {
+interface ReportOptions extends CommonOptions {
   readonly out: string;
-  readonly json?: true;
 }
 
 async function runReport(context: CommandContext, options: ReportOptions): Promise<number> {

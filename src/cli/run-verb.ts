@@ -12,7 +12,7 @@ import {
   printResults,
   toJsonResults,
 } from './run-results.ts';
-import { type AccountOption, type CommandContext, isAtTerminal, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, isAtTerminal, withApp } from './verb.ts';
 
 /** Streams of one account that run side by side at most: the bound over all accounts is shared out in these. */
 const STREAMS_OF_AN_ACCOUNT = 4;
@@ -54,10 +54,6 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
   return await Promise.all(app.accounts.map((account) => limit(runAccount, account)));
 }
 
-export interface RunVerbOptions extends AccountOption {
-  readonly json?: true;
-}
-
 interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
   readonly streams: readonly StreamName[];
   /** Lines below the table, about what was found. */
@@ -66,7 +62,7 @@ interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTer
 
 export async function runVerb(
   context: CommandContext,
-  options: RunVerbOptions,
+  options: CommonOptions,
   { streams, describe = () => [], ...request }: RunVerbRequest,
 ): Promise<number> {
   const { terminal } = context;

@@ -4,10 +4,9 @@ import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
 import { parseStreams, parseWholeNumber } from './arguments.ts';
 import { EXIT, statusText } from './run-results.ts';
 import { accountColumn, renderTable, withIsoTimes } from './terminal.ts';
-import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-interface RunsOptions extends AccountOption {
-  readonly json?: true;
+interface RunsOptions extends CommonOptions {
   readonly limit: string;
   readonly stream?: string;
 }

@@ -3,7 +3,7 @@ import type { Config } from '../config/load-config.ts';
 import { runWorker } from '../worker/run-worker.ts';
 import { VERSION } from '../version.ts';
 import { EXIT } from './run-results.ts';
-import { type AccountOption, type Verb, withApp } from './verb.ts';
+import { type CommonOptions, type Verb, withApp } from './verb.ts';
 
 /** Of thousands of accounts that use a dozen services. */
 const MOST_ADDRESSES = 20;
@@ -47,7 +47,7 @@ function describeConfig(config: Config): Record<string, unknown> {
   };
 }
 
-export const start: Verb<AccountOption> = {
+export const start: Verb<CommonOptions> = {
   name: 'start',
   about:
     'the long-lived worker: migrates, syncs on schedule, serves health, metrics and a status page, stops on SIGTERM',

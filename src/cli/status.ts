@@ -12,11 +12,7 @@ import type { Freshness } from '../status/status.ts';
 import type { App } from '../app.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
-import { type AccountOption, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
-
-interface StatusOptions extends AccountOption {
-  readonly json?: true;
-}
+import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
 function freshnessText({ freshness, offReason }: Judged, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
@@ -145,7 +141,7 @@ function retentionText({ deletedDays, runsDays, issuesDays }: Config['retention'
   return `Kept: ${texts.join(', ')}.`;
 }
 
-async function runStatus(context: CommandContext, options: StatusOptions): Promise<number> {
+async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
     const judged = await judgeAccounts(app);
     const nowMs = app.clock.now();
@@ -212,7 +208,7 @@ async function runStatus(context: CommandContext, options: StatusOptions): Promi
   });
 }
 
-export const status: Verb<StatusOptions> = {
+export const status: Verb<CommonOptions> = {
   name: 'status',
   about: 'per stream: last run, watermark, freshness, rows, open data issues',
   hasAccounts: true,

@@ -1,8 +1,8 @@
 import { parseStreams } from './arguments.ts';
-import { runVerb, type RunVerbOptions } from './run-verb.ts';
-import type { Verb } from './verb.ts';
+import { runVerb } from './run-verb.ts';
+import { type CommonOptions, JSON_OPTION, type Verb } from './verb.ts';
 
-interface SyncOptions extends RunVerbOptions {
+interface SyncOptions extends CommonOptions {
   readonly force?: true;
   readonly allowMassDelete?: true;
 }
@@ -15,7 +15,7 @@ export const sync: Verb<SyncOptions> = {
   options: [
     ['--force', 'ignore "nothing can have changed yet" (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
-    ['--json', 'the result as JSON on stdout'],
+    JSON_OPTION,
   ],
   run: async (context, options, names) =>
     await runVerb(context, options, {

@@ -33,9 +33,11 @@ export interface Verb<Options = never> {
   run(context: CommandContext, options: Options, names: readonly string[]): Promise<number>;
 }
 
-/** Option `--account` of a verb; none: all accounts. */
-export interface AccountOption {
+/** Options that most verbs have. */
+export interface CommonOptions {
+  /** None: all accounts. */
   readonly account?: readonly string[];
+  readonly json?: true;
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
@@ -67,7 +69,7 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
   return build(root, root.name);
 }
 
-interface WithAppOptions extends AccountOption {
+interface WithAppOptions extends CommonOptions {
   /** Base URL and token are required; default: they are not. */
   readonly needsService?: boolean;
   /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */

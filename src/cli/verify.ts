@@ -18,7 +18,7 @@ import {
 import { runAccounts } from './run-verb.ts';
 import { renderTable, type Terminal } from './terminal.ts';
 import {
-  type AccountOption,
+  type CommonOptions,
   type CommandContext,
   isAtTerminal,
   JSON_OPTION,
@@ -27,8 +27,7 @@ import {
   withApp,
 } from './verb.ts';
 
-interface VerifyOptions extends AccountOption {
-  readonly json?: true;
+interface VerifyOptions extends CommonOptions {
   readonly repair?: true;
 }
 

@@ -14,7 +14,8 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
-const OLDEST_SERVER = 140000;
+/** As PostgreSQL numbers itself: 14. */
+export const OLDEST_SERVER = 140000;
 
 export interface MigrationStatus {
   /** Migrations in this program. */

@@ -1,4 +1,4 @@
-/** Names of tables and columns in SQL text, taken from the drizzle tables only. */
+/** What SQL text is put together of: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { TableShape } from './table-shape.ts';
 

@@ -5,8 +5,7 @@ import { labels } from '../database/labels.ts';
 import { asGiven } from '../database/sql-names.ts';
 import { formatNumber } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { checkLabels } from './check-labels.ts';
-import type { BadLine, Label, LabelsFile } from './labels-file.ts';
+import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
 
 interface ImportOptions {
   readonly accountId: string;
@@ -27,7 +26,52 @@ const MOST_TOLD = 20;
 /** Far below the 65,534 parameters of a statement. */
 const ROWS_PER_STATEMENT = 1000;
 
+/** Kinds have no space in them. */
 const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
+
+function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
+  const first = new Map<string, number>();
+  return lines.flatMap((one) => {
+    const { line } = one;
+    const key = keyOf(one);
+    const before = first.get(key);
+    if (before === undefined) first.set(key, line);
+    return before === undefined
+      ? []
+      : [{ line, problem: `${key} stands on line ${before} already; keep one of them` }];
+  });
+}
+
+/** From a label up to its own again; null where it ends. */
+function circleOf({ kind, id }: Label, parents: ReadonlyMap<string, string | null>): string[] | null {
+  const parentOf = (one: string) => parents.get(keyOf({ kind, id: one })) ?? null;
+  const way = new Set<string>();
+  for (let at = parentOf(id); at !== null; at = parentOf(at)) {
+    if (at === id) return [id, ...way, id];
+    // A circle further up is told of the lines that are in it.
+    if (way.has(at)) return null;
+    way.add(at);
+  }
+  return null;
+}
+
+/** What is wrong with lines beside each other and beside `staying`, labels that they do not replace: duplicates, missing parents, circles. */
+export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
+  const parents = new Map([...staying, ...lines].map((one) => [keyOf(one), one.parentId] as const));
+  const hierarchy = lines.flatMap((line): BadLine[] => {
+    const { kind, parentId } = line;
+    if (parentId === null) return [];
+    if (!parents.has(keyOf({ kind, id: parentId }))) {
+      const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
+      return [{ line: line.line, problem }];
+    }
+    const circle = circleOf(line, parents);
+    if (circle === null) return [];
+    const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
+    return [{ line: line.line, problem }];
+  });
+  return [...duplicatesOf(lines), ...hierarchy];
+}
 
 function refuse(bad: readonly BadLine[]): void {
   if (bad.length === 0) return;

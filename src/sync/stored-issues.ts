@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../database/issues.ts';
 import { target } from '../database/sql-names.ts';
+import { askedTypeOf } from '../database/stored-record.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Step } from '../reading/step.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
@@ -29,9 +30,7 @@ export async function* readStoredIssues(
   const context =
     partition === undefined
       ? sql`d.context`
-      : sql`jsonb_build_object('equipmentTypeId', coalesce(
-          (select a.asked_type_id from ${partition.asked} a where a.account_id = t.account_id and a.equipment_id = t.id),
-          t.${sql.identifier(partition.column)}))`;
+      : sql`jsonb_build_object('equipmentTypeId', ${askedTypeOf(stream)})`;
   const rows = await db.execute<{ _raw: unknown; context: unknown }>(sql`
     select distinct on (t.${sql.identifier(keyColumn)}) t._raw, ${context} as context
     from safety_sync.data_issues d join ${target(tableShape(parent))} t

@@ -1480,7 +1480,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment that is put through again loses the type that it was asked for',
     invariant: 1,
-    file: 'src/sync/stored-issues.ts',
+    file: 'src/database/stored-record.ts',
     search: 'where a.account_id = t.account_id and a.equipment_id = t.id',
     replace: 'where a.account_id = t.account_id and a.equipment_id <> t.id limit 0',
     tests: [ISSUES],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkLabels } from '../../../src/labels/check-labels.ts';
+import { checkLabels } from '../../../src/labels/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../../src/labels/labels-file.ts';
 
 const read = (text: string) => readLabelsFile(Buffer.from(text));
