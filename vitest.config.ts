@@ -18,6 +18,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Two cores: more workers would only make the database tests wait for each other.
     maxWorkers: 2,
+    // Tests that wait for timers, side by side: one more at a time than would wait alone.
+    maxConcurrency: 2,
     // The files of a worker share what they import: loading the program for each takes longer than most tests.
     isolate: false,
     reporters: ['default', './test/support/summary-reporter.ts'],

@@ -34,5 +34,6 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: createTerminal(process.env),
   signal: stop.signal,
 });
-// A connection to something that vanished must not keep a process that has said its last word.
-if (stop.signal.aborted) setTimeout(() => process.exit(), 500).unref();
+// A connection to something that vanished, or a collector of traces that is asked again and again, must not keep a
+// process that has said its last word.
+setTimeout(() => process.exit(), 500).unref();

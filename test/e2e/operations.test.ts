@@ -1,29 +1,19 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openConnection } from '../../src/database/connection.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
 
 const EVERY_SECOND = '* * * * * *';
 const PATIENCE = { timeout: 45_000, interval: 50 };
-
-let stage: CliStage;
-
-beforeEach(async () => {
-  stage = await createCliStage();
-});
-
-afterEach(async () => {
-  await stage.close();
-});
 
 async function baseUrl(worker: RunningCli): Promise<string> {
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
   return url;
 }
 
-async function readRuns(): Promise<RunRow[]> {
+async function readRuns(stage: CliStage): Promise<RunRow[]> {
   return await stage.query('select * from safety_sync.runs order by run_id');
 }
 
@@ -37,7 +27,7 @@ async function reasonsOf(url: string): Promise<string[]> {
 const errorsOf = (worker: RunningCli) => parseLog(worker.stderr).filter(({ level }) => level === 50);
 
 /** Nobody gets in, and who is in is thrown out. */
-async function setDatabase(isOpen: boolean): Promise<void> {
+async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
   const url = new URL(stage.databaseUrl);
   const name = url.pathname.slice(1);
   url.pathname = '/postgres';
@@ -54,8 +44,8 @@ async function setDatabase(isOpen: boolean): Promise<void> {
   }
 }
 
-describe('the endpoints of start', () => {
-  it('tell everything, answer only GET, and show neither token nor password', async () => {
+describe.concurrent('the endpoints of start', () => {
+  it('tell everything, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
     const canary = 'canary-token-5d1f';
     stage.sandbox.access.set('active', canary);
     const database = new URL(stage.databaseUrl);
@@ -108,8 +98,8 @@ describe('the endpoints of start', () => {
   });
 });
 
-describe('an outage', () => {
-  it('of the service is one error, shows on the page, and ends with one line', async () => {
+describe.concurrent('an outage', { timeout: 120_000 }, () => {
+  it('of the service is one error, shows on the page, and ends with one line', async ({ stage, expect }) => {
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND, RETRY_ATTEMPTS: '0' };
     const worker = stage.start(['start'], { ...stage.env, ...schedule });
     const url = await baseUrl(worker);
@@ -117,7 +107,7 @@ describe('an outage', () => {
     stage.sandbox.faults.set({ reset: 1 });
     await worker.untilStderr(/the service cannot be used \(network_error/);
     await expect
-      .poll(async () => (await readRuns()).filter(({ status }) => status === 'failed').length, PATIENCE)
+      .poll(async () => (await readRuns(stage)).filter(({ status }) => status === 'failed').length, PATIENCE)
       .toBeGreaterThanOrEqual(3);
     expect(await (await fetch(url)).text()).toContain('The service has been unavailable for');
     stage.sandbox.faults.clear();
@@ -128,8 +118,11 @@ describe('an outage', () => {
     expect((await worker.finished).code).toBe(0);
   });
 
-  it('of the database, there already at the start, is waited for; another one later is survived', async () => {
-    await setDatabase(false);
+  it('of the database, there already at the start, is waited for; another one later is survived', async ({
+    stage,
+    expect,
+  }) => {
+    await setDatabase(stage, false);
     const schedule = { SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
     const worker = stage.start(['start'], { ...stage.env, ...schedule });
     const url = await baseUrl(worker);
@@ -140,17 +133,17 @@ describe('an outage', () => {
       .poll(() => reasonsOf(url))
       .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
     expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
-    await setDatabase(true);
+    await setDatabase(stage, true);
     await worker.untilStderr(/the database is back after/);
     await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
 
-    await setDatabase(false);
+    await setDatabase(stage, false);
     await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
     await expect
       .poll(() => reasonsOf(url), PATIENCE)
       .toEqual([expect.stringMatching(/^the database is unreachable/)]);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
-    await setDatabase(true);
+    await setDatabase(stage, true);
     await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
     await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
     expect(errorsOf(worker)).toHaveLength(2);
@@ -159,8 +152,11 @@ describe('an outage', () => {
   });
 });
 
-describe('a SIGTERM', () => {
-  it('while the service hangs ends the run as interrupted and the worker with 0', async () => {
+describe.concurrent('a SIGTERM', () => {
+  it('while the service hangs ends the run as interrupted and the worker with 0', async ({
+    stage,
+    expect,
+  }) => {
     stage.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
     const worker = stage.cli.start(['start'], stage.env);
     await expect.poll(() => stage.sandbox.faults.counts.hang, PATIENCE).toBe(1);
@@ -168,7 +164,7 @@ describe('a SIGTERM', () => {
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
     expect(performance.now() - startedMs).toBeLessThan(5_000);
-    const runs = await readRuns();
+    const runs = await readRuns(stage);
     expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
     expect(runs.find(({ stream }) => stream === 'followups')).toMatchObject({
       status: 'failed',
@@ -176,7 +172,10 @@ describe('a SIGTERM', () => {
     });
   });
 
-  it('while the database is away ends the worker at once, not when the pool has tried to connect again', async () => {
+  it('while the database is away ends the worker at once, not when the pool has tried to connect again', async ({
+    stage,
+    expect,
+  }) => {
     const worker = stage.start(['start'], {
       ...stage.env,
       DATABASE_URL: 'postgres://a:b@127.0.0.1:1/safety',
@@ -188,7 +187,10 @@ describe('a SIGTERM', () => {
     expect(performance.now() - startedMs).toBeLessThan(3_500);
   });
 
-  it('while a statement sleeps cancels it within ten seconds, and nothing of it is stored', async () => {
+  it('while a statement sleeps cancels it within ten seconds, and nothing of it is stored', async ({
+    stage,
+    expect,
+  }) => {
     await stage.query(`create function public.doze() returns trigger language plpgsql as
       'begin perform pg_sleep(60); return null; end'`);
     await stage.query('create trigger doze after insert on safety.resources execute function public.doze()');
@@ -210,13 +212,16 @@ describe('a SIGTERM', () => {
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
     expect(performance.now() - startedMs).toBeLessThan(10_000);
-    expect(await readRuns()).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+    expect(await readRuns(stage)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
     expect(await stage.query('select from safety.resources')).toEqual([]);
   });
 });
 
-describe('two workers', () => {
-  it('divide the streams: none is ever run twice at once, and both end cleanly', async () => {
+describe.concurrent('two workers', () => {
+  it('divide the streams: none is ever run twice at once, and both end cleanly', async ({
+    stage,
+    expect,
+  }) => {
     const running = new Map<string, number>();
     let most = 0;
     const bothAsked = createGate();
@@ -236,28 +241,35 @@ describe('two workers', () => {
       .toBe(true);
     bothAsked.open();
     await expect
-      .poll(async () => (await readRuns()).filter(({ status }) => status === 'succeeded').length, PATIENCE)
+      .poll(
+        async () => (await readRuns(stage)).filter(({ status }) => status === 'succeeded').length,
+        PATIENCE,
+      )
       .toBeGreaterThan(2);
     for (const worker of workers) worker.kill('SIGTERM');
     for (const worker of workers) expect((await worker.finished).code).toBe(0);
     expect(most).toBe(1);
-    expect((await readRuns()).filter(({ status }) => status === 'running')).toEqual([]);
+    expect((await readRuns(stage)).filter(({ status }) => status === 'running')).toEqual([]);
   });
 
-  it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async () => {
+  it('do a scheduled reconcile once: the other one waits for the lock and then leaves it', async ({
+    stage,
+    expect,
+  }) => {
     const env = { ...stage.env, SYNC_CRON: 'off', RECONCILE_CRON: '*/4 * * * * *' };
     const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
     await expect
       .poll(
         async () =>
-          (await readRuns()).filter(({ stream, status }) => stream === 'resources' && status === 'skipped')
-            .length,
+          (await readRuns(stage)).filter(
+            ({ stream, status }) => stream === 'resources' && status === 'skipped',
+          ).length,
         PATIENCE,
       )
       .toBeGreaterThan(0);
     for (const worker of workers) worker.kill('SIGTERM');
     for (const worker of workers) expect((await worker.finished).code).toBe(0);
-    const runs = (await readRuns()).filter(({ stream }) => stream === 'resources');
+    const runs = (await readRuns(stage)).filter(({ stream }) => stream === 'resources');
     expect(runs.find(({ status }) => status === 'succeeded')).toMatchObject({
       kind: 'reconcile',
       trigger: 'schedule',

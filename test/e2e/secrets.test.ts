@@ -104,7 +104,7 @@ it('neither token nor password is in the arguments, the title or the database se
   stage.sandbox.faults.next(() => true, { kind: 'hang' });
   const running = stage.cli.start(['sync', 'resources'], stage.env);
   await expect
-    .poll(() => stage.sandbox.requests.some(({ fault }) => fault === 'hang'), { timeout: 15_000 })
+    .poll(() => stage.sandbox.requests.some(({ fault }) => fault === 'hang'), { timeout: 45_000 })
     .toBe(true);
   const password = new URL(stage.databaseUrl).password;
   if (existsSync(`/proc/${running.pid}/cmdline`)) {

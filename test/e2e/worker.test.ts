@@ -1,31 +1,23 @@
 import { sql } from 'drizzle-orm';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe } from 'vitest';
 import { openConnection } from '../../src/database/connection.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { parseLog, type RunningCli } from '../support/cli.ts';
-import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
 
 const EVERY_SECOND = '* * * * * *';
 
-let stage: CliStage;
-
-beforeEach(async () => {
-  stage = await createCliStage();
-});
-
-afterEach(async () => {
-  await stage.close();
-});
-
-async function readRuns(): Promise<Pick<RunRow, 'stream' | 'status' | 'trigger' | 'error_code' | 'note'>[]> {
+async function readRuns(
+  stage: CliStage,
+): Promise<Pick<RunRow, 'stream' | 'status' | 'trigger' | 'error_code' | 'note'>[]> {
   return await stage.query(
     'select stream, status, trigger, error_code, note from safety_sync.runs order by run_id',
   );
 }
 
 /** Resolves when the service has taken a request that it does not answer before `release`. */
-function holdFirstResponse(): { held: Promise<void>; release: () => void } {
+function holdFirstResponse(stage: CliStage): { held: Promise<void>; release: () => void } {
   const held = createGate();
   const released = createGate();
   stage.sandbox.hooks.beforeResponse = async () => {
@@ -41,8 +33,11 @@ async function healthUrl(worker: RunningCli): Promise<string> {
   return url;
 }
 
-describe('start', () => {
-  it('syncs on schedule, is healthy, and a SIGTERM ends it with exit code 0 and no run left open', async () => {
+describe.concurrent('start', () => {
+  it('syncs on schedule, is healthy, and a SIGTERM ends it with exit code 0 and no run left open', async ({
+    stage,
+    expect,
+  }) => {
     const worker = stage.cli.start(['start'], { ...stage.env, SYNC_CRON: EVERY_SECOND });
     const answer = await fetch(await healthUrl(worker));
     expect(answer.status).toBe(200);
@@ -55,12 +50,12 @@ describe('start', () => {
     expect(code).toBe(0);
     expect(stdout).toBe('');
     expect(parseLog(stderr).at(-1)).toMatchObject({ msg: 'stopped' });
-    const runs = await readRuns();
+    const runs = await readRuns(stage);
     expect(runs.filter(({ status }) => status === 'running')).toEqual([]);
     expect(runs.every(({ trigger }) => trigger === 'schedule')).toBe(true);
   });
 
-  it('a SIGINT in the middle of a request closes its run as interrupted', async () => {
+  it('a SIGINT in the middle of a request closes its run as interrupted', async ({ stage, expect }) => {
     stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' }, 10);
     const worker = stage.cli.start(['start'], {
       ...stage.env,
@@ -68,16 +63,16 @@ describe('start', () => {
       SYNC_CRON_RESOURCES: EVERY_SECOND,
     });
     await worker.untilStderr(/resources: still running, this tick of the schedule is skipped/);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
     worker.kill('SIGINT');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
-    expect(await readRuns()).toEqual([
+    expect(await readRuns(stage)).toEqual([
       { stream: 'resources', status: 'failed', trigger: 'schedule', error_code: 'interrupted', note: null },
     ]);
   });
 
-  it('skips a stream that somebody else is syncing', async () => {
-    const { held, release } = holdFirstResponse();
+  it('skips a stream that somebody else is syncing', async ({ stage, expect }) => {
+    const { held, release } = holdFirstResponse(stage);
     const manual = stage.start(['sync', 'resources'], stage.env);
     await held;
     const worker = stage.start(['start'], {
@@ -93,7 +88,7 @@ describe('start', () => {
     expect((await worker.finished).code).toBe(0);
   });
 
-  it('says which variables to set when its port is taken', async () => {
+  it('says which variables to set when its port is taken', async ({ stage, expect }) => {
     const { port } = new URL(stage.sandbox.url);
     const { code, stderr } = await stage.run(['start'], { ...stage.env, HTTP_PORT: port });
     expect(stderr).toMatch(
@@ -107,22 +102,28 @@ describe('start', () => {
   });
 });
 
-describe('sync', () => {
-  it('a SIGINT while the service hangs closes the run as interrupted; the next sync does it all', async () => {
+describe.concurrent('sync', () => {
+  it('a SIGINT while the service hangs closes the run as interrupted; the next sync does it all', async ({
+    stage,
+    expect,
+  }) => {
     stage.sandbox.faults.next(() => true, { kind: 'hang' });
     const running = stage.cli.start(['sync', 'followups'], stage.env);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
     running.kill('SIGINT');
     const { code, stdout } = await running.finished;
     expect(stdout).toMatch(/^interrupted: The run was stopped by a signal/m);
     expect(code).toBe(1);
-    expect(await readRuns()).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
+    expect(await readRuns(stage)).toMatchObject([{ status: 'failed', error_code: 'interrupted' }]);
     const next = await stage.run(['sync', 'followups'], stage.env);
     expect(next.stdout).toMatch(/^followups +succeeded +130 +130 /m);
   });
 
-  it('a second one waits for the first, says for which run, and then finds nothing to do', async () => {
-    const { held, release } = holdFirstResponse();
+  it('a second one waits for the first, says for which run, and then finds nothing to do', async ({
+    stage,
+    expect,
+  }) => {
+    const { held, release } = holdFirstResponse(stage);
     const first = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
     const second = stage.start(['sync', 'resources'], stage.env);
@@ -136,11 +137,14 @@ describe('sync', () => {
     expect(code).toBe(0);
   });
 
-  it('a second signal ends it at once; the next sync closes the run that was left open', async () => {
+  it('a second signal ends it at once; the next sync closes the run that was left open', async ({
+    stage,
+    expect,
+  }) => {
     const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
     const locked = createGate();
     const unlock = createGate();
-    const { held, release } = holdFirstResponse();
+    const { held, release } = holdFirstResponse(stage);
     const running = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
     // Nobody can write to the ledger of runs: so the first signal cannot be obeyed.
@@ -156,7 +160,7 @@ describe('sync', () => {
         .poll(
           () =>
             stage.query(`select from pg_locks where not granted and relation = 'safety_sync.runs'::regclass`),
-          { timeout: 15_000 },
+          { timeout: 45_000 },
         )
         .toHaveLength(1);
       running.kill('SIGINT');
@@ -167,19 +171,22 @@ describe('sync', () => {
       await holding;
       await connection.close();
     }
-    expect(await readRuns()).toMatchObject([{ status: 'running' }]);
+    expect(await readRuns(stage)).toMatchObject([{ status: 'running' }]);
     const next = await stage.run(['sync', 'resources'], stage.env);
     expect(next.stderr).toContain('resources: closed 1 run(s) of workers that had died');
     expect(next.code).toBe(0);
-    expect(await readRuns()).toMatchObject([
+    expect(await readRuns(stage)).toMatchObject([
       { status: 'failed', error_code: 'worker_died' },
       { status: 'succeeded', error_code: null },
     ]);
   });
 });
 
-describe('sandbox', () => {
-  it('prints the environment to use it and nothing else on stdout, serves, and ends on SIGINT', async () => {
+describe.concurrent('sandbox', () => {
+  it('prints the environment to use it and nothing else on stdout, serves, and ends on SIGINT', async ({
+    stage,
+    expect,
+  }) => {
     const sandbox = stage.cli.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
     await sandbox.untilStdout(/SAFETY_EQUIPMENT_TYPES=.*\n/);
     const lines = sandbox.stdout.trimEnd().split('\n');

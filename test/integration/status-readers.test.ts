@@ -8,7 +8,7 @@ import type { StreamName } from '../../src/streams/stream.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-const PATIENCE = { timeout: 15_000, interval: 25 };
+const PATIENCE = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
 
 let worker: TestWorker;

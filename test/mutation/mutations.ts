@@ -2010,4 +2010,13 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/alerts.test.ts'],
     names: 'talks without an end is heard',
   },
+  {
+    breaks: 'a command waits for a collector of traces that nobody reaches',
+    invariant: 8,
+    file: 'src/main.ts',
+    search: 'setTimeout(() => process.exit(), 500).unref();',
+    replace: '',
+    tests: ['test/e2e/traces.test.ts'],
+    names: 'that nobody takes',
+  },
 ];

@@ -1,3 +1,4 @@
+import { test } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { type Cli, type CliEnvironment, createCli, type RunningCli } from './cli.ts';
@@ -64,3 +65,11 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
     },
   };
 }
+
+/** A test with a stage of its own: those that wait for timers most of the time can then run side by side. */
+// eslint-disable-next-line no-empty-pattern -- Vitest reads from the pattern what else the stage takes: nothing.
+export const staged = test.extend('stage', async ({}, { onCleanup }) => {
+  const stage = await createCliStage();
+  onCleanup(() => stage.close());
+  return stage;
+});

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { pathToFileURL } from 'node:url';
+import { BINARY } from './built-cli.ts';
 
 /** Another process that uses the embedded server. */
 export interface EmbeddedUser {
@@ -12,9 +13,22 @@ export interface EmbeddedUser {
   kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>;
 }
 
+/** Prints one line of JSON when it has the server, releases it when its standard input ends, prints `released`. */
+const USER = `
+  import { once } from 'node:events';
+  const { acquireEmbeddedServer } = await import(process.argv[1]);
+  const server = await acquireEmbeddedServer({ dataDir: process.argv[2], database: 'warehouse' });
+  process.stdout.write(JSON.stringify({ url: server.url, joined: server.joined }) + '\\n');
+  process.stdin.resume();
+  await once(process.stdin, 'end');
+  await server.release();
+  process.stdout.write('released\\n');
+`;
+
 export async function startEmbeddedUser(dataDir: string): Promise<EmbeddedUser> {
-  const script = fileURLToPath(new URL('embedded-user-process.ts', import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', script, dataDir], {
+  // As it was built: to compile the sources in each process would take longer than what is tested.
+  const { href } = new URL('embedded/server.js', pathToFileURL(BINARY));
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', USER, href, dataDir], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
