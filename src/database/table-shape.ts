@@ -17,6 +17,10 @@ export interface HistoryShape {
   readonly compared: readonly string[];
   /** The column with the source's time of a new state; null: when it was seen. */
   readonly since: string | null;
+  /** See `StateHistory`: column, and its value where another state begins. */
+  readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];
+  /** Those of them that the states have, too. */
+  readonly kept: readonly string[];
 }
 
 /** What the merge needs to know of a table, read off its drizzle declaration: no list is kept twice. */
@@ -37,14 +41,18 @@ export interface TableShape {
 const WRITTEN_BY_THE_MERGE = new Set(['account_id', '_valid_from', '_synced_at', '_deleted_at', '_run_id']);
 
 function historyShape(declared: StateHistory, key: readonly string[]): HistoryShape {
-  const columns = getTableConfig(declared.states)
-    .columns.map((column) => column.name)
-    .filter((name) => !['account_id', 'valid_from', 'valid_to'].includes(name));
+  const { differences = {} } = declared;
+  const all = getTableConfig(declared.states).columns.map((column) => column.name);
+  const columns = all.filter(
+    (name) => !['account_id', 'valid_from', 'valid_to'].includes(name) && !(name in differences),
+  );
   return {
     states: getTableConfig(declared.states).name,
     columns,
     compared: columns.filter((name) => !key.includes(name) && !declared.untracked.includes(name)),
     since: declared.since,
+    differences: Object.entries(differences),
+    kept: all.filter((name) => name in differences),
   };
 }
 
@@ -61,12 +69,14 @@ export function tableShape(table: PgTable, histories: readonly StateHistory[] = 
     name: config.name,
     key: primaryKey.slice(1),
     columns: config.columns
-      .filter((column) => !WRITTEN_BY_THE_MERGE.has(column.name))
+      .filter(({ name }) => !WRITTEN_BY_THE_MERGE.has(name) && !(name in (history?.differences ?? {})))
       .map((column) => ({ name: column.name, type: column.getSQLType() })),
     stage: `stage_${config.name}`,
     history: history === undefined ? null : historyShape(history, primaryKey),
   };
 }
+
+export const hasDifferences = ({ history }: TableShape): boolean => (history?.differences ?? []).length > 0;
 
 /** The tables of a stream, read off their declarations. */
 export interface StreamShape {

@@ -21,6 +21,19 @@ const figures = {
   first_response_at: 'When somebody else than who raised it sent the first message; null when nobody did.',
 };
 
+const changes = {
+  due_changes: 'How often its due day was changed, as far as syncs saw it; 0 for never.',
+  reopen_count: 'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',
+};
+
+/** How a state differs from the one before it. */
+const differences = {
+  _was_open:
+    'For followup_events: whether the state before was open; null for the first, or where the source did not say.',
+  _due_moved: 'For followup_events: the state before had another due day.',
+  _due_before: 'For followup_events: the due day of the state before; null for none, and for the first.',
+};
+
 const followups = {
   comment: 'Follow-up tasks that were raised in form responses (source: followups.list).',
   columns: {
@@ -45,6 +58,10 @@ const followups = {
         `_${name}`,
         `For followup_overview, null until it was counted: ${meaning}`,
       ]),
+    ),
+    ...differences,
+    ...Object.fromEntries(
+      Object.entries(changes).map(([name, meaning]) => [`_${name}`, `For followup_overview: ${meaning}`]),
     ),
   },
 };
@@ -93,8 +110,7 @@ const followup_overview = {
     closed_in_time:
       'Of a closed one, whether its day of completion is no later than its due day; null without one, and while it is open. The due day may have been moved: due_changes.',
     first_response_on: localDay('first_response_at'),
-    due_changes: 'How often its due day was changed, as far as syncs saw it; 0 for never.',
-    reopen_count: 'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',
+    ...changes,
     assignee_key: keyTo('Whose task it is', 'assignee_id'),
   },
 };
@@ -115,6 +131,8 @@ export const FOLLOWUPS: Descriptions = {
         'To whom the message hands the follow-up: users.id. Source: m_reassignee_id; null when it hands over nothing.',
       signature: 'As sent. Source: signature; null when there is none (nothing else is specified).',
       notify: 'Whether the message notified. Source: notify; null when not sent.',
+      _handed_before:
+        'For followup_events: to whom the message before had handed the follow-up; null where this one does not hand it on, or is the first that does.',
     },
   },
   followup_attachments: {
@@ -128,7 +146,7 @@ export const FOLLOWUPS: Descriptions = {
       caption: 'Caption. Source: caption; null when not sent.',
     },
   },
-  followup_states: history.states,
+  followup_states: { ...history.states, columns: { ...history.states.columns, ...differences } },
   followup_history: history.history,
   followup_overview,
   followup_events: {

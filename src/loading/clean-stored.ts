@@ -18,9 +18,10 @@ import {
   writeCleaning,
 } from '../database/privacy.ts';
 import { followupDays } from '../database/followup-days.ts';
+import { compareStates } from '../database/followup-figures.ts';
 import { list, name, of, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
-import type { StreamShape, TableShape } from '../database/table-shape.ts';
+import { hasDifferences, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { parseExactJson } from '../shared/exact-json.ts';
 import type { Row, StateHistory } from '../streams/stream.ts';
@@ -118,11 +119,13 @@ function passesOf({ stream, parent, children }: StreamShape): Pass[] {
       ? []
       : [(db, scope, after) => cleanStates(db, scope, { table, history, after })];
   });
+  const differences = hasDifferences(parent) ? [cleanDifferences] : [];
   const days = stream.countsFrom === undefined ? [] : [cleanDays];
   return [
     cleanIssues,
     cleanRecords,
     ...states,
+    ...differences,
     ...days,
     ...(stream.readMode.kind === 'lookup' ? [cleanLookups] : []),
   ];
@@ -178,6 +181,12 @@ async function cleanStates(
   const end = all.at(-1);
   const last = end === undefined || all.length < STEP_ROWS ? null : key.map((column) => String(end[column]));
   return { last, seen: all.length, changed: changed.length };
+}
+
+/** What a state keeps of the one before it. */
+async function cleanDifferences(db: Queryable, { accountId }: CleaningScope): Promise<CleaningStep> {
+  await compareStates(db, accountId);
+  return NOTHING;
 }
 
 const parseRow = (text: string): Row => parseExactJson(text) as Row;

@@ -75,8 +75,8 @@ export function parentHistory(
   const since = history.since === null ? now : sql`coalesce(s.${name(history.since)}, ${now})`;
   return {
     before: sql`superseded as (
-      insert into ${states(parent, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
-      select t.account_id, ${of('t', history.columns)}, t._valid_from,
+      insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
+      select t.account_id, ${of('t', [...history.columns, ...history.kept])}, t._valid_from,
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
@@ -89,7 +89,13 @@ export function parentHistory(
       when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else excluded._synced_at end)
       when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
-      else t._valid_from end,`,
+      else t._valid_from end, ${sql.join(
+        history.differences.map(([column, value]) => {
+          const stored = sql`t.${name(column)}`;
+          return sql`${name(column)} = case when t._deleted_at is not null or (t._hash is not null and ${differ('t', 'excluded', history)})
+          then ${sql.raw(value('t', 'excluded'))} else ${stored} end,`;
+        }),
+      )}`,
   };
 }
 

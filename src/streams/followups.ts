@@ -12,10 +12,11 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
+import { figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { as, itemsOf, readFields, type Values } from './read-fields.ts';
+import { as, itemsOf, readFields } from './read-fields.ts';
 
 const followupColumns = () => ({
   account_id: accountId(),
@@ -33,6 +34,15 @@ const followupColumns = () => ({
   completer_id: text(),
 });
 
+/** How a state differs from the one before it. */
+const differenceColumns = () => ({
+  /** Whether the state before was open; null for the first. */
+  _was_open: boolean(),
+  /** The state before had another due day, and which. */
+  _due_moved: boolean().notNull().default(false),
+  _due_before: date(),
+});
+
 export const followups = safetySchema.table(
   'followups',
   {
@@ -44,6 +54,10 @@ export const followups = safetySchema.table(
     _reassignment_count: integer(),
     _last_message_at: instant(),
     _first_response_at: instant(),
+    ...differenceColumns(),
+    /** Over all its states. */
+    _due_changes: integer().notNull().default(0),
+    _reopen_count: integer().notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
@@ -52,13 +66,16 @@ export const followups = safetySchema.table(
     index('followups_uncounted_idx')
       .on(t.id)
       .where(sql`${t._message_count} is null`),
+    index('followups_deleted_idx')
+      .on(t.id)
+      .where(sql`${t._deleted_at} is not null`),
   ],
 );
 
 /** Superseded states; with the present ones they are `followup_history`. */
 export const followupStates = safetySchema.table(
   'followup_states',
-  { ...followupColumns(), ...statePeriod() },
+  { ...followupColumns(), ...statePeriod(), ...differenceColumns() },
   (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
 );
 
@@ -75,6 +92,8 @@ export const followupMessages = safetySchema.table(
     reassignee_id: text(),
     signature: json(),
     notify: boolean(),
+    /** To whom the message before had handed the follow-up; null where this one does not, or is the first that does. */
+    _handed_before: text(),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
@@ -138,54 +157,8 @@ const followupFields = {
   messages: itemsOf(followupMessages, messageFields),
 };
 
-interface Message {
-  readonly id: string;
-  /** In the list as it came. */
-  readonly index: number;
-  readonly fields: Values<typeof messageFields>;
-}
-
-/** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
-function oldestFirst(messages: Message[]): Message[] {
-  if (isOldestFirst(messages)) return messages;
-  const times = new Map(messages.map((message) => [message, Date.parse(message.fields.sent_at ?? '')]));
-  const dated = messages.every((message) => message.fields.sent_at !== null);
-  return messages.toSorted((a, b) => {
-    const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
-    return byTime === 0 ? a.index - b.index : byTime;
-  });
-}
-
-/** As the sample shows them. Texts of one length compare like the times they tell. */
-function isOldestFirst(messages: readonly Message[]): boolean {
-  for (let at = 1; at < messages.length; at += 1) {
-    const [before, after] = [messages[at - 1], messages[at]];
-    if (before === undefined || after === undefined || before.index > after.index) return false;
-    const [earlier, later] = [before.fields.sent_at, after.fields.sent_at];
-    if (earlier === null || later?.length !== earlier.length || later < earlier) return false;
-  }
-  return true;
-}
-
-/** Somebody who is not known is somebody else than who raised it, and the other way round. */
-function figuresOf(messages: readonly Message[], observerId: string | null) {
-  let reassignments = 0;
-  let last: string | null = null;
-  let firstResponse: string | null = null;
-  for (const { fields } of messages) {
-    const { sent_at: sentAt, user_id: userId, reassignee_id: reassigneeId } = fields;
-    if (reassigneeId !== null && reassigneeId !== '') reassignments += 1;
-    if (sentAt === null) continue;
-    if (last === null || isBefore(last, sentAt)) last = sentAt;
-    const isResponse = userId !== observerId;
-    if (isResponse && (firstResponse === null || isBefore(sentAt, firstResponse))) firstResponse = sentAt;
-  }
-  return { count: messages.length, reassignments, last, firstResponse };
-}
-
-/** Texts of one length compare like the times they tell. */
-const isBefore = (one: string, other: string): boolean =>
-  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
+const hasOtherDue = (before: string, after: string): string =>
+  `${before}.due_on is distinct from ${after}.due_on`;
 
 export const followupsStream: StreamDefinition = {
   name: 'followups',
@@ -203,7 +176,22 @@ export const followupsStream: StreamDefinition = {
   versionColumn: 'updated_at',
   contextColumns: ['_message_count', '_reassignment_count', '_last_message_at', '_first_response_at'],
   // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
-  histories: [{ of: followups, states: followupStates, since: 'updated_at', untracked: ['updated_at'] }],
+  histories: [
+    {
+      of: followups,
+      states: followupStates,
+      since: 'updated_at',
+      untracked: ['updated_at'],
+      differences: {
+        _was_open: (before) => `${before}.is_open`,
+        _due_moved: hasOtherDue,
+        _due_before: (before) => `${before}.due_on`,
+        _due_changes: (before, after) => `${before}._due_changes + (${hasOtherDue(before, after)})::int`,
+        _reopen_count: (before, after) =>
+          `${before}._reopen_count + (${before}.is_open is false and ${after}.is_open is true)::int`,
+      },
+    },
+  ],
   identityFields: ['created_on', 'form_id', 'response_id', 'm_observer_id'],
   userIdColumns: [
     { table: followups, column: 'observer_id' },
@@ -223,7 +211,7 @@ export const followupsStream: StreamDefinition = {
       keyField: 'id',
       key: wire.key,
       report,
-    }).map(({ key, item: { record: message, index: position } }): Message => ({
+    }).map(({ key, item: { record: message, index: position } }) => ({
       id: key,
       index: position,
       fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
@@ -247,19 +235,24 @@ export const followupsStream: StreamDefinition = {
       _last_message_at: figures.last,
       _first_response_at: figures.firstResponse,
     };
-    const messageRows = oldestFirst(messages).map(
-      ({ id: messageId, fields: message }, position): RowOf<typeof followupMessages> => ({
+    let holder: string | null = null;
+    const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
+      const { sent_at, user_id, note, reassignee_id, signature, notify } = message.fields;
+      const _handed_before = handsOn(message) ? holder : null;
+      if (handsOn(message)) holder = reassignee_id;
+      return {
         followup_id: id,
-        id: messageId,
+        id: message.id,
         position: position + 1,
-        sent_at: message.sent_at,
-        user_id: message.user_id,
-        note: message.note,
-        reassignee_id: message.reassignee_id,
-        signature: message.signature,
-        notify: message.notify,
-      }),
-    );
+        sent_at,
+        user_id,
+        note,
+        reassignee_id,
+        signature,
+        notify,
+        _handed_before,
+      };
+    });
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { id: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {

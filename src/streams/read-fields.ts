@@ -7,7 +7,7 @@ type ColumnField<T> = Field<T> & WireField;
 type Fields = Readonly<Record<string, ColumnField<unknown>>>;
 
 /** By column. */
-export type Values<F extends Fields> = {
+type Values<F extends Fields> = {
   [K in keyof F as F[K] extends { readonly column: infer C extends string } ? C : K]: F[K] extends Field<
     infer T
   >

@@ -69,6 +69,11 @@ export interface StateHistory {
   readonly since: string | null;
   /** Columns that move without making another state; the history shows their last value in each. */
   readonly untracked: readonly string[];
+  /**
+   * Columns that tell how a state differs from the one before it, with their value as SQL over the aliases of the two. The
+   * table of states has those of them that are about one state.
+   */
+  readonly differences?: Readonly<Record<string, (before: string, after: string) => string>>;
 }
 
 /** What was read completely, so that rows which it did not show are gone. */

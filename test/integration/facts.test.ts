@@ -1,9 +1,10 @@
 /** The views of facts against an independent computation over random pasts. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { countMessages } from '../../src/database/followup-figures.ts';
+import { compareStates, countMessages } from '../../src/database/followup-figures.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { dayNumber, dayOf } from '../support/expected-views.ts';
+import { fillDifferences } from '../support/fill-differences.ts';
 import { type PastFollowup, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -61,6 +62,7 @@ describe('follow-ups', () => {
   const live = followups.filter(({ deleted }) => deleted === null);
   beforeAll(async () => {
     await store(followups.flatMap((one) => storePast('a', one)));
+    await fillDifferences(connection);
     await store([
       `insert into safety.labels values ('a', 'form', '11', 'Near miss', null), ('b', 'form', '12', 'Not ours', null)`,
       `insert into safety.users (account_id, id, name, _synced_at, _run_id) values ('a', 'p1', 'Ada', now(), 1)`,
@@ -108,6 +110,26 @@ describe('follow-ups', () => {
     const expected = live.flatMap(eventsOf);
     expect(new Set(expected.map(({ event }) => event)).size).toBe(6);
     expect(await read('followup_events', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
+  });
+
+  test('what is worked out anew of the states is what an upgrade filled in, and is not written again', async () => {
+    const stored = () =>
+      connection.query<Row>(
+        `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count from safety.followups order by 1`,
+      );
+    const before = await stored();
+    await compareStates(connection.db, 'a');
+    expect(await stored()).toEqual(before);
+    await connection.query(
+      `update safety.followups set _was_open = null, _due_moved = true, _due_before = null, _due_changes = 9, _reopen_count = 9
+       where id in (select id from safety.followup_states)`,
+    );
+    await connection.query(
+      'update safety.followup_states set _was_open = null, _due_moved = false, _due_before = null',
+    );
+    await compareStates(connection.db, 'a');
+    const withoutVersion = (rows: readonly Row[]) => rows.map((row) => ({ ...row, xmin: '' }));
+    expect(withoutVersion(await stored())).toEqual(withoutVersion(before));
   });
 
   test('followup_overview counts what happened to each, and how late it is', async () => {

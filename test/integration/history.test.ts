@@ -41,6 +41,19 @@ const later = (minutes: number) => {
 };
 const historyOf = async (history: HistoryName, key: string) =>
   (await readHistory(worker, history)).filter((row) => row.key === key);
+/** What followups and their states keep of the state before, where it is not what the states show. */
+const wrongDifferences = () =>
+  worker.query(
+    `select * from (
+       select id, valid_from, _was_open, _due_moved, _due_before, lag(is_open) over w as was_open,
+         row_number() over w > 1 and due_on is distinct from lag(due_on) over w as due_moved, lag(due_on) over w as due_before
+       from (select account_id, id, is_open, due_on, valid_from, _was_open, _due_moved, _due_before from safety.followup_states
+         union all select account_id, id, is_open, due_on, _valid_from, _was_open, _due_moved, _due_before from safety.followups) h
+       window w as (partition by account_id, id order by valid_from)) s
+     where (_was_open, _due_moved, _due_before) is distinct from (was_open, due_moved, due_before)`,
+  );
+const changesOf = (key: string) =>
+  worker.query(`select due_changes, reopen_count from safety.followup_overview where id = '${key}'`);
 const deletedAt = async (table: string, key: string) => {
   const [row] = await worker.query<{ at: string | null }>(
     `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.${table} where id = '${key}'`,
@@ -146,6 +159,43 @@ describe('follow-ups', () => {
       ['A', null],
     ]);
     expect(history[1]?.from).toBeGreaterThan(ended ?? Infinity);
+  });
+
+  test('how often it was opened again and its due day moved is counted as it happens, deleted in between or not', async () => {
+    await start({ followups: 3 });
+    const changes: Partial<Followup>[] = [
+      { open: true, due: 20260101 },
+      { open: false, due: 20260101 },
+      { open: true, due: 20260102 },
+      { open: true, due: 20260102, m_assignee_id: 'B' },
+      { open: false, due: 20260105 },
+    ];
+    for (const change of changes) {
+      put(change);
+      await sync();
+      later(10);
+    }
+    expect(await changesOf('one')).toEqual([{ due_changes: '2', reopen_count: '1' }]);
+    worker.sandbox.store.followups.delete('one');
+    await sync();
+    later(10);
+    put({ open: true, due: 20260103 });
+    await sync();
+    expect(await changesOf('one')).toEqual([{ due_changes: '3', reopen_count: '2' }]);
+    expect(await wrongDifferences()).toEqual([]);
+    const events = await worker.query(
+      `select event, from_value, to_value from safety.followup_events where followup_id = 'one' and event in ('closed', 'due_moved', 'reopened')
+       order by occurred_at, event`,
+    );
+    expect(events).toMatchObject([
+      { event: 'closed' },
+      { event: 'due_moved', from_value: '2026-01-01', to_value: '2026-01-02' },
+      { event: 'reopened' },
+      { event: 'closed' },
+      { event: 'due_moved', from_value: '2026-01-02', to_value: '2026-01-05' },
+      { event: 'due_moved', from_value: '2026-01-05', to_value: '2026-01-03' },
+      { event: 'reopened' },
+    ]);
   });
 
   test('two commits of one run that store two states of one record keep both', async () => {
@@ -330,6 +380,7 @@ test.each(casesOf({ few: [1], all: [1, 2, 3] }))(
       await sync();
       replay.observe(worker.sandbox);
       await replay.expectEqual(worker);
+      expect(await wrongDifferences()).toEqual([]);
       later(16 + random.below(3000));
     }
     expect(
@@ -388,6 +439,7 @@ describe('a row that somebody changed in the warehouse', () => {
       await worker.query(damage);
       await repair();
       expect(await histories()).toEqual(before);
+      expect(await wrongDifferences()).toEqual([]);
     },
   );
 
@@ -403,6 +455,7 @@ describe('a row that somebody changed in the warehouse', () => {
     await sync();
     await worker.query(`update safety.followups set assignee_id = 'forged' where id = 'one'`);
     await repair();
+    expect(await wrongDifferences()).toEqual([]);
     later(10);
     put('B');
     await sync();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { type Cell, expectedAnswers, type TableRow, type Tables } from '../support/expected-answers.ts';
+import { fillDifferences } from '../support/fill-differences.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -61,6 +62,7 @@ beforeAll(async () => {
       ((_valid_from at time zone 'UTC') - interval '1 hour') at time zone 'UTC', _valid_from
     from safety.followups f where not is_open and due_on is not null and id like '%7' and not exists (
       select from safety.followup_states s where s.account_id = f.account_id and s.id = f.id)`);
+  await fillDifferences(worker.connection);
   // Some months ago whoever has not changed since had completed nothing.
   await worker.query(`insert into safety.training_employee_status_states
       (account_id, user_id, status, incomplete_training_ids, valid_from, valid_to)

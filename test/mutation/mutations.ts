@@ -312,11 +312,20 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what somebody writes to a follow-up of their own counts as the first response',
     invariant: 1,
-    file: 'src/streams/followups.ts',
+    file: 'src/streams/followup-messages.ts',
     search: 'const isResponse = userId !== observerId;',
     replace: 'const isResponse = userId !== undefined;',
     tests: [VIEWS],
     names: 'what is live',
+  },
+  {
+    breaks: 'a follow-up that is opened again is not counted as such',
+    invariant: 5,
+    file: 'src/streams/followups.ts',
+    search: '${before}.is_open is false and ${after}.is_open is true',
+    replace: '${before}.is_open is null and ${after}.is_open is true',
+    tests: ['test/integration/history.test.ts'],
+    names: 'how often it was opened again',
   },
   {
     breaks: 'days lose what retention removes',

@@ -1,0 +1,56 @@
+/** What the messages of a follow-up tell together: their order, and what they amount to. */
+
+interface Message {
+  /** In the list as it came. */
+  readonly index: number;
+  readonly fields: {
+    readonly sent_at: string | null;
+    readonly user_id: string | null;
+    readonly reassignee_id: string | null;
+  };
+}
+
+/** Hands the follow-up to somebody else. */
+export const handsOn = ({ fields: { reassignee_id: to } }: Message): boolean => to !== null && to !== '';
+
+/** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
+export function oldestFirst<One extends Message>(messages: One[]): One[] {
+  if (isOldestFirst(messages)) return messages;
+  const times = new Map(messages.map((message) => [message, Date.parse(message.fields.sent_at ?? '')]));
+  const dated = messages.every((message) => message.fields.sent_at !== null);
+  return messages.toSorted((a, b) => {
+    const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;
+    return byTime === 0 ? a.index - b.index : byTime;
+  });
+}
+
+/** As the sample shows them. Texts of one length compare like the times they tell. */
+function isOldestFirst(messages: readonly Message[]): boolean {
+  for (let at = 1; at < messages.length; at += 1) {
+    const [before, after] = [messages[at - 1], messages[at]];
+    if (before === undefined || after === undefined || before.index > after.index) return false;
+    const [earlier, later] = [before.fields.sent_at, after.fields.sent_at];
+    if (earlier === null || later?.length !== earlier.length || later < earlier) return false;
+  }
+  return true;
+}
+
+/** Somebody who is not known is somebody else than who raised it, and the other way round. */
+export function figuresOf(messages: readonly Message[], observerId: string | null) {
+  let reassignments = 0;
+  let last: string | null = null;
+  let firstResponse: string | null = null;
+  for (const message of messages) {
+    const { sent_at: sentAt, user_id: userId } = message.fields;
+    if (handsOn(message)) reassignments += 1;
+    if (sentAt === null) continue;
+    if (last === null || isBefore(last, sentAt)) last = sentAt;
+    const isResponse = userId !== observerId;
+    if (isResponse && (firstResponse === null || isBefore(sentAt, firstResponse))) firstResponse = sentAt;
+  }
+  return { count: messages.length, reassignments, last, firstResponse };
+}
+
+/** Texts of one length compare like the times they tell. */
+const isBefore = (one: string, other: string): boolean =>
+  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
