@@ -42,22 +42,28 @@ function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
   });
 }
 
-/** From a label up to its own again; null where it ends. */
-function circleOf({ kind, id }: Label, parents: ReadonlyMap<string, string | null>): string[] | null {
+/** From a label up to its own again; null where it ends. `ending`: those from which it does, so that each is walked once. */
+function circleOf(
+  { kind, id }: Label,
+  parents: ReadonlyMap<string, string | null>,
+  ending: Set<string>,
+): string[] | null {
   const parentOf = (one: string) => parents.get(keyOf({ kind, id: one })) ?? null;
   const way = new Set<string>();
-  for (let at = parentOf(id); at !== null; at = parentOf(at)) {
+  for (let at = parentOf(id); at !== null && !ending.has(keyOf({ kind, id: at })); at = parentOf(at)) {
     if (at === id) return [id, ...way, id];
     // A circle further up is told of the lines that are in it.
     if (way.has(at)) return null;
     way.add(at);
   }
+  for (const one of [id, ...way]) ending.add(keyOf({ kind, id: one }));
   return null;
 }
 
 /** What is wrong with lines beside each other and beside `staying`, labels that they do not replace: duplicates, missing parents, circles. */
 export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
   const parents = new Map([...staying, ...lines].map((one) => [keyOf(one), one.parentId] as const));
+  const ending = new Set<string>();
   const hierarchy = lines.flatMap((line): BadLine[] => {
     const { kind, parentId } = line;
     if (parentId === null) return [];
@@ -65,7 +71,7 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
       const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
       return [{ line: line.line, problem }];
     }
-    const circle = circleOf(line, parents);
+    const circle = circleOf(line, parents, ending);
     if (circle === null) return [];
     const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
     return [{ line: line.line, problem }];

@@ -95,6 +95,11 @@ describe('labels beside each other', () => {
     ]);
   });
 
+  test('are walked once each, however deep the hierarchy is', () => {
+    const lines = Array.from({ length: 30_000 }, (_, at) => `form,${at},A,${at === 0 ? '' : at - 1}\n`);
+    expect(problemsOf(lines.join(''))).toEqual([]);
+  });
+
   test('belong to one of the same kind, of the file or stored before', () => {
     const stored = { kind: 'field_office', id: 'eu', label: 'Europe', parentId: null } as const;
     expect(problemsOf('field_office,1,A,eu\nfield_office,2,B,1\nclient,3,C,eu\n', [stored])).toEqual([
