@@ -8,7 +8,8 @@ export function ageOf(ms: number | null, nowMs: number): string {
 }
 
 export function untilOf(ms: number, nowMs: number): string {
-  return ms <= nowMs ? 'now' : `in ${roughly(formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000))}`;
+  const text = formatDuration(Math.ceil((ms - nowMs) / 1000) * 1000);
+  return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
 }
 
 /** `Fri 2026-03-06 14:30:05` in the time zone of the schedules. */

@@ -152,6 +152,7 @@ describe('words', () => {
       '9.5 s',
     ]);
     expect(untilOf(NOON + 90_000, NOON)).toBe('in 1 min');
+    expect(untilOf(NOON + 3_400, NOON)).toBe('in 4 s');
     expect(untilOf(NOON - 1, NOON)).toBe('now');
   });
 
