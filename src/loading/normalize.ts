@@ -47,6 +47,16 @@ export const fingerprintOf = (
   key: string | null,
 ): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));
 
+/** Characters of a place that an index can hold, whatever the service calls its fields. */
+const LONGEST_FIELD = 300;
+
+const shortField = (field: string): string =>
+  field.length <= LONGEST_FIELD
+    ? field
+    : `${Array.from(field)
+        .slice(0, LONGEST_FIELD - 1)
+        .join('')}…`;
+
 function toStagedIssue(issue: RecordIssue, { identified, about, ord }: NormalizeRequest): StagedIssue {
   const isUnknownField = issue.kind === 'unknown_field';
   return {
@@ -54,7 +64,7 @@ function toStagedIssue(issue: RecordIssue, { identified, about, ord }: Normalize
     of_row: true,
     fingerprint: fingerprintOf(issue, identified.key),
     record_id: identified.key,
-    field: issue.field,
+    field: shortField(issue.field),
     kind: issue.kind,
     problem: issue.problem,
     value: issue.value,

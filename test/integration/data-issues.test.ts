@@ -334,3 +334,24 @@ describe('putting stored records through again', () => {
     expect(await worker.query(`select id from safety.resources where id = 'late'`)).toEqual([{ id: 'late' }]);
   });
 });
+
+test('a field whose name is as long as a text is told by the beginning of the name, and its record is stored', async () => {
+  await start();
+  // Of many different characters: what repeats itself PostgreSQL would compress.
+  const name = Array.from({ length: 9000 }, (_, at) => ((at * 7919 + at ** 3) % 1_679_616).toString(36)).join(
+    '',
+  );
+  const record = () => ({ ...SPECIMENS.followups.build('odd'), [name]: 'x' });
+  worker.sandbox.store.followups.put(record());
+  await sync('followups');
+  const [told] = await openIssues('followups');
+  expect(told).toMatchObject({ kind: 'unknown_field', record_id: 'odd', value: 'x' });
+  expect(told?.field).toBe(`${name.slice(0, 299)}…`);
+  await expectWarehouseEqualsSource(worker, { tables: ['followups'] });
+  worker.sandbox.store.followups.put({
+    ...SPECIMENS.followups.build('odd'),
+    updated_on: worker.serviceNow(),
+  });
+  await sync('followups');
+  expect(await openIssues('followups')).toEqual([]);
+});
