@@ -164,6 +164,7 @@ async function measureStatus(connection: Connection, config: Config): Promise<vo
       isDatabaseSlow: false,
       databaseOutage: undefined,
       alerts: { open: 0, channels: [] },
+      keeping: { deletedDays: null, runsDays: null, issuesDays: null, omitted: [], pseudonyms: [] },
       queue: { slots: SLOTS, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
       accounts: facts,
     });

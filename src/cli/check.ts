@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../app.ts';
 import { type Check, checkDatabase } from './check-database.ts';
+import { checkPrivacy } from './check-privacy.ts';
 import { checkService } from './check-service.ts';
 import type { AccountConfig } from '../config/account-config.ts';
 import type { Config } from '../config/load-config.ts';
@@ -27,7 +28,10 @@ async function checkWarehouse(context: CommandContext, config: Config): Promise<
   try {
     const app = await createApp({ config, signal: context.signal, say });
     try {
-      return await checkDatabase(app.warehouse.connection, whose);
+      const checks = await checkDatabase(app.warehouse.connection, whose);
+      return checks.every(({ result }) => result !== 'failed')
+        ? [...checks, ...(await checkPrivacy(app))]
+        : checks;
     } finally {
       await app.close();
     }

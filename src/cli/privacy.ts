@@ -1,15 +1,11 @@
 import type { Account, App } from '../app.ts';
-import {
-  type Cleaning,
-  cleaningProgress,
-  type CleaningProgress,
-  readCleanings,
-} from '../database/privacy.ts';
+import type { Cleaning, CleaningProgress } from '../database/privacy.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { cleanAccount } from '../sync/forget.ts';
-import { readPrivacy } from '../sync/privacy.ts';
+import { readCleaningProgress, readPrivacy } from '../sync/privacy.ts';
+import { describeUncleaned } from '../pages/words.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import { accountColumn, renderTable } from './terminal.ts';
@@ -22,29 +18,29 @@ interface PrivacyOptions extends CommonOptions {
 interface StreamReport {
   readonly accountId: string;
   readonly stream: StreamName;
+  readonly isScheduled: boolean;
   readonly omitted: readonly string[];
   readonly pseudonyms: readonly string[];
   readonly progress: CleaningProgress;
   readonly cleaning: Cleaning | undefined;
 }
 
-async function readReports({ config, warehouse }: App, { id: accountId }: Account): Promise<StreamReport[]> {
+/** Errors: `privacy_key_wrong`. */
+async function readReports({ config, warehouse }: App, account: Account): Promise<StreamReport[]> {
   const { db } = warehouse.connection;
-  const cleanings = await readCleanings(db, accountId);
-  const reports: StreamReport[] = [];
-  for (const stream of STREAMS) {
-    const { policy } = await readPrivacy(db, { stream, accountId, settings: config.privacy });
-    const cleaning = cleanings.get(stream.name);
-    reports.push({
-      accountId,
-      stream: stream.name,
-      omitted: policy.omit,
-      pseudonyms: policy.pseudonymize,
-      progress: cleaningProgress(cleaning, policy),
-      cleaning,
-    });
-  }
-  return reports;
+  const { id: accountId, offReasons } = account;
+  for (const stream of STREAMS.slice(0, 1))
+    await readPrivacy(db, { stream, accountId, settings: config.privacy });
+  const streams = await readCleaningProgress(db, [accountId], config.privacy);
+  return (streams.get(accountId) ?? []).map(({ stream, policy, progress, cleaning }) => ({
+    accountId,
+    stream,
+    isScheduled: offReasons[stream] === undefined,
+    omitted: policy.omit,
+    pseudonyms: policy.pseudonymize,
+    progress,
+    cleaning,
+  }));
 }
 
 function progressText({ progress, cleaning }: StreamReport): string {
@@ -103,11 +99,18 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
         terminal,
       ),
     );
-    if (reports.some(({ progress }) => progress !== 'done')) {
-      terminal.print(
-        '\nThe next run of each stream brings it in line, before it asks the service. To do it now: safety-sync privacy --clean',
-      );
-    }
+    const warning = describeUncleaned(
+      reports
+        .filter(({ progress }) => progress !== 'done')
+        .map(({ stream, progress, isScheduled }) => ({
+          stream,
+          isUnderWay: progress === 'under_way',
+          isScheduled,
+        })),
+    );
+    if (warning !== null)
+      terminal.print(`
+${warning}`);
     return EXIT.ok;
   });
 }

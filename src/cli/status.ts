@@ -1,14 +1,16 @@
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
-import type { Config } from '../config/load-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
 import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
 import { toIso } from '../shared/time.ts';
+import { describeProtection, describeRetention, describeUncleaned } from '../pages/words.ts';
 import { freshnessOf } from '../status/build-status.ts';
+import { keepingOf, type UncleanedStream, uncleanedOf } from '../status/keeping.ts';
 import { readAccounts, type StreamFacts } from '../status/read-accounts.ts';
 import { countRows } from '../status/read-volumes.ts';
 import type { Freshness } from '../status/status.ts';
+import { readCleaningProgress } from '../sync/privacy.ts';
 import type { App } from '../app.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
@@ -126,19 +128,17 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promi
   });
 }
 
-function retentionText({ deletedDays, runsDays, issuesDays }: Config['retention']): string {
-  const periods = [
-    ['rows that the source deleted', deletedDays],
-    ['runs', runsDays],
-    ['resolved data issues', issuesDays],
-  ] as const;
-  if (periods.every(([, days]) => days === undefined)) {
-    return 'Kept for ever: rows that the source deleted, runs, resolved data issues.';
-  }
-  const texts = periods.map(
-    ([what, days]) => `${what} ${days === undefined ? 'for ever' : formatNumber(days, 'day')}`,
+/** By account, only those of which something has to be cleaned. */
+async function readUncleaned({ config, accounts, warehouse }: App): Promise<Map<string, UncleanedStream[]>> {
+  const ids = accounts.map(({ id }) => id);
+  const progress = await readCleaningProgress(warehouse.connection.db, ids, config.privacy);
+  return new Map(
+    accounts.flatMap(({ id, offReasons }): [string, UncleanedStream[]][] => {
+      const streams = uncleanedOf(progress.get(id) ?? []);
+      const judged = streams.map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined }));
+      return judged.length === 0 ? [] : [[id, judged]];
+    }),
   );
-  return `Kept: ${texts.join(', ')}.`;
 }
 
 async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
@@ -146,18 +146,23 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
     const judged = await judgeAccounts(app);
     const nowMs = app.clock.now();
     const isMany = app.accounts.length > 1;
+    const uncleaned = await readUncleaned(app);
+    const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
     if (options.json) {
       const bodies = app.accounts.map(({ id }, index) => ({
         account_id: id,
         streams: (judged[index] ?? []).map(toJsonStream),
+        not_cleaned: (uncleaned.get(id) ?? []).map(({ stream }) => stream),
       }));
-      const { deletedDays, runsDays, issuesDays } = app.config.retention;
       const retention = {
-        deleted_days: deletedDays ?? null,
-        runs_days: runsDays ?? null,
-        issues_days: issuesDays ?? null,
+        deleted_days: kept.deletedDays,
+        runs_days: kept.runsDays,
+        issues_days: kept.issuesDays,
       };
-      context.terminal.print(JSON.stringify({ ...(isMany ? { accounts: bodies } : bodies[0]), retention }));
+      const privacy = { omitted, pseudonyms };
+      context.terminal.print(
+        JSON.stringify({ ...(isMany ? { accounts: bodies } : bodies[0]), retention, privacy }),
+      );
       return EXIT.ok;
     }
     const { terminal } = context;
@@ -203,7 +208,14 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
       colors,
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
-    terminal.print(colors.dim(`\n${retentionText(app.config.retention)}`));
+    const keeping = { omitted, pseudonyms, ...kept };
+    terminal.print(colors.dim(`\n${describeRetention(keeping)}`));
+    const isProtected = describeProtection(keeping);
+    if (isProtected !== null) terminal.print(colors.dim(isProtected));
+    for (const [account, streams] of uncleaned) {
+      const warning = describeUncleaned(streams);
+      if (warning !== null) terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
+    }
     return EXIT.ok;
   });
 }

@@ -2,6 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
+import { toArrayLiteral } from './copy-text.ts';
 import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
 
 type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;
@@ -81,12 +82,50 @@ export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cle
   return row === undefined ? undefined : toCleaning(row);
 }
 
-export async function readCleanings(db: Queryable, accountId: string): Promise<Map<StreamName, Cleaning>> {
-  const rows = await db
-    .select(COLUMNS)
+/** What is known of the privacy of an account. */
+interface AccountPrivacy {
+  readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
+  /** Pseudonyms of who is forgotten. */
+  readonly forgotten: readonly string[];
+  /** Streams that ever began a run: of the others nothing is stored. */
+  readonly begun: ReadonlySet<StreamName>;
+}
+
+/** Of many accounts in a few statements. */
+export async function readAccountPrivacy(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<Map<string, AccountPrivacy>> {
+  const ids = sql`any (${toArrayLiteral(accountIds)}::text[])`;
+  const cleanings = await db
+    .select({ account_id: privacyCleanings.account_id, ...COLUMNS })
     .from(privacyCleanings)
-    .where(eq(privacyCleanings.account_id, accountId));
-  return new Map(rows.map((row) => [row.stream, toCleaning(row)]));
+    .where(sql`${privacyCleanings.account_id} = ${ids}`);
+  const { account_id, pseudonym } = forgotten;
+  const people = await db
+    .select({ account_id, pseudonym })
+    .from(forgotten)
+    .where(sql`${account_id} = ${ids}`)
+    .orderBy(pseudonym);
+  const begun = await db.execute<{ account_id: string; stream: StreamName }>(
+    sql`select account_id, stream from safety_sync.stream_state where account_id = ${ids}`,
+  );
+  const of = <Row extends { account_id: string }>(rows: Iterable<Row>): Map<string, Row[]> => {
+    const found = new Map<string, Row[]>();
+    for (const row of rows) found.set(row.account_id, [...(found.get(row.account_id) ?? []), row]);
+    return found;
+  };
+  const [cleaningsOf, peopleOf, begunOf] = [of(cleanings), of(people), of(begun)];
+  return new Map(
+    accountIds.map((id) => [
+      id,
+      {
+        cleanings: new Map((cleaningsOf.get(id) ?? []).map((row) => [row.stream, toCleaning(row)])),
+        forgotten: (peopleOf.get(id) ?? []).map((row) => row.pseudonym),
+        begun: new Set((begunOf.get(id) ?? []).map(({ stream }) => stream)),
+      },
+    ]),
+  );
 }
 
 /** Begins one, or records what is in force where nothing has to be cleaned (`position` null). */

@@ -67,7 +67,7 @@ dt{color:var(--dim)}dd{margin:0;text-align:right}
 .key{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--dim);margin-top:.5rem}
 .key svg{width:.8rem;height:.8rem;display:inline-block;vertical-align:-.08rem;margin-right:.35rem}
 table{overflow-wrap:normal}th a{overflow-wrap:anywhere}
-.t-good{color:var(--good)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
+.t-good{color:var(--good)}.t-warning{color:var(--warning)}.t-bad{color:var(--bad)}.t-busy{color:var(--busy)}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(22rem,100%),1fr));gap:0 .9rem}.two>*{min-width:0}
 .plain{list-style:none;padding:0;margin:0}.plain li{padding:.5rem 0;border-top:1px solid var(--line)}.plain li:first-child{border-top:0;padding-top:0}
 footer{padding-top:2rem;padding-bottom:2.5rem}

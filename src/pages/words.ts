@@ -1,6 +1,7 @@
 /** Days, times, people, runs and data issues in the words of the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
+import type { KeepingReport, UncleanedStream } from '../status/keeping.ts';
 import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
@@ -171,4 +172,51 @@ export function formatShare(part: number, whole: number): string {
 export function shorten(text: string, length: number): string {
   const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+}
+
+export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingReport): string {
+  const periods = [
+    ['rows that the source deleted', deletedDays],
+    ['runs', runsDays],
+    ['resolved data issues', issuesDays],
+  ] as const;
+  if (periods.every(([, days]) => days === null)) {
+    return 'Kept for ever: rows that the source deleted, runs, resolved data issues.';
+  }
+  const texts = periods.map(
+    ([what, days]) => `${what} ${days === null ? 'for ever' : formatNumber(days, 'day')}`,
+  );
+  return `Kept: ${texts.join(', ')}.`;
+}
+
+/** null: everything is stored as it comes, as far as settings say. */
+export function describeProtection({ omitted, pseudonyms }: KeepingReport): string | null {
+  const parts = [
+    ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
+    ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
+  ];
+  return parts.length === 0 ? null : parts.join(' ');
+}
+
+/** What is stored and may not be any more, and who takes it out; null: nothing is. */
+export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
+  const namesOf = (isScheduled: boolean): string =>
+    streams
+      .filter((one) => one.isScheduled === isScheduled)
+      .map(({ stream, isUnderWay }) => `${stream}${isUnderWay ? ' (under way)' : ''}`)
+      .join(', ');
+  const [next, never] = [namesOf(true), namesOf(false)];
+  const parts = [
+    ...(next === ''
+      ? []
+      : [
+          `Not in line with the privacy settings yet: ${next}; the next run of each brings it there. To do it now: safety-sync privacy --clean`,
+        ]),
+    ...(never === ''
+      ? []
+      : [
+          `Not in line with the privacy settings, and no run is scheduled that would bring it there: ${never}. To do it now: safety-sync privacy --clean`,
+        ]),
+  ];
+  return parts.length === 0 ? null : parts.join(' ');
 }

@@ -6,6 +6,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 import type { AccountRows } from './read-account-rows.ts';
+import type { UncleanedStream } from './keeping.ts';
 import type { Volumes } from './read-volumes.ts';
 import type {
   AccountDetail,
@@ -25,6 +26,8 @@ export interface DetailFacts {
   /** When the volumes were counted, by our clock; null: never. */
   readonly countedAtMs: number | null;
   readonly nextRuns: readonly NextRunReport[];
+  /** Streams that are not in line with the privacy settings yet. */
+  readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
   /** Of the runs of this process. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
 }
@@ -112,6 +115,10 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
   const details = streams.map((status) => toStreamDetail(status, { ...context, reports }));
   return {
     timezone: facts.timezone,
+    uncleaned: facts.uncleaned.map((one) => ({
+      ...one,
+      isScheduled: context.offReasons[one.stream] === undefined,
+    })),
     streams: details,
     running: details.flatMap(({ running }): RunningReport[] => (running === null ? [] : [running])),
     recentRuns: reports.slice(0, LISTED_RUNS),

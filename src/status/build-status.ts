@@ -6,6 +6,7 @@ import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import { buildDetail, type DetailFacts } from './account-detail.ts';
 import { type DatabaseClock, reportDatabase } from './database-report.ts';
+import type { KeepingReport } from './keeping.ts';
 import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
   AccountStatus,
@@ -52,6 +53,7 @@ export interface StatusFacts {
   readonly isSchedulerAlive: boolean;
   readonly queue: QueueReport;
   readonly alerts: AlertsReport;
+  readonly keeping: KeepingReport;
   /** What was read last; null: nothing yet. */
   readonly seen: AccountsRead | null;
   /** Why the database cannot be read now; null: it can, or was not asked yet. */
@@ -232,6 +234,7 @@ export function buildStatus(facts: StatusFacts): Status {
     outages,
     queue: facts.queue,
     alerts: facts.alerts,
+    keeping: facts.keeping,
     accountCount: accounts.length,
     counts,
     accounts,

@@ -9,6 +9,7 @@ import { toArrayLiteral } from '../database/copy-text.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
 import { newestRuns, TOOK_PLACE } from '../database/runs.ts';
+import type { UncleanedStream } from './keeping.ts';
 import { type AccountRows, readAccountRows } from './read-account-rows.ts';
 
 interface LastRun {
@@ -43,6 +44,8 @@ export interface AccountsRead extends DatabaseFacts {
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
   /** Where one account was read in full. */
   readonly rows: AccountRows | null;
+  /** The same: streams that are not in line with the privacy settings yet. */
+  readonly uncleaned?: readonly Omit<UncleanedStream, 'isScheduled'>[];
 }
 
 /** Of an account of which nothing was read. */

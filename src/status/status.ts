@@ -6,6 +6,7 @@ import type { OffReason } from '../config/account-config.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
+import type { KeepingReport, UncleanedStream } from './keeping.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';
@@ -145,6 +146,7 @@ export interface AlertsReport {
 
 /** What is shown only of an account that is looked at by itself. */
 export interface AccountDetail {
+  readonly uncleaned: readonly UncleanedStream[];
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningReport[];
@@ -192,6 +194,7 @@ export interface ProcessStatus {
   readonly queue: QueueReport;
   /** Without channels: nobody is told. */
   readonly alerts: AlertsReport;
+  readonly keeping: KeepingReport;
 }
 
 export interface Status extends ProcessStatus {

@@ -1,14 +1,22 @@
 /** What of a stream may not be stored, from the settings and from who was forgotten; and what is stored brought in line with it. */
 import type { Queryable } from '../database/connection.ts';
-import { type Policy, readForgotten } from '../database/privacy.ts';
+import {
+  type Cleaning,
+  cleaningProgress,
+  type CleaningProgress,
+  type Policy,
+  readAccountPrivacy,
+  readForgotten,
+} from '../database/privacy.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { cleanStored, type CleanResult } from '../loading/clean-stored.ts';
 import { createProtection, type Protection } from '../loading/protect.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createPseudonyms } from '../shared/pseudonym.ts';
+import { STREAMS } from '../streams/index.ts';
 import { storedColumns } from '../streams/stored-columns.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
+import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
 export interface PrivacySettings {
   /** `table.column` each. */
@@ -31,6 +39,48 @@ interface Scope {
   readonly settings: PrivacySettings;
 }
 
+function policyOf(
+  stream: StreamDefinition,
+  { settings, keyId, forgotten }: Pick<Policy, 'keyId' | 'forgotten'> & Pick<Scope, 'settings'>,
+): Policy {
+  const own = new Set(storedColumns([stream]).map(({ table, column }) => `${table}.${column}`));
+  const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
+    columns.filter((column) => own.has(column)).sort(),
+  ) as [string[], string[]];
+  const needsKey = pseudonymize.length > 0 || forgotten.length > 0;
+  return { omit, pseudonymize, keyId: needsKey ? keyId : null, forgotten };
+}
+
+/** How far what is stored of a stream is in line with the settings. */
+export interface StreamCleaning {
+  readonly stream: StreamName;
+  readonly policy: Policy;
+  readonly progress: CleaningProgress;
+  readonly cleaning: Cleaning | undefined;
+}
+
+/** Of many accounts in a few statements; by account, in the order of the streams. */
+export async function readCleaningProgress(
+  db: Queryable,
+  accountIds: readonly string[],
+  settings: PrivacySettings,
+): Promise<Map<string, StreamCleaning[]>> {
+  const keyId = settings.key === undefined ? null : createPseudonyms(settings.key).keyId;
+  const accounts = await readAccountPrivacy(db, accountIds);
+  return new Map(
+    [...accounts].map(([accountId, { cleanings, forgotten, begun }]) => [
+      accountId,
+      STREAMS.map((stream): StreamCleaning => {
+        const policy = policyOf(stream, { settings, keyId, forgotten });
+        const cleaning = cleanings.get(stream.name);
+        const isEmpty = cleaning === undefined && !begun.has(stream.name);
+        const progress = isEmpty ? 'done' : cleaningProgress(cleaning, policy);
+        return { stream: stream.name, policy, progress, cleaning };
+      }),
+    ]),
+  );
+}
+
 /** Errors: `privacy_key_wrong`. */
 export async function readPrivacy(
   db: Queryable,
@@ -47,18 +97,13 @@ export async function readPrivacy(
         : 'people were forgotten with another PRIVACY_KEY than this one',
     );
   }
-  const own = new Set(storedColumns([stream]).map(({ table, column }) => `${table}.${column}`));
-  const [omit, pseudonymize] = [settings.omit, settings.pseudonymize].map((columns) =>
-    columns.filter((column) => own.has(column)).sort(),
-  ) as [string[], string[]];
-  const needsKey = pseudonymize.length > 0 || forgotten.length > 0;
-  const policy: Policy = {
-    omit,
-    pseudonymize,
-    keyId: needsKey ? (pseudonyms?.keyId ?? null) : null,
+  const policy = policyOf(stream, {
+    settings,
+    keyId: pseudonyms?.keyId ?? null,
     forgotten: forgotten.map(({ pseudonym }) => pseudonym),
-  };
-  const isEmpty = omit.length === 0 && !needsKey;
+  });
+  const { omit, pseudonymize } = policy;
+  const isEmpty = omit.length === 0 && policy.keyId === null;
   const protection = isEmpty ? null : createProtection({ stream, omit, pseudonymize, pseudonyms, forgotten });
   return { protection, policy };
 }

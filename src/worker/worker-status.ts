@@ -2,12 +2,14 @@
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Account, App } from '../app.ts';
 import { type AccountFacts, buildStatus } from '../status/build-status.ts';
+import { keepingOf, uncleanedOf } from '../status/keeping.ts';
 import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
 import { readVolumes, type Volumes } from '../status/read-volumes.ts';
 import type { Status, WorkerState } from '../status/status.ts';
 import { formatDuration } from '../shared/format.ts';
 import { SECOND_MS, withTimeout } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { readCleaningProgress } from '../sync/privacy.ts';
 import { VERSION } from '../version.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import type { AccountRunner } from './account-runner.ts';
@@ -47,8 +49,12 @@ function roundToSecond(ms: number): number {
   return Math.round(ms / SECOND_MS) * SECOND_MS;
 }
 
-function readInFull({ warehouse, clock }: App, accountId: string): Promise<AccountsRead> {
-  return readAccounts(warehouse.connection, [accountId], { clock, isInFull: true });
+async function readInFull({ config, warehouse, clock }: App, accountId: string): Promise<AccountsRead> {
+  const { connection } = warehouse;
+  const read = await readAccounts(connection, [accountId], { clock, isInFull: true });
+  if (read.pendingMigrations > 0) return read;
+  const progress = await readCleaningProgress(connection.db, [accountId], config.privacy);
+  return { ...read, uncleaned: uncleanedOf(progress.get(accountId) ?? []) };
 }
 
 /** Of one account everything is read; of several a line each. */
@@ -97,7 +103,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   const [only] = runners.size === 1 ? runners.values() : [];
 
   /** With what only an account that is looked at by itself shows. */
-  function factsInFull(runner: AccountRunner, { counted, countedAtMs }: WarehouseState): AccountFacts {
+  function factsInFull(runner: AccountRunner, { seen, counted, countedAtMs }: WarehouseState): AccountFacts {
     const { account, progress } = runner;
     const { schedule, service } = account.config;
     const { concurrency } = app.config.api;
@@ -110,6 +116,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
         entry: service?.entry,
         volumes: counted,
         countedAtMs,
+        uncleaned: seen?.uncleaned ?? [],
         nextRuns: scheduler
           .nextRuns(account.id)
           .map(({ inMs, ...next }) => ({ ...next, atMs: roundToSecond(clock.now() + inMs) })),
@@ -130,6 +137,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
       alerts: parts.alerts.report,
+      keeping: keepingOf(app.config),
       seen,
       databaseProblem: problem,
       isDatabaseSlow: isSlow,

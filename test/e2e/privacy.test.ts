@@ -75,6 +75,55 @@ test('verify names what is protected and finds the record equal; privacy tells w
   expect(await stage.query('select id from safety.equipment where title is not null')).toEqual([]);
 });
 
+test('a stream that no run will bring in line is told of by status, check, privacy and the status page, with the command', async () => {
+  const later = {
+    ...privacy(),
+    PRIVACY_OMIT: `${privacy().PRIVACY_OMIT},resources.title`,
+    SYNC_CRON_RESOURCES: 'off',
+  };
+  const advice = 'safety-sync privacy --clean';
+  const never = 'no run is scheduled that would bring it there: resources';
+  const told = await stage.run(['status'], later);
+  expect(told.stdout).toContain(never);
+  expect(told.stdout).toContain('Never stored: followup_messages.note, followups.due_on, resources.title.');
+  expect(told.stdout).toContain('Stored as pseudonyms: users.name.');
+  expect((await stage.run(['privacy'], later)).stdout).toContain(never);
+  expect(JSON.parse((await stage.run(['status', '--json'], later)).stdout)).toMatchObject({
+    not_cleaned: ['resources'],
+    privacy: { pseudonyms: ['users.name'] },
+  });
+  const checked = await stage.run(['check'], later);
+  expect([checked.code, checked.stdout]).toEqual([
+    1,
+    expect.stringMatching(
+      /FAIL {2}privacy: 4 columns protected; not in line with that yet: resources\n +No run is scheduled that would bring resources there: safety-sync privacy --clean/,
+    ),
+  ]);
+  const worker = stage.start(['start'], {
+    ...later,
+    SYNC_CRON: 'off',
+    LOG_LEVEL: 'info',
+    LOG_FORMAT: 'json',
+  });
+  const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
+  await expect.poll(async () => await (await fetch(url)).text(), { timeout: 20_000 }).toContain(never);
+  const status = await (await fetch(`${url}/api/status`)).json();
+  expect(status).toMatchObject({
+    keeping: { deleted_days: null, omitted: expect.arrayContaining(['resources.title']) as unknown },
+    uncleaned: [{ stream: 'resources', is_under_way: false, is_scheduled: false }],
+  });
+  worker.kill('SIGTERM');
+  await worker.finished;
+  await stage.run(['privacy', '--clean'], later);
+  const [after, fine] = [await stage.run(['status'], later), await stage.run(['check'], later)];
+  expect(after.stdout).not.toContain(advice);
+  expect([fine.code, fine.stdout]).toEqual([
+    0,
+    expect.stringContaining('4 columns protected, and what is stored is in line with that'),
+  ]);
+  await stage.run(['sync', 'resources', '--force'], privacy());
+});
+
 test('another key is told in the log of the run, with what to do', async () => {
   const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
   const { stderr } = await stage.run(['sync', 'users', '--force'], other);

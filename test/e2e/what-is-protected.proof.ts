@@ -112,10 +112,13 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 /** The worker, and every page that it serves. */
 async function serve(env: Readonly<Record<string, string>>): Promise<void> {
   const worker = stage.cli.start(['start'], { ...base(), ...env, SYNC_CRON: '* * * * * *' });
-  const [, url = ''] = await worker.untilStderr(/(http:\/\/127\.0\.0\.1:\d+)/);
+  const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
   await worker.untilStderr(/followups: succeeded/);
-  for (const path of ['/', '/api/status', '/metrics', '/readyz'])
-    said.push(await (await fetch(`${url}${path}`)).text());
+  for (const path of ['/', '/api/status', '/metrics']) {
+    const response = await fetch(`${url}${path}`);
+    expect(response.status).toBe(200);
+    said.push(await response.text());
+  }
   worker.kill('SIGTERM');
   const { stdout, stderr } = await worker.finished;
   said.push(stdout, stderr);

@@ -15,6 +15,13 @@ import { iso, operations, runRow, statusFacts } from '../support/status-facts.ts
 import { NOON } from '../support/test-clock.ts';
 
 const PHONE = 390;
+const KEEPING = {
+  deletedDays: 365,
+  runsDays: 90,
+  issuesDays: null,
+  omitted: ['followup_messages.note', 'followup_messages.signature', 'followup_attachments.caption'],
+  pseudonyms: ['users.name', 'equipment.serial_number', 'equipment_metavalues.text_value'],
+};
 const SAID =
   'The service refused training-employee-status.list {"include_all_completions":"boolean","limit":"number","page":"number","equipmentType_id":"string","service_type":"string"}: token_invalid: "the_token_of_this_request_is_not_known_or_has_been_revoked"';
 const AWAY = 'connect ECONNREFUSED /var/run/postgresql-of-the-warehouse-of-a-customer/.s.PGSQL.5432';
@@ -69,6 +76,19 @@ const outage = { sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
 const STATES: Readonly<Record<string, string>> = {
   'nothing read yet': renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),
   'all is well': renderStatus(buildStatus(statusFacts({ volumes })), 'N'),
+  'protected, and not in line': renderStatus(
+    buildStatus(
+      statusFacts({
+        keeping: KEEPING,
+        offReasons: { equipments: 'not scheduled' },
+        uncleaned: [
+          { stream: 'training-employee-status', isUnderWay: true },
+          { stream: 'equipments', isUnderWay: false },
+        ],
+      }),
+    ),
+    'N',
+  ),
   'credentials refused': renderStatus(
     buildStatus(statusFacts({ operations: operations({ runs }), volumes, openCircuits: [circuit] })),
     'N',
@@ -111,6 +131,7 @@ const STATES: Readonly<Record<string, string>> = {
         isDatabaseSlow: false,
         databaseOutage: undefined,
         alerts: { open: 1, channels: [{ name: 'webhook', waiting: 1, problem: SAID }] },
+        keeping: KEEPING,
         queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
         accounts: ['a-customer-with-a-long-name', 'of-a-name-that-has-no-place-to-break'.repeat(2)].map(
           (accountId) => ({

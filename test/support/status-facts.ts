@@ -4,11 +4,20 @@ import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { DetailFacts } from '../../src/status/account-detail.ts';
 import type { AccountRows } from '../../src/status/read-account-rows.ts';
+import type { KeepingReport } from '../../src/status/keeping.ts';
 import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/status/read-accounts.ts';
 import { type SingleStatus, singleOf } from '../../src/status/status.ts';
 import type { Outage } from '../../src/health/outage-log.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { NOON } from './test-clock.ts';
+
+export const EVERYTHING_KEPT: KeepingReport = {
+  deletedDays: null,
+  runsDays: null,
+  issuesDays: null,
+  omitted: [],
+  pseudonyms: [],
+};
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -96,6 +105,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
     isDatabaseSlow: false,
     queue: { slots: 20, running: 0, unhealthy: 0, waiting: 0, longestWaitMs: 0 },
     alerts: { open: 0, channels: [] },
+    keeping: EVERYTHING_KEPT,
     ...change,
     seen: read === null ? null : { ...read, accounts: new Map([[accountId, streams]]) },
     databaseOutage: outageOf('database'),
@@ -113,6 +123,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
           volumes: null,
           countedAtMs: NOON,
           nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
+          uncleaned: [],
           progress: new Map(),
           ...change,
         },

@@ -13,7 +13,7 @@ import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
 import { table, type TableRow } from '../table.ts';
-import { ageOf, clockTime } from '../words.ts';
+import { ageOf, clockTime, describeProtection, describeRetention, describeUncleaned } from '../words.ts';
 import { moment, renderAccount } from './render-account.ts';
 
 /** Accounts may each have their own; what is said of all of them is said in this one. */
@@ -152,6 +152,19 @@ function accountList(part: StatusPart): Html {
   </section>`;
 }
 
+/** `uncleaned` of an account that is looked at by itself. */
+function keeping({ keeping: kept }: ProcessStatus, uncleaned: SingleStatus['uncleaned']): Html {
+  const lines = [describeRetention(kept), describeProtection(kept)].filter((line) => line !== null);
+  const warning = describeUncleaned(uncleaned);
+  return html`<section>
+    <h2>What is kept</h2>
+    <div class="card">
+      ${lines.map((line) => html`<p>${line}</p>`)}
+      ${warning !== null && html`<p class="t-warning">${warning}</p>`}
+    </div>
+  </section>`;
+}
+
 function aboutAlerts({ alerts: { channels, open } }: ProcessStatus): string {
   if (channels.length === 0)
     return 'Nobody is told of trouble: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
@@ -205,9 +218,9 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
         ${
           single === undefined
             ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
-              ${accountList(part)}`
+              ${accountList(part)} ${keeping(status, [])}`
             : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
-              ${renderAccount(single)}`
+              ${renderAccount(single)} ${keeping(single, single.uncleaned)}`
         }
       </main>
       ${single === undefined ? footer(status, aboutQueue(status)) : footer(single, aboutRequests(single))}

@@ -129,6 +129,36 @@ describe('the page', () => {
     expect(at(NOON - 30_000)).toContain('<dd>12</dd>');
   });
 
+  it('says what is kept how long, what is not stored as it comes, and which stream no run will bring in line', () => {
+    const page = renderStatus(
+      buildStatus(
+        statusFacts({
+          keeping: {
+            deletedDays: 365,
+            runsDays: 1,
+            issuesDays: null,
+            omitted: ['followup_messages.note'],
+            pseudonyms: ['users.name'],
+          },
+          offReasons: { equipments: 'not scheduled' },
+          uncleaned: [
+            { stream: 'followups', isUnderWay: true },
+            { stream: 'equipments', isUnderWay: false },
+          ],
+        }),
+      ),
+      'N',
+    );
+    for (const text of [
+      'Kept: rows that the source deleted 365 days, runs 1 day, resolved data issues for ever.',
+      'Never stored: followup_messages.note. Stored as pseudonyms: users.name.',
+      'Not in line with the privacy settings yet: followups (under way); the next run of each brings it there.',
+      'no run is scheduled that would bring it there: equipments. To do it now: safety-sync privacy --clean',
+    ])
+      expect(page).toContain(text);
+    expect(renderStatus(buildStatus(statusFacts()), 'N')).toContain('Kept for ever');
+  });
+
   it('is the same for the same status', () => {
     const hash = () => createHash('sha256').update(renderStatus(evilStatus(), 'N')).digest('hex');
     expect(hash()).toBe(hash());

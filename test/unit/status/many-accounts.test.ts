@@ -8,6 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../src/shared/time.ts';
 import { STREAM_NAMES } from '../../../src/streams/index.ts';
 import type { StreamFacts } from '../../../src/status/read-accounts.ts';
 import { NOON } from '../../support/test-clock.ts';
+import { EVERYTHING_KEPT } from '../../support/status-facts.ts';
 
 const account = (accountId: string, change: Partial<AccountFacts> = {}): AccountFacts => ({
   accountId,
@@ -59,6 +60,7 @@ function facts(
     isDatabaseSlow: false,
     databaseOutage: undefined,
     alerts: { open: 0, channels: [] },
+    keeping: EVERYTHING_KEPT,
     queue: { slots: 20, running: 3, unhealthy: 1, waiting: 2, longestWaitMs: 4_000 },
     accounts: accounts.map(([one]) => one),
     ...change,
