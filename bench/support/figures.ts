@@ -28,7 +28,7 @@ export interface Figure {
 
 const MEGA = 1e6;
 
-export interface Measured {
+interface Measured {
   readonly figure: string;
   readonly rows: number;
   readonly work: Work;

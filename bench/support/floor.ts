@@ -149,7 +149,7 @@ export async function measureSharedFloor(
   }
 }
 
-export interface FloorRequest {
+interface FloorRequest {
   readonly parent: string;
   readonly parentKey: string;
   readonly children: readonly ChildTable[];

@@ -28,7 +28,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly size: ServiceSize;
   readonly latencyMs?: number;
   readonly changesPerMinute?: number;
@@ -73,7 +73,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** One run of one stream, as `--json` tells it. */
-export interface RunFigures {
+interface RunFigures {
   readonly stream: string;
   readonly records_read: number;
   readonly requests: number;

@@ -4,7 +4,7 @@ import { NOON, type TestTime } from '../support/test-clock.ts';
 
 export { NOON };
 
-export interface Answered {
+interface Answered {
   status: number;
   headers: Headers;
   text: string;

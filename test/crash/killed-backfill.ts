@@ -4,7 +4,7 @@ import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
 import type { Cli, CliEnvironment, Finished } from '../support/cli.ts';
 import { createRandom } from '../support/seeded-random.ts';
 
-export interface KilledBackfillOptions {
+interface KilledBackfillOptions {
   readonly cli: Cli;
   readonly sandbox: Sandbox;
   readonly env: CliEnvironment;
@@ -16,7 +16,7 @@ export interface KilledBackfillOptions {
   readonly onKill?: (kill: number) => void;
 }
 
-export interface KilledBackfill {
+interface KilledBackfill {
   /** Lives that were ended by the kill, not by their own end. */
   readonly kills: number;
   readonly last: Finished;

@@ -3,7 +3,7 @@ import type { Sandbox } from '../../src/sandbox/index.ts';
 
 type SteppingClock = 'ours' | 'service' | 'header';
 
-export interface ClockSteps {
+interface ClockSteps {
   /** Whether this clock may step now; if so, it has. `aheadMs`: to where the service's steps. */
   mayStep(clock: SteppingClock, aheadMs?: number): boolean;
   /** Clocks that are off will be right in a moment: that is a step of theirs. */

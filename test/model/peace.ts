@@ -16,7 +16,7 @@ import { makeChange, type Source } from './source-change.ts';
 const CACHE_MS = 16 * MINUTE_MS;
 const MOST_CLOCK_STEP_MS = 10 * HOUR_MS;
 
-export interface PeaceOptions {
+interface PeaceOptions {
   readonly sandbox: Sandbox;
   readonly source: Source;
   readonly departures: Departures;
@@ -33,7 +33,7 @@ export interface PeaceOptions {
   pass(ms: number): void;
 }
 
-export interface Peace {
+interface Peace {
   end(): Promise<void>;
   nameTheOthers(): Promise<void>;
 }

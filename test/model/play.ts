@@ -25,7 +25,7 @@ const SLICE_RECORDS = 12;
 const STEP_MS = 180_000;
 const OWNER = 'model';
 /** What happened over all histories of a soak. */
-export interface Tally {
+interface Tally {
   histories: number;
   runs: number;
   failedRuns: number;
@@ -46,7 +46,7 @@ async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
   await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-export interface PlayOptions {
+interface PlayOptions {
   /** For workers that are killed. */
   readonly cli?: Cli | undefined;
   /** What must hold in the end is held of these; default: all. */

@@ -59,7 +59,7 @@ export type Step =
       readonly delayMs: number;
     };
 
-export const FAULTS = [
+const FAULTS = [
   'rateLimit',
   'serverError',
   'reset',
@@ -70,7 +70,7 @@ export const FAULTS = [
   'token_inactive',
   'parameter_invalid',
 ] as const;
-export type FaultName = (typeof FAULTS)[number];
+type FaultName = (typeof FAULTS)[number];
 
 export function toFault(name: FaultName): Fault {
   switch (name) {
@@ -182,7 +182,7 @@ const trouble: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly kills: boolean;
   readonly longest: number;
   /** With departures that take their time. */

@@ -13,7 +13,7 @@ export interface AppStage {
   stop(): Promise<void>;
 }
 
-export interface AppStageOptions extends WorkerOptions {
+interface AppStageOptions extends WorkerOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly trialDelays?: TrialDelays;

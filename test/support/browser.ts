@@ -16,7 +16,7 @@ const SWITCHES = [
 /** Why there is none; null where there is one. */
 export const NO_BROWSER = existsSync(CHROMIUM) ? null : `no browser at ${CHROMIUM}: set TEST_CHROMIUM to one`;
 
-export interface Visit {
+interface Visit {
   readonly stdout: string;
   /** What the page's console was told. */
   readonly complaints: string;

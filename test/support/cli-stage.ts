@@ -22,7 +22,7 @@ export interface CliStage {
   close(): Promise<void>;
 }
 
-export interface CliStageOptions {
+interface CliStageOptions {
   readonly sandbox?: SandboxOptions;
   /** A database that nothing was ever done to. */
   readonly isEmpty?: true;

@@ -78,7 +78,7 @@ export async function createCli(): Promise<Cli> {
   };
 }
 
-export interface WatchedProgram {
+interface WatchedProgram {
   readonly pid: number;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Tells what is printed; resolves when the program has ended. */

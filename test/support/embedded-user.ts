@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { BINARY } from './built-cli.ts';
 
 /** Another process that uses the embedded server. */
-export interface EmbeddedUser {
+interface EmbeddedUser {
   readonly url: string;
   readonly joined: boolean;
   release(): Promise<void>;

@@ -4,7 +4,7 @@ import { dayNumber } from './expected-views.ts';
 export type Cell = string | number | boolean | null;
 export type TableRow = Readonly<Record<string, Cell | readonly Cell[]>>;
 export type Tables = Readonly<Record<string, readonly TableRow[]>>;
-export type Answer = Record<string, Cell>[];
+type Answer = Record<string, Cell>[];
 
 const DAY_MS = 86_400_000;
 const text = (cell: TableRow[string] | undefined): string | null =>
@@ -70,7 +70,7 @@ interface Followup {
   readonly states: readonly TableRow[];
 }
 
-export interface AnswerContext {
+interface AnswerContext {
   readonly tables: Tables;
   readonly today: string;
   readonly nowMs: number;

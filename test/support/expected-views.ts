@@ -28,7 +28,7 @@ function texts(row: ExpectedRow, ...names: string[]): ViewRow {
   return Object.fromEntries(names.map((name) => [name, text(row[name])]));
 }
 
-export interface Today {
+interface Today {
   readonly timezone: string;
   readonly today: string;
 }

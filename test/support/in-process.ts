@@ -4,7 +4,7 @@ import { runProgram } from '../../src/cli/program.ts';
 import type { Environment } from '../../src/config/read-variables.ts';
 import { type RunningCli, watchProgram } from './cli.ts';
 
-export interface InProcessOptions {
+interface InProcessOptions {
   /** As at a terminal: answers may have colours and so on. */
   readonly isInteractive?: boolean;
   /** Characters in a line of the terminal; undefined: stdout is piped. */

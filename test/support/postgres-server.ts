@@ -9,7 +9,7 @@ import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
 
 /** A PostgreSQL on which the tests may create databases. */
-export interface PostgresServer {
+interface PostgresServer {
   readonly url: string;
   /** One line for the person who runs the tests. */
   readonly description: string;

@@ -14,7 +14,7 @@ export interface PastState {
   readonly from: number;
 }
 
-export interface PastMessage {
+interface PastMessage {
   readonly sent: number;
   readonly user: string | null;
   readonly reassignee: string | null;
@@ -33,7 +33,7 @@ export interface PastFollowup {
 const PEOPLE = ['p1', 'p2', 'p3', null] as const;
 const FORMS = ['11', '12', null] as const;
 
-export interface PastOptions {
+interface PastOptions {
   readonly random: SeededRandom;
   readonly nowMs: number;
   readonly days: number;

@@ -5,7 +5,7 @@
 import { inject } from 'vitest';
 import type { TestWorker } from './worker.ts';
 
-export interface Saboteur {
+interface Saboteur {
   /** The n-th write from now on (1: the next one) fails. `terminate` ends the session, `refuse` the statement. */
   arm(nth: number, how: 'terminate' | 'refuse'): Promise<void>;
   disarm(): Promise<void>;

@@ -90,7 +90,7 @@ export function oneIn(requests: number): ServiceLimit {
   };
 }
 
-export interface Outcome {
+interface Outcome {
   /** Of what the service allows. */
   readonly usedShare: number;
   /** Of all requests. */

@@ -22,7 +22,7 @@ export interface CompareOptions {
 
 export type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
 
-export interface TableSpec {
+interface TableSpec {
   readonly key: readonly string[];
   readonly parent: string | null;
   readonly columns: Readonly<Record<string, ColumnKind>>;
@@ -171,7 +171,7 @@ export async function expectWarehouseEqualsSource(
 }
 
 /** One line for each difference, at most a handful. */
-export async function findDifferences(compared: Compared, options: CompareOptions = {}): Promise<string[]> {
+async function findDifferences(compared: Compared, options: CompareOptions = {}): Promise<string[]> {
   const names = options.tables ?? (Object.keys(TABLES) as TableName[]);
   const expected = await withoutHooks(compared.sandbox, () => readSource(compared, names));
   const differences: string[] = [];

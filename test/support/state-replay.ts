@@ -25,7 +25,7 @@ export const HISTORIES = {
 
 export type HistoryName = keyof typeof HISTORIES;
 
-export interface HistoryRow {
+interface HistoryRow {
   readonly key: string;
   /** The columns that make a state, as text. */
   readonly state: string;

@@ -32,7 +32,7 @@ const EVERY_FAULT: Fault[] = [
   { kind: 'nonJson', httpStatus: 200, body: '' },
 ];
 
-export interface Battery {
+interface Battery {
   readonly stream: StreamDefinition;
   readonly specimen: Specimen;
   /** Fails when a live row, or a child of one, is not what the service says now. */

@@ -20,7 +20,7 @@ export async function rowVersions(worker: Queried): Promise<Record<string, strin
   return versions;
 }
 
-export interface RunRow {
+interface RunRow {
   readonly run_id: string;
   readonly status: string;
   readonly records_read: number;
@@ -48,7 +48,7 @@ export async function runsOf(worker: Queried, stream: string): Promise<RunRow[]>
   );
 }
 
-export interface IssueRow {
+interface IssueRow {
   readonly record_id: string | null;
   readonly field: string | null;
   readonly kind: string;

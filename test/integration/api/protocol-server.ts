@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/shared/time.ts';
 
 export const TOKEN = 'sekret-token-0123456789-abcdef';
 
-export interface ReceivedRequest {
+interface ReceivedRequest {
   readonly httpMethod: string;
   readonly url: string;
   /** The client's port: equal for requests on one connection. */
