@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NO_BROWSER, visit } from '../support/browser.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { GIVEN_PAST } from '../support/given-past.ts';
+import { inProof } from '../support/proof.ts';
 
 const EVIL = `<script>document.title='owned'</script><img src=x onerror="document.title='owned'">`;
 
@@ -77,34 +78,43 @@ describe('the command', () => {
 describe.skipIf(NO_BROWSER !== null)(
   `in a browser${NO_BROWSER === null ? '' : ` (skipped: ${NO_BROWSER})`}`,
   () => {
-    it('shows its charts in both themes and on paper, runs nothing, and has nothing to complain of', async () => {
+    const evil = async (): Promise<string> => {
       await stage.query(`update safety.users set name = '${EVIL.replaceAll("'", "''")}'`);
       expect((await run('--out', fileOf('page.html'))).code).toBe(0);
-      const url = pathToFileURL(fileOf('page.html')).href;
+      return pathToFileURL(fileOf('page.html')).href;
+    };
+
+    it('shows its charts, runs nothing, and has nothing to complain of', async () => {
+      const url = await evil();
       const { stdout: dom, complaints } = await visit(url, ['--dump-dom']);
       expect(complaints).toBe('');
       expect(dom).toMatch(/<title>Safety report: default, \d+ \w+ 20\d\d<\/title>/);
       expect(dom.includes('&lt;script&gt;document.title')).toBe(true);
       expect(dom.match(/<script|<img/g)).toBeNull();
       expect(dom.match(/<svg /g)?.length).toBe(18);
+    });
 
-      // Light and dark are told apart by what is drawn, since that is all that a reader sees.
-      const pictures: Buffer[] = [];
-      for (const [name, switches] of [
-        ['light.png', ['--blink-settings=preferredColorScheme=1']],
-        ['dark.png', ['--blink-settings=preferredColorScheme=0']],
-      ] as const) {
-        await visit(url, [...switches, '--window-size=900,1200', `--screenshot=${fileOf(name)}`]);
-        pictures.push(await readFile(fileOf(name)));
-      }
-      expect(pictures.every((picture) => picture.length > 20_000)).toBe(true);
-      expect(pictures[0]?.equals(pictures[1] ?? Buffer.alloc(0))).toBe(false);
+    inProof(() => {
+      it('shows its charts in both themes and on paper', async () => {
+        const url = await evil();
+        // Light and dark are told apart by what is drawn, since that is all that a reader sees.
+        const pictures: Buffer[] = [];
+        for (const [name, switches] of [
+          ['light.png', ['--blink-settings=preferredColorScheme=1']],
+          ['dark.png', ['--blink-settings=preferredColorScheme=0']],
+        ] as const) {
+          await visit(url, [...switches, '--window-size=900,1200', `--screenshot=${fileOf(name)}`]);
+          pictures.push(await readFile(fileOf(name)));
+        }
+        expect(pictures.every((picture) => picture.length > 20_000)).toBe(true);
+        expect(pictures[0]?.equals(pictures[1] ?? Buffer.alloc(0))).toBe(false);
 
-      await visit(url, ['--no-pdf-header-footer', `--print-to-pdf=${fileOf('page.pdf')}`]);
-      const pages = (await readFile(fileOf('page.pdf'), 'latin1')).match(/\/Type\s*\/Page\b/g)?.length ?? 0;
-      expect(pages).toBeGreaterThan(1);
-      expect(pages).toBeLessThan(12);
-    }, 120_000);
+        await visit(url, ['--no-pdf-header-footer', `--print-to-pdf=${fileOf('page.pdf')}`]);
+        const pages = (await readFile(fileOf('page.pdf'), 'latin1')).match(/\/Type\s*\/Page\b/g)?.length ?? 0;
+        expect(pages).toBeGreaterThan(1);
+        expect(pages).toBeLessThan(12);
+      }, 120_000);
+    });
 
     it('needs no sideways scrolling on a phone, a tablet or a screen', async () => {
       expect((await run('--out', fileOf('page.html'))).code).toBe(0);
