@@ -165,3 +165,25 @@ test('forget says what it did; without a key it says what is missing', async () 
     expect.stringContaining('privacy_key_wrong'),
   ]);
 });
+
+test('where the key is lost people are forgotten anew, with their names: the recipe of docs/privacy.md', async () => {
+  const lost = { ...stage.env, PRIVACY_KEY: 'the key that came after the lost one' };
+  const refused = await stage.run(['check'], lost);
+  expect([refused.code, refused.stdout]).toEqual([
+    1,
+    expect.stringContaining('FAIL  privacy: people were forgotten with another PRIVACY_KEY than this one'),
+  ]);
+  await stage.query('delete from safety_sync.forgotten');
+  expect((await stage.run(['forget', '10001', '--name', 'Maria Lopez'], lost)).code).toBe(0);
+  const { store } = stage.sandbox;
+  store.users.put({ id: '10001', name: 'Maria Lopez' });
+  store.followups.put({
+    ...SPECIMENS.followups.build('two'),
+    updated_on: Date.now(),
+    m_observer_id: '10001',
+    messages: [{ id: 'm', m_user_id: '10001', note: 'Ask Maria Lopez' }],
+  });
+  expect((await stage.run(['backfill', '--restart'], lost)).code).toBe(0);
+  expect(await findText(stage, ['Maria Lopez', '"10001"'])).toEqual([]);
+  expect(await stage.query(`select id from safety.followups where id = 'two'`)).toHaveLength(1);
+});
