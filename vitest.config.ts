@@ -16,6 +16,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // What is polled for comes, or something hangs: a busy machine takes longer than Vitest's second.
+    expect: { poll: { timeout: 45_000 } },
     // Two cores: more workers would only make the database tests wait for each other.
     maxWorkers: 2,
     // Tests that wait for timers, side by side: one more at a time than would wait alone.
