@@ -134,6 +134,6 @@ figure,tr,.figures,.lead{break-inside:avoid}
 thead,tr:has(+tr>.remark){break-after:avoid}thead+tbody>tr:nth-child(-n+3){break-before:avoid}
 td.remark{font-size:8.5pt;padding-bottom:.35rem}.lead{font-size:11pt;margin-bottom:.8rem}
 svg.narrow{display:none}svg.wide{display:block}.spare{display:table-cell}
-nav{display:none}
+nav,footer{display:none}
 }
 `;
