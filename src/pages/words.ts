@@ -209,14 +209,12 @@ export function describeUncleaned(streams: readonly UncleanedStream[]): string |
   const parts = [
     ...(next === ''
       ? []
-      : [
-          `Not in line with the privacy settings yet: ${next}; the next run of each brings it there. To do it now: safety-sync privacy --clean`,
-        ]),
+      : [`Not in line with the privacy settings yet: ${next}; the next run of each brings it there.`]),
     ...(never === ''
       ? []
       : [
-          `Not in line with the privacy settings, and no run is scheduled that would bring it there: ${never}. To do it now: safety-sync privacy --clean`,
+          `Not in line with the privacy settings, and no run is scheduled that would bring it there: ${never}.`,
         ]),
   ];
-  return parts.length === 0 ? null : parts.join(' ');
+  return parts.length === 0 ? null : [...parts, 'To do it now: safety-sync privacy --clean'].join(' ');
 }
