@@ -307,6 +307,5 @@ describe('with syncs', () => {
         expect(await readAll(query, 'default')).toEqual(await readWorkedOut());
       }
     },
-    60_000,
   );
 });
