@@ -65,6 +65,9 @@ const FILL = [
    select 'default', 'r' || i, 'Document ' || i, now(), i, (i % 20)::text, array['a', 'b', 'c'], true, ${BOOKKEEPING} from generate_series(1, 5000) i`,
   `insert into safety.resource_versions
    select 'default', 'r' || (i / 4 + 1), i % 4 + 1, i % 4 = 3, now(), now(), '1', 'v', 'changed', 'file', 'key', '' from generate_series(0, 19999) i`,
+  `insert into safety.labels select 'default', kind, i::text, kind || ' ' || i, null
+   from unnest(array['form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business']) as kind,
+     generate_series(0, 99) i`,
   'vacuum analyze',
 ];
 
@@ -170,7 +173,7 @@ const print = (line: object): void => void process.stdout.write(`${JSON.stringif
 /** As they stand in docs/questions.md. */
 function readQuestions(): (readonly [string, string])[] {
   const text = readFileSync(new URL('../docs/questions.md', import.meta.url), 'utf8');
-  return [...text.matchAll(/^### (\d+\. .*)\n\n```sql\n([^`]*)```/gm)].map(
+  return [...text.matchAll(/^### (\d+\. .*)\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```/gm)].map(
     ([, title = '', sql = '']) => [title, sql.replaceAll(/\s+/g, ' ')] as const,
   );
 }

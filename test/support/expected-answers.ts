@@ -292,6 +292,45 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
     }
   }
 
+  const thisWeek = followups.flatMap((one) => {
+    const event = (
+      name: string,
+      at: number,
+      { user = null as string | null, from = null as string | null, to = null as string | null },
+    ) => ({
+      at,
+      followup_id: one.id,
+      event: name,
+      user_name: nameOf(user),
+      from_value: from,
+      to_value: to,
+      occurred_on: dayAt(at),
+    });
+    const handings = of('followup_messages')
+      .filter((row) => row['followup_id'] === one.id && (row['reassignee_id'] ?? '') !== '')
+      .toSorted((a, b) => Number(a['position']) - Number(b['position']));
+    const moves = one.states.flatMap((state, index) => {
+      const before = one.states[index - 1];
+      if (before === undefined) return [];
+      const at = msOf(state['valid_from'] ?? state['_valid_from']) ?? 0;
+      const [from, to] = [text(before['due_on']), text(state['due_on'])];
+      return [
+        ...(from === to ? [] : [event('due_moved', at, { from, to })]),
+        ...(before['is_open'] === false && state['is_open'] === true ? [event('reopened', at, {})] : []),
+      ];
+    });
+    return [
+      ...handings.map((row, index) =>
+        event('handed_on', msOf(row['sent_at']) ?? 0, {
+          user: text(row['user_id']),
+          from: text(handings[index - 1]?.['reassignee_id']),
+          to: text(row['reassignee_id']),
+        }),
+      ),
+      ...moves,
+    ];
+  });
+
   return {
     32: ordered(
       groups(open, bucketOf).map(([bucket, some]) => ({
@@ -487,6 +526,17 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
         ['training', 1],
       ],
     ),
+    45: ordered(
+      thisWeek
+        .filter(({ at }) => at > context.nowMs - 7 * DAY_MS)
+        .map(({ at, ...row }) => ({ ...row, at: String(at).padStart(15, '0') })),
+      [
+        ['at', 1],
+        ['followup_id', 1],
+        ['event', 1],
+      ],
+      50,
+    ).map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'at'))),
     46: ordered(
       firsts.flatMap((day) =>
         groups(pendingOn(day), ({ form }) => form).map(([form, some]) => ({
