@@ -342,21 +342,27 @@ function readNamedImports(folder: string): string[] {
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => {
       const text = readFileSync(join(ROOT, folder, file), 'utf8');
-      return [...text.matchAll(named), ...text.matchAll(late)].flatMap(([, names = '', from = '']) => {
-        const path = relative(SRC, join(ROOT, folder, dirname(file), from)).replaceAll('\\', '/');
-        return names
-          .replace(/^\{|\}$/g, '')
-          .split(',')
-          .map(
-            (name) =>
-              `${path} ${
-                name
-                  .trim()
-                  .replace(/^type\s+/, '')
-                  .split(/[\s:]/)[0] ?? ''
-              }`,
-          );
-      });
+      // `(await import('./sync.ts')).sync`
+      const one = [...text.matchAll(/\(await import\('(\.[^']*)'\)\)\.(\w+)/g)].map(
+        ([all, from = '', name = '']) => [all, name, from],
+      );
+      return [...text.matchAll(named), ...text.matchAll(late), ...one].flatMap(
+        ([, names = '', from = '']) => {
+          const path = relative(SRC, join(ROOT, folder, dirname(file), from)).replaceAll('\\', '/');
+          return names
+            .replace(/^\{|\}$/g, '')
+            .split(',')
+            .map(
+              (name) =>
+                `${path} ${
+                  name
+                    .trim()
+                    .replace(/^type\s+/, '')
+                    .split(/[\s:]/)[0] ?? ''
+                }`,
+            );
+        },
+      );
     });
 }
 

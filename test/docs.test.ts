@@ -57,7 +57,7 @@ function sectionsOf(path: string): Map<string, string> {
   );
 }
 
-const program = buildProgram(
+const program = await buildProgram(
   { env: {}, terminal: createTerminal({}), signal: new AbortController().signal },
   () => undefined,
 );

@@ -11,7 +11,7 @@ import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 
 const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortController().signal };
-const VERBS = buildProgram(CONTEXT, () => undefined).commands.map((command) => command.name());
+const VERBS = (await buildProgram(CONTEXT, () => undefined)).commands.map((command) => command.name());
 
 let stage: CliStage;
 

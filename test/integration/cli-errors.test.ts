@@ -15,8 +15,8 @@ const CONTEXT = { env: {}, terminal: createTerminal({}), signal: new AbortContro
 /** What the arguments of a verb could be. */
 const ARGUMENTS: Readonly<Record<string, string>> = { stream: 'followups', id: '1' };
 /** Each with the arguments that it needs; of a verb behind a verb its name is the first of them. */
-const JSON_VERBS = buildProgram(CONTEXT, () => undefined)
-  .commands.flatMap((command) => [
+const JSON_VERBS = (await buildProgram(CONTEXT, () => undefined)).commands
+  .flatMap((command) => [
     { verb: command.name(), before: [] as string[], command },
     ...command.commands.map((one) => ({ verb: command.name(), before: [one.name()], command: one })),
   ])
