@@ -8,8 +8,8 @@ import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { toDatabaseError } from './database-error.ts';
 import {
-  nameStatement,
   type OnStatement,
+  timeStatement,
   toRowCount,
   toStatementCode,
   watchStatements,
@@ -219,14 +219,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const copyNow = async (statement: string, chunks: Iterable<string | Buffer>): Promise<void> => {
     isCopying = true;
     let sink: Writable | undefined;
-    const startedMs = performance.now();
-    const tell = (rows: number | null, errorCode: string | null): void =>
-      options.onStatement?.({
-        name: nameStatement(statement),
-        durationMs: performance.now() - startedMs,
-        rows,
-        errorCode,
-      });
+    const tell = options.onStatement && timeStatement(statement, options.onStatement);
     try {
       const begun = beginCopy(client.unsafe(statement));
       const done = Promise.race([begun.done, broken]);
@@ -241,9 +234,10 @@ export function openConnection(options: ConnectionOptions): Connection {
         }
       }
       sink.end();
-      tell(await done, null);
+      const rows = await done;
+      tell?.(rows, null);
     } catch (error) {
-      tell(null, toStatementCode(error));
+      tell?.(null, toStatementCode(error));
       throw error;
     } finally {
       // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.

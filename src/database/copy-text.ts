@@ -60,8 +60,8 @@ const MOST_BYTES_OF_A_UNIT = 3;
 /** Where lines become bytes; nothing stays in it between two calls. */
 const scratch = Buffer.allocUnsafe(CHUNK_BYTES);
 
-/** Lines, one after the other, in pieces. */
-export function toCopyChunks(lines: Iterable<string>, asked = CHUNK_BYTES): Buffer[] {
+/** The lines that `write` adds, one after the other, in pieces. */
+export function toCopyChunks(write: (add: (line: string) => void) => void, asked = CHUNK_BYTES): Buffer[] {
   const chunks: Buffer[] = [];
   const size = Math.min(asked, CHUNK_BYTES);
   let used = 0;
@@ -69,19 +69,18 @@ export function toCopyChunks(lines: Iterable<string>, asked = CHUNK_BYTES): Buff
     if (used > 0) chunks.push(Buffer.from(scratch.subarray(0, used)));
     used = 0;
   };
-  for (const line of lines) {
+  write((line) => {
     if (used + line.length * MOST_BYTES_OF_A_UNIT > size) flush();
     if (line.length * MOST_BYTES_OF_A_UNIT > size) chunks.push(Buffer.from(line));
     else used += scratch.write(line, used);
-  }
+  });
   flush();
   return chunks;
 }
 
 /** The lines of rows, in pieces. */
 export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>, size?: number): Buffer[] {
-  function* lines() {
-    for (const row of rows) yield toCopyLine(columns, row);
-  }
-  return toCopyChunks(lines(), size);
+  return toCopyChunks((add) => {
+    for (const row of rows) add(toCopyLine(columns, row));
+  }, size);
 }

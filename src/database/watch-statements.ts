@@ -46,6 +46,13 @@ export function toRowCount(result: unknown): number | null {
 export const toStatementCode = (error: unknown): string =>
   String(typeof error === 'object' && error !== null && 'code' in error ? error.code : 'unknown');
 
+/** Begins to measure a statement; what it returns is called when the statement has ended. */
+export function timeStatement(text: string, onStatement: OnStatement) {
+  const startedMs = performance.now();
+  return (rows: number | null, errorCode: string | null): void =>
+    onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
+}
+
 /** From here on `client` tells `onStatement` of every statement that it is given as text. */
 export function watchStatements(client: object, onStatement: OnStatement): void {
   const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
@@ -53,9 +60,7 @@ export function watchStatements(client: object, onStatement: OnStatement): void 
   asked.unsafe = (text, ...rest) => {
     const query = unsafe(text, ...rest);
     const { resolve, reject } = query;
-    const startedMs = performance.now();
-    const tell = (rows: number | null, errorCode: string | null): void =>
-      onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
+    const tell = timeStatement(text, onStatement);
     query.resolve = (result) => {
       tell(toRowCount(result), null);
       resolve(result);

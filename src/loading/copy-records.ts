@@ -108,13 +108,18 @@ const toStage = (shape: TableShape): TableCopy => ({
 });
 
 /** `position` 0: the parents. */
-function* linesOf({ columns, prefixOf }: TableCopy, records: readonly PreparedRecord[], position: number) {
-  for (const record of records) {
-    const prefix = prefixOf(record);
-    if (position === 0) yield toCopyLine(columns, record.parent, prefix);
-    else for (const row of record.children[position - 1] ?? []) yield toCopyLine(columns, row, prefix);
-  }
-}
+const toText = (
+  { columns, prefixOf }: TableCopy,
+  records: readonly PreparedRecord[],
+  position: number,
+): Buffer[] =>
+  toCopyChunks((add) => {
+    for (const record of records) {
+      const prefix = prefixOf(record);
+      if (position === 0) add(toCopyLine(columns, record.parent, prefix));
+      else for (const row of record.children[position - 1] ?? []) add(toCopyLine(columns, row, prefix));
+    }
+  });
 
 export function createRecordCopies(session: StreamSession, shape: StreamShape, scope: RunKey): RecordCopies {
   const { connection } = session;
@@ -131,7 +136,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     if (destination === 'tables' && since !== undefined) {
       for (const { parent } of records) Object.assign(parent, { _valid_from: (parent as Row)[since] ?? NOW });
     }
-    return copies[destination].map((table, position) => toCopyChunks(linesOf(table, records, position)));
+    return copies[destination].map((table, position) => toText(table, records, position));
   }
 
   let hasPolicies: boolean | undefined;

@@ -90,7 +90,7 @@ export function identify(
   const metBefore = exactNumbersMet;
   let hashed = toText(prefix, value);
   const isShortened = hashed === null || isOversized(received);
-  if (hashed === null || UNSTORABLE.test(hashed)) {
+  if (hashed === null || (hashed.includes('\\u') && UNSTORABLE.test(hashed))) {
     value = toStorable(value);
     hashed = prefix + toCanonicalJson(value, toReceivedText);
   }

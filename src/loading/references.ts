@@ -30,6 +30,9 @@ function referencesOf({ parent, children }: StreamShape): Reference[] {
   );
 }
 
+/** Rows that are sooner looked through than put into a set. */
+const FEW = 16;
+
 const isSame = (one: unknown, other: unknown): boolean => one === other || String(one) === String(other);
 
 /** Both in the order of the reference's columns. */
@@ -48,8 +51,8 @@ export function createReferenceCheck(shape: StreamShape): (record: RowsOfRecord)
     if (rows.length === 0) return true;
     if (reference.to === 0) return rows.every((row) => refersTo(row, record.parent, reference));
     const there = record.children[reference.to - 1] ?? [];
-    const [only] = there;
-    if (only !== undefined && there.length === 1) return rows.every((row) => refersTo(row, only, reference));
+    if (there.length <= FEW)
+      return rows.every((row) => there.some((other) => refersTo(row, other, reference)));
     const keys = new Set(there.map((row) => keyOf(row, reference.foreignColumns)));
     return rows.every((row) => keys.has(keyOf(row, reference.columns)));
   }

@@ -45,6 +45,8 @@ interface Reading {
   readonly columns: readonly string[];
   /** Functions: fields are objects of many shapes, which would make the call slow. */
   readonly readers: readonly Field<unknown>['read'][];
+  /** Every column: an object that has them all from the beginning is not made anew with each. */
+  readonly blank: Readonly<Record<string, unknown>>;
 }
 
 const readings = new WeakMap<Fields, Reading>();
@@ -52,9 +54,11 @@ const readings = new WeakMap<Fields, Reading>();
 function readingOf(fields: Fields): Reading {
   let reading = readings.get(fields);
   if (reading === undefined) {
+    const columns = Object.entries(fields).map(([name, { column = name }]) => column);
     reading = {
       names: Object.keys(fields),
-      columns: Object.entries(fields).map(([name, { column = name }]) => column),
+      columns,
+      blank: Object.fromEntries(columns.map((column) => [column, null])),
       readers: Object.values(fields).map((field): Field<unknown>['read'] => field.read),
     };
     readings.set(fields, reading);
@@ -68,8 +72,8 @@ export function readFields<const F extends Fields>(
   record: WireRecord,
   { report, at = '' }: ReadFieldsOptions,
 ): Values<F> {
-  const { names, columns, readers } = readingOf(fields);
-  const values: Record<string, unknown> = {};
+  const { names, columns, readers, blank } = readingOf(fields);
+  const values = { ...blank };
   let name = '';
   let value: unknown;
   // One for all fields: they are read one after the other.
