@@ -20,7 +20,7 @@ interface Hooks {
 }
 
 // On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to.
-setFlagsFromString('--heap-growing-percent=50');
+setFlagsFromString('--heap-growing-percent=75');
 
 /** Bytes, of both halves. */
 const newSpaceBytes = (): number =>
