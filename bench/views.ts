@@ -3,7 +3,7 @@
  * largest table that it reads takes in the same run. Settings are the server's own, `jit` among them, and every statement is
  * planned anew: planning counts. Fills a database of its own by SQL: `npm run bench:views`, with DATABASE_URL for a server on
  * which it may create databases, else the embedded one, which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are how many
- * there are. `--plans` prints the plans of what takes longer than promised.
+ * there are. `--plans` prints the plans of what takes longer than promised; `KEEP=1` leaves the database there.
  */
 import { readFileSync } from 'node:fs';
 import type { Connection } from '../src/database/connection.ts';

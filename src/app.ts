@@ -239,7 +239,13 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     async migrate(how) {
       const outcome = await warehouse.migrate(how);
       try {
-        await writeReportingTimezones(warehouse.connection.db, reportingTimezonesOf(config));
+        const moved = await writeReportingTimezones(warehouse.connection.db, reportingTimezonesOf(config));
+        for (const { accountId, timezone, before } of moved) {
+          log.warn(
+            { account_id: accountId, timezone, before },
+            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: days that are over are counted again`,
+          );
+        }
       } catch (error) {
         throw toDatabaseError(error);
       }

@@ -21,17 +21,20 @@ export interface AccountTimezone {
   readonly timezone: string;
 }
 
-/** Writes nothing when nothing has changed. Error: `configuration_invalid` for a zone that PostgreSQL does not know. */
+/**
+ * Writes nothing when nothing has changed. Returns what another zone stood there for, and which one.
+ * Error: `configuration_invalid` for a zone that PostgreSQL does not know.
+ */
 export async function writeReportingTimezones(
   db: Queryable,
   wanted: readonly AccountTimezone[],
-): Promise<void> {
+): Promise<(AccountTimezone & { readonly before: string })[]> {
   const rows = await db.execute<{ account_id: string; timezone: string }>(
     sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(wanted.map(({ accountId: id }) => id))}::text[])`,
   );
   const written = new Map(rows.map((row) => [row.account_id, row.timezone]));
   const changed = wanted.filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
-  if (changed.length === 0) return;
+  if (changed.length === 0) return [];
   const zones = [...new Set(changed.map(({ timezone }) => timezone))];
   const [unknown] = await db.execute<{ zone: string }>(
     sql`select zone from unnest(${toArrayLiteral(zones)}::text[]) as zone
@@ -48,4 +51,8 @@ export async function writeReportingTimezones(
       ${toArrayLiteral(changed.map(({ timezone }) => timezone))}::text[]) as n (account, zone)
     on conflict (account_id) do update set timezone = excluded.timezone, changed_at = excluded.changed_at
     where t.timezone <> excluded.timezone`);
+  return changed.flatMap((one) => {
+    const before = written.get(one.accountId);
+    return before === undefined ? [] : [{ ...one, before }];
+  });
 }

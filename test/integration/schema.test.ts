@@ -297,6 +297,14 @@ describe('the reporting time zone', () => {
     expect([1, 2]).toContain((row as { days: number }).days);
   });
 
+  test('tells which zone another one replaces, so that nobody moves the days of an account unseen', async () => {
+    const { db } = connection;
+    const move = (timezone: string) => writeReportingTimezones(db, [{ accountId: 'moving', timezone }]);
+    expect(await move('Europe/Oslo')).toEqual([]);
+    expect(await move('UTC')).toEqual([{ accountId: 'moving', timezone: 'UTC', before: 'Europe/Oslo' }]);
+    expect(await move('UTC')).toEqual([]);
+  });
+
   test('one that PostgreSQL does not know is refused by name', async () => {
     await expect(
       writeReportingTimezones(connection.db, [{ accountId: 'x', timezone: 'Mars/Olympus' }]),
