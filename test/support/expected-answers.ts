@@ -60,6 +60,7 @@ interface Followup {
   readonly formId: string | null;
   readonly assignee: string | null;
   readonly isOpen: boolean;
+  readonly createdMs: number;
   readonly createdOn: string;
   readonly resolvedOn: string | null;
   readonly due: string | null;
@@ -96,6 +97,7 @@ function readFollowups(
         formId,
         assignee: text(row['assignee_id']),
         isOpen,
+        createdMs: msOf(row['created_at']) ?? 0,
         createdOn,
         resolvedOn,
         due,
@@ -134,7 +136,8 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
   };
   const perPerson = (some: readonly Followup[]) => groups(some, ({ assignee }) => assignee ?? '');
 
-  /** What people were handed, and when they were rid of it. */
+  const lastNinetyDays = context.nowMs - 90 * DAY_MS;
+  /** What people were handed in the last ninety days, and when they were rid of it. */
   const kept = of('followups')
     .filter((row) => row['_deleted_at'] === null)
     .flatMap((row) => {
@@ -155,7 +158,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       ].toSorted((a, b) => a.at - b.at);
       return events.flatMap(({ at, to }, index) => {
         const next = events[index + 1];
-        return to === null || next === undefined ? [] : [{ to, ms: next.at - at }];
+        return to === null || next === undefined || at < lastNinetyDays ? [] : [{ to, ms: next.at - at }];
       });
     });
 
@@ -422,17 +425,18 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
     ),
     38: ordered(
       groups(
-        followups.filter((again) =>
-          closed
-            .concat(followups.filter(({ isOpen, resolvedOn }) => isOpen && resolvedOn !== null))
-            .some(
+        followups.filter(
+          (again) =>
+            again.createdMs >= lastNinetyDays &&
+            followups.some(
               (before) =>
+                before.resolvedOn !== null &&
                 before.formId === again.formId &&
                 again.formId !== null &&
                 before.assignee === again.assignee &&
                 again.assignee !== null &&
-                days(before.resolvedOn ?? '', again.createdOn) >= 1 &&
-                days(before.resolvedOn ?? '', again.createdOn) <= 90,
+                days(before.resolvedOn, again.createdOn) >= 1 &&
+                days(before.resolvedOn, again.createdOn) <= 90,
             ),
         ),
         ({ form, assignee }) => JSON.stringify([form, nameOf(assignee)]),
