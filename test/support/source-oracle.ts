@@ -18,6 +18,8 @@ export interface CompareOptions {
   readonly tables?: readonly (keyof typeof TABLES)[];
   /** Follow-ups that the source no longer has may be live: only a reconcile finds them. */
   readonly exceptDeletedFollowups?: boolean;
+  /** Employees that the source no longer has may be live: a record without a key may be what they were. */
+  readonly exceptDeletedEmployees?: ReadonlySet<string>;
 }
 
 export type ColumnKind = 'text' | 'ms' | 'day' | 'number' | 'bool' | 'json' | 'list';
@@ -179,13 +181,18 @@ async function findDifferences(compared: Compared, options: CompareOptions = {})
     const spec: TableSpec = TABLES[name];
     const isLenient =
       options.exceptDeletedFollowups === true && (name === 'followups' || spec.parent === 'followups');
+    const employees = options.exceptDeletedEmployees;
     differences.push(
       ...(await compareTable(compared, {
         name,
         spec,
         expected: expected[name] ?? [],
         // A name that was looked up once stays, whoever still mentions it.
-        mayHaveMore: isLenient ? goneFollowups(name, expected) : name === 'users' ? () => true : () => false,
+        mayHaveMore: isLenient
+          ? goneFollowups(name, expected)
+          : name.startsWith('training_') && employees !== undefined
+            ? (row) => employees.has(String(row['user_id']))
+            : () => name === 'users',
       })),
     );
   }
