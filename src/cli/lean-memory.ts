@@ -45,8 +45,9 @@ function growNewSpaceOnce(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-// Not in the worker: while it is idle V8 gives that space back, and it could not grow again.
-if (process.argv[2] !== 'start') growNewSpaceOnce();
+/** Verbs that wait for most of their time: V8 gives the space back meanwhile, and it could not grow again. */
+const LONG_LIVED: readonly (string | undefined)[] = ['start', 'sandbox', 'demo'];
+if (!LONG_LIVED.includes(process.argv[2])) growNewSpaceOnce();
 
 /**
  * Node 22.19 and later parse the package.json of a package for each of its files (nodejs/node#59733). That of drizzle-orm
