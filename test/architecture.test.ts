@@ -127,19 +127,19 @@ describe('imports', () => {
   });
 
   it('the table of docs/design.md shows the same directions', () => {
-    const house = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n## ')[1] ?? '';
-    const rows = [...house.matchAll(/^\| `([\w.]+)` *\|[^|]*\|([^|]*)\|$/gm)].filter(
-      ([, room = '']) => room in MAY_IMPORT,
+    const folders = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n## ')[1] ?? '';
+    const rows = [...folders.matchAll(/^\| `([\w.]+)` *\|[^|]*\|([^|]*)\|$/gm)].filter(
+      ([, folder = '']) => folder in MAY_IMPORT,
     );
-    const drawn = rows.map(([, room = '', imports = '']) => [
-      room,
+    const drawn = rows.map(([, folder = '', imports = '']) => [
+      folder,
       imports
         .split(',')
         .map((name) => name.trim())
         .filter((name) => name !== '–')
         .sort(),
     ]);
-    const held = Object.entries(MAY_IMPORT).map(([room, imports]) => [room, [...imports].sort()]);
+    const held = Object.entries(MAY_IMPORT).map(([folder, imports]) => [folder, [...imports].sort()]);
     expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(held));
   });
 
@@ -267,7 +267,7 @@ describe('the steps of a run', () => {
   });
 });
 
-describe('the rooms around a run', () => {
+describe('the folders around a run', () => {
   const importersOf = (path: string): string[] =>
     sources.filter(({ imports }) => imports.includes(path)).map((one) => one.path);
 
@@ -280,7 +280,7 @@ describe('the rooms around a run', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('mail is sent by one file, and what was told is recorded by the room of alerts', () => {
+  it('mail is sent by one file, and what was told is recorded by the folder of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
     expect(mailers).toEqual(['alerts/mail.ts']);
     expect(importersOf('alerts/ledger.ts').filter((path) => folderOf(path) !== 'alerts')).toEqual([

@@ -1,3 +1,4 @@
+/** The service as readers ask it: lists and objects, retried, kept within the limits, each request with a current token. */
 import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../shared/errors.ts';
 import { withSpan } from '../shared/with-span.ts';

@@ -1,3 +1,4 @@
+/** Reads what a response says beside its list: whether it succeeded, and how much there is. */
 import { z } from 'zod';
 
 const envelopeSchema = z.discriminatedUnion('ok', [

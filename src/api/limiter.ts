@@ -1,8 +1,19 @@
+/**
+ * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be simulated.
+ *
+ * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while not back to the
+ * number that was throttled. The same response begins one cool-down in which nothing starts; responses to requests that
+ * were in flight when it began are throttled for the same reason and change nothing. The cool-downs grow until a request
+ * succeeds that started after the newest one. Requests are spaced by the rate that was measured between throttled
+ * responses (sending-rate.ts), or further apart where a bound is set.
+ *
+ * All times are those of the monotonic clock.
+ */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { ApiClientOptions } from './requests.ts';
 import { createSendingRate } from './sending-rate.ts';
 
-/** How many times the present concurrency must succeed before one more request may be in flight. */
+/** One more request may be in flight after as many successes as this times the present concurrency. */
 const SUCCESSES_PER_STEP = 4;
 /** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
 const SHORTEST_HOLD_MS = MINUTE_MS;
@@ -15,17 +26,6 @@ export type LimiterOptions = Pick<
   'concurrency' | 'requestsPerMinute' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'clock' | 'random'
 >;
 
-/**
- * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be simulated.
- *
- * Concurrency is AIMD: a throttled response (429) halves it, successes bring it back one by one, but for a while not to
- * where it was throttled. The same response begins one cool-down in which nothing starts; responses to requests that were
- * in flight when it began are throttled for the same reason and change nothing. The cool-downs grow until a request
- * succeeds that started after the newest one. Requests are spaced by the rate that was measured between throttled
- * responses (sending-rate.ts), or further apart where a bound is set.
- *
- * All times are those of the monotonic clock.
- */
 export interface Limiter {
   readonly concurrencyNow: number;
   /** 0 when nothing cools down. */

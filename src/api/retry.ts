@@ -1,3 +1,4 @@
+/** Repeats a request that failed, as long as its error can go away by itself. */
 import pRetry from 'p-retry';
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';

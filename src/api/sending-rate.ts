@@ -17,17 +17,23 @@ const START_SHARE = 0.96;
 /** A cycle grows back to where it was throttled in so many requests at least, and in so long at least, ms. */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
-/** A cycle that grew slowly for long was throttled close above what is allowed; one that was short says less. */
-const TOLD_SHARE = 0.96;
-const SLOWEST_SHARE = 0.8;
-/** A cycle with fewer requests says next to nothing: the next one doubles its rate in so many, until it is throttled. */
+/**
+ * After a long cycle the rate is at least 96 % of the one before, because slow growth met the limit close above it; after a
+ * short one at least 80 %, because that says less.
+ */
+const MIN_KEPT_AFTER_LONG = 0.96;
+const MIN_KEPT_AFTER_SHORT = 0.8;
+/** A cycle with fewer requests says next to nothing: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
 const TELLING_REQUESTS = 20;
 const DOUBLING_REQUESTS = 8;
-/** Not throttled for so many times the length of a cycle, growth doubles, and again. */
-const PATIENCE_CYCLES = 1.2;
-const HASTE = 16;
+/**
+ * A cycle that was not throttled for so many times its usual length grows faster: by OVERDUE_GROWTH_BASE to the power of the
+ * cycles beyond, at most FASTEST_GROWTH times as fast.
+ */
+const CYCLES_BEFORE_FASTER_GROWTH = 1.2;
+const OVERDUE_GROWTH_BASE = 16;
 const FASTEST_GROWTH = 4;
-/** The first cycle was measured with all its cool-downs, which grew blindly: growth is in haste from the start. */
+/** The first cycle was measured with all its cool-downs, which nothing had bounded: the rate grows so many times as fast. */
 const FIRST_GROWTH = 10;
 const LONGEST_WINDOW_MS = MINUTE_MS;
 /** Whoever allows less is met by cool-downs: a longer distance would keep us from noticing that it allows more. */
@@ -79,8 +85,8 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
     const measured = accepted / elapsedMs;
     if (rate === undefined) rate = measured;
     else {
-      const isTelling = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
-      rate = Math.min(rate, Math.max(measured, rate * (isTelling ? TOLD_SHARE : SLOWEST_SHARE)));
+      const isLong = elapsedMs >= 1.5 * CYCLE_MS && accepted >= 2 * TELLING_REQUESTS;
+      rate = Math.min(rate, Math.max(measured, rate * (isLong ? MIN_KEPT_AFTER_LONG : MIN_KEPT_AFTER_SHORT)));
     }
     const isSlowest = rate * START_SHARE <= 1 / MOST_SPACING_MS;
     rate = Math.max(rate * START_SHARE, 1 / MOST_SPACING_MS);
@@ -98,10 +104,10 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
       return;
     }
     const cycleMs = Math.max(CYCLE_MS, CYCLE_REQUESTS / rate);
-    const overdue = (atMs - cycleStartMs) / cycleMs - PATIENCE_CYCLES;
-    const usual = overdue <= 0 ? 1 : Math.min(FASTEST_GROWTH, HASTE ** overdue);
-    const haste = cycles === 1 ? FIRST_GROWTH : usual;
-    rate *= START_SHARE ** (-haste / (cycleMs * rate));
+    const overdue = (atMs - cycleStartMs) / cycleMs - CYCLES_BEFORE_FASTER_GROWTH;
+    const usual = overdue <= 0 ? 1 : Math.min(FASTEST_GROWTH, OVERDUE_GROWTH_BASE ** overdue);
+    const growth = cycles === 1 ? FIRST_GROWTH : usual;
+    rate *= START_SHARE ** (-growth / (cycleMs * rate));
   }
 
   return {

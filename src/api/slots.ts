@@ -1,3 +1,4 @@
+/** Makes requests wait until the limiter lets them start. */
 import pLimit from 'p-limit';
 import { meetLater } from '../shared/meet-later.ts';
 import { sleep } from '../shared/time.ts';

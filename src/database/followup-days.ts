@@ -38,7 +38,7 @@ const VIEWS = [
 ] as const;
 
 /** Takes out the days on which something stored now has an effect: from the earliest of these times on, `now` among them. */
-export async function forgetDays(
+export async function deleteDays(
   db: Queryable,
   {
     accountId: account,

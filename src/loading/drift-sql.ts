@@ -7,7 +7,7 @@ import { name, of, same, stage, staged, target } from '../database/sql-names.ts'
 import type { TableShape } from '../database/table-shape.ts';
 
 /** `p`: staged rows with these columns; `t`: the stored rows of the same hash. */
-function forget(
+function clearHash(
   parent: TableShape,
   accountId: string,
   { p, isDrifted }: Readonly<Record<'p' | 'isDrifted', SQL>>,
@@ -26,11 +26,15 @@ export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
 }
 
 /** Columns that tell something else than the record does. `ignored`: those that do not come from the record. */
-export function forgetDriftedParents(parent: TableShape, ignored: readonly string[], accountId: string): SQL {
+export function clearHashOfDriftedParents(
+  parent: TableShape,
+  ignored: readonly string[],
+  accountId: string,
+): SQL {
   const columns = parent.columns
     .map((column) => column.name)
     .filter((column) => column !== '_hash' && !ignored.includes(column));
-  return forget(parent, accountId, {
+  return clearHash(parent, accountId, {
     p: staged(parent, ['_hash', ...columns]),
     isDrifted: sql`(${of('t', columns)}) is distinct from (${of('p', columns)})`,
   });
@@ -40,10 +44,10 @@ export function forgetDriftedParents(parent: TableShape, ignored: readonly strin
  * Children that differ, lack or are too many: a staged one has no equal, or there are as many equal ones and others. What is
  * stored is looked up by its key, row by row, however few rows of the account the planner expects.
  */
-export function forgetDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
+export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
   const columns = child.columns.map((column) => column.name);
   const stored = sql`from ${target(child)} c where c.account_id = ${accountId}`;
-  return forget(parent, accountId, {
+  return clearHash(parent, accountId, {
     p: sql`(select ${of('r', ['ord', '_hash', ...parent.key])}, coalesce(n.children, 0) as children
       from ${stage(parent)} r left join (
         select ord, count(*) as children from ${stage(child)} group by ord) n on n.ord = r.ord offset 0)`,

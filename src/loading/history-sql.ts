@@ -84,7 +84,7 @@ export function parentHistory(
         or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
-    // Nothing of what comes back tells since when it is back, unless it was changed after its deletion.
+    // The source does not tell when a deleted record came back: the state begins when that was seen, or with a later change.
     change: sql`_valid_from = case
       when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else excluded._synced_at end)

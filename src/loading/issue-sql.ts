@@ -124,7 +124,7 @@ const MOST_RESOLVED_KEYLESS = 100;
  * Of records without a key only the last resolved issues are kept: their content is what identifies them, so that a record
  * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
  */
-export function forgetResolvedKeyless({ accountId, stream }: StreamKey): SQL {
+export function deleteResolvedKeyless({ accountId, stream }: StreamKey): SQL {
   const resolved = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
     and kind = 'record_rejected' and resolved_at is not null`;
   return sql`delete from safety_sync.data_issues where ${resolved} and fingerprint in (

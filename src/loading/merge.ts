@@ -8,7 +8,7 @@ import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
-import { forgetDays } from '../database/followup-days.ts';
+import { deleteDays } from '../database/followup-days.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 
@@ -113,13 +113,13 @@ function toGuardError(parts: readonly Part[], { maxRatio }: DeleteGuard): Safety
   );
 }
 
-async function forgetDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
+async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: string): Promise<void> {
   const { parent, children, stream } = shape;
   for (const child of children) {
     await tx.execute(sql.raw(`analyze pg_temp.${child.stage}`));
   }
-  await tx.execute(drift.forgetDriftedParents(parent, stream.contextColumns, accountId));
-  for (const child of children) await tx.execute(drift.forgetDriftedChildren(parent, child, accountId));
+  await tx.execute(drift.clearHashOfDriftedParents(parent, stream.contextColumns, accountId));
+  for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 
 interface MergedRows {
@@ -138,7 +138,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.versionColumn, request));
   }
   if (request.fullCompare) {
-    await forgetDrifted(tx, shape, request.accountId);
+    await clearHashOfDrifted(tx, shape, request.accountId);
     dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));
   }
   if (dropped > 0) {
@@ -199,7 +199,7 @@ async function mergeIssues(
     const parts = request.covered.column === null ? null : request.covered.parts;
     resolved += await rowCount(tx, issues.resolveVanishedRejections(parts, scope));
   }
-  if (resolved > 0) await tx.execute(issues.forgetResolvedKeyless(scope));
+  if (resolved > 0) await tx.execute(issues.deleteResolvedKeyless(scope));
   if (request.changed || request.deletedKeys.length > 0) {
     const stale = await tx.execute<{ fingerprint: string }>(
       issues.readStaleUnknownFields(shape.parent, scope),
@@ -232,7 +232,7 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   counts.deleted = deletedKeys.length;
   const changed = counts.inserted + counts.updated + added > 0;
   if (shape.stream.countsFrom !== undefined && (changed || counts.deleted > 0)) {
-    await forgetDays(tx, { ...request, from: [request.addedFrom, changedFrom] });
+    await deleteDays(tx, { ...request, from: [request.addedFrom, changedFrom] });
   }
   if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
   return { counts, note, failure };

@@ -153,7 +153,10 @@ async function findEquipment(read: OneRequest, known: KnownRecord): Promise<Foun
   return null;
 }
 
-/** The steps of a run that stores one record as the service has it now. Its notes stay: they do not say which, for it may be a person. */
+/**
+ * The steps of a run that stores one record as the service has it now. The run's note does not name the record, because its
+ * key may identify a person and notes are kept.
+ */
 export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Steps<ReadOutcome> {
   const found = await askForRecord(read, known);
   if (found === null) {

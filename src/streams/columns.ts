@@ -26,13 +26,13 @@ export const stateStart = () => ({
   _valid_from: instant().notNull().defaultNow(),
 });
 
-/** The last columns of a table of superseded states. */
+/** Begin and end of a superseded state, behind the columns that it shares with its table. */
 export const statePeriod = () => ({
   valid_from: instant().notNull(),
   valid_to: instant().notNull(),
 });
 
-/** The last columns of every entity table; written by the merge, never by a normalizer. */
+/** Of every entity table, behind the columns that it had when it was created; written by the merge, never by `toRows`. */
 export const bookkeeping = () => ({
   /** Of the whole record as received, children included: equal hashes mean that nothing has to be written. */
   _hash: uuid(),

@@ -1,4 +1,5 @@
 /** What the messages of a follow-up tell together: their order, and what they amount to. */
+import { isEarlier } from './time-text.ts';
 
 interface Message {
   /** In the list as it came. */
@@ -24,7 +25,7 @@ export function oldestFirst<One extends Message>(messages: One[]): One[] {
   });
 }
 
-/** As the sample shows them. Texts of one length compare like the times they tell. */
+/** As the sample shows them. False where the texts differ in length: then their order is not that of the times. */
 function isOldestFirst(messages: readonly Message[]): boolean {
   for (let at = 1; at < messages.length; at += 1) {
     const [before, after] = [messages[at - 1], messages[at]];
@@ -35,7 +36,7 @@ function isOldestFirst(messages: readonly Message[]): boolean {
   return true;
 }
 
-/** Somebody who is not known is somebody else than who raised it, and the other way round. */
+/** If only one of observer and sender is known, they count as different people. */
 export function figuresOf(messages: readonly Message[], observerId: string | null) {
   let reassignments = 0;
   let last: string | null = null;
@@ -44,13 +45,9 @@ export function figuresOf(messages: readonly Message[], observerId: string | nul
     const { sent_at: sentAt, user_id: userId } = message.fields;
     if (handsOn(message)) reassignments += 1;
     if (sentAt === null) continue;
-    if (last === null || isBefore(last, sentAt)) last = sentAt;
+    if (last === null || isEarlier(last, sentAt)) last = sentAt;
     const isResponse = userId !== observerId;
-    if (isResponse && (firstResponse === null || isBefore(sentAt, firstResponse))) firstResponse = sentAt;
+    if (isResponse && (firstResponse === null || isEarlier(sentAt, firstResponse))) firstResponse = sentAt;
   }
   return { count: messages.length, reassignments, last, firstResponse };
 }
-
-/** Texts of one length compare like the times they tell. */
-const isBefore = (one: string, other: string): boolean =>
-  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);

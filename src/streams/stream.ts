@@ -24,11 +24,16 @@ export type ReportIssue = (issue: RecordIssue) => void;
 /** A JSON object as the service sent it. */
 export type WireRecord = Readonly<Record<string, unknown>>;
 
-/** A table row without the columns that the merge adds by itself. */
-export type RowOf<Table extends PgTable> = Omit<
-  Table['$inferInsert'],
-  'account_id' | '_valid_from' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id'
->;
+/** Columns that the merge adds by itself. */
+type Added = 'account_id' | '_valid_from' | '_hash' | '_raw' | '_synced_at' | '_deleted_at' | '_run_id';
+
+/**
+ * A table row without the columns that the merge adds by itself. A column of the source has to be named, be it with null:
+ * one that `toRows` forgets is an error of the compiler. Those that begin with `_` are computed, here or by the merge.
+ */
+export type RowOf<Table extends PgTable, Insert = Table['$inferInsert']> = {
+  [Name in Exclude<keyof Insert, Added | `_${string}`>]-?: Exclude<Insert[Name], undefined>;
+} & Partial<Omit<Insert, Added>>;
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -126,7 +131,7 @@ export interface StreamDefinition {
   readonly keyField: string;
   /** The parent's column that holds it. */
   readonly keyColumn: string;
-  /** Columns of the parent of which the earlier says from when on a new row counts in days that are kept; absent: it counts in none. */
+  /** Timestamp columns; the earlier one is the first day whose stored daily counts a new row changes. Absent: the stream has no daily counts. */
   readonly countsFrom?: readonly string[];
   readonly parent: PgTable;
   /** What its records have, and where that is stored. */

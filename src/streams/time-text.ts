@@ -46,6 +46,10 @@ export function toInstant(ms: number): string {
   return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
 }
 
+/** Compares two texts of `toInstant`. Those of the same length sort as their times do; the others are parsed. */
+export const isEarlier = (one: string, other: string): boolean =>
+  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
+
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 export function toDate(digits: string): string | undefined {
   const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)];

@@ -119,7 +119,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       },
     });
     if (session === undefined) {
-      // Workers that share the work would write most of all rows, each saying that another one does it.
+      // Of two workers on one schedule one skips each run, because the other has the lock: `runs` would hold little else.
       const db = isScheduled(request) ? null : context.db;
       return await skipTaken(db, 'another run of this stream is under way');
     }

@@ -119,7 +119,7 @@ export type RunResult = RunFigures &
 export const failureOf = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
 
-/** The service refused the credentials: asking on would be asking for trouble. */
+/** The service refused the credentials: it would refuse every further request of the account, too. */
 export function authFailureOf(result: RunResult): SafetySyncError | undefined {
   const error = failureOf(result);
   return error?.recovery === 'fail_run' ? error : undefined;

@@ -1,7 +1,7 @@
 /** Days that are over are counted once and kept: what the views show does not depend on it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { forgetDays, keepDays } from '../../src/database/followup-days.ts';
+import { deleteDays, keepDays } from '../../src/database/followup-days.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { removeExpired } from '../../src/database/retention.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
@@ -165,7 +165,7 @@ describe('over random pasts', () => {
     await keep('changed');
     const at = NOW_MS - 20 * DAY_MS;
     const iso = (ms: number) => new Date(ms).toISOString();
-    await forgetDays(connection.db, {
+    await deleteDays(connection.db, {
       accountId: 'changed',
       now: iso(NOW_MS),
       from: [iso(NOW_MS - DAY_MS), iso(at), null],
@@ -181,7 +181,7 @@ describe('over random pasts', () => {
     await inSession('read', async (session) => {
       // As a run that has stored something and dies before it has counted.
       await session.begin();
-      await forgetDays(session.connection.db, {
+      await deleteDays(session.connection.db, {
         accountId: 'read',
         now: session.transactionTime ?? '',
         from: ['2000-01-01T00:00:00Z'],
@@ -214,7 +214,7 @@ describe('over random pasts', () => {
       expect(rows).toBe(gone.length);
     });
     expect(await readAll(query, 'retained')).toEqual(before);
-    await forgetDays(connection.db, {
+    await deleteDays(connection.db, {
       accountId: 'retained',
       now: new Date().toISOString(),
       from: ['2000-01-01T00:00:00Z'],

@@ -2,6 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Equipment, Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
+import { STREAMS as ALL_STREAMS } from '../../src/streams/index.ts';
+import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { casesOf } from '../support/proof.ts';
 import { createRandom } from '../support/seeded-random.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -16,8 +18,12 @@ const EVERYTHING_MS = 10 * 365 * 24 * 60 * MINUTE_MS;
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(size: Partial<typeof SIZE> = {}): Promise<void> {
+async function start(
+  size: Partial<typeof SIZE> = {},
+  streams: readonly StreamDefinition[] = ALL_STREAMS,
+): Promise<void> {
   worker = await createTimedWorker({
+    streams,
     settings: { followupsOverlapMs: EVERYTHING_MS },
     sandbox: { size: { ...SIZE, ...size } },
   });
@@ -294,6 +300,36 @@ describe('equipment', () => {
     const back = await schedules('1');
     expect(back.map(({ to }) => to === null)).toEqual([false, true]);
     expect(back[1]?.from).toBeGreaterThan(gone?.to ?? Infinity);
+  });
+
+  test('a column that a new version of the stream brings makes no state where the migration took its values from _raw', async () => {
+    let version = 1;
+    const isEquipment = ({ name }: StreamDefinition) => name === 'equipments';
+    await start(
+      {},
+      ALL_STREAMS.map((stream) =>
+        isEquipment(stream)
+          ? {
+              ...stream,
+              get version() {
+                return version;
+              },
+            }
+          : stream,
+      ),
+    );
+    put([], { id: 'filled', title: 'Chain hoist' });
+    put([], { id: 'empty', title: 'Chain hoist' });
+    await sync();
+    // As if `title` had just been added, and the migration had filled it for one of the two.
+    await worker.query('update safety.equipment set title = null');
+    await worker.query(`update safety.equipment set title = _raw ->> 'title' where id = 'filled'`);
+    version = 2;
+    await sync();
+    const titles = async (id: string) =>
+      (await historyOf('equipment_history', id)).map(({ row }) => row['title']);
+    expect(await titles('filled')).toEqual(['Chain hoist']);
+    expect(await titles('empty')).toEqual([null, 'Chain hoist']);
   });
 
   test('schedules end with their equipment and come back with it', async () => {

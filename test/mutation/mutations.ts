@@ -1255,7 +1255,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'resolved issues about records without a key pile up',
     invariant: 5,
     file: 'src/loading/merge.ts',
-    search: 'if (resolved > 0) await tx.execute(issues.forgetResolvedKeyless(scope));',
+    search: 'if (resolved > 0) await tx.execute(issues.deleteResolvedKeyless(scope));',
     replace: '',
     tests: ['test/integration/data-issues.test.ts'],
     names: 'changes for ever',

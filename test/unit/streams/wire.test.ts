@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readFields } from '../../../src/streams/read-fields.ts';
-import type { RecordIssue } from '../../../src/streams/stream.ts';
+import type { resourceVersions } from '../../../src/streams/resources.ts';
+import type { RecordIssue, RowOf } from '../../../src/streams/stream.ts';
 import { toInstant } from '../../../src/streams/time-text.ts';
 import * as wire from '../../../src/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
@@ -174,4 +175,10 @@ describe('plain forms are read as the careful way reads them', () => {
       { numRuns: 2000 },
     );
   });
+});
+
+test('a column that toRows forgets is an error of the compiler', () => {
+  // @ts-expect-error Were it optional, what the source says in all other columns would be stored as null.
+  const row: RowOf<typeof resourceVersions> = { resource_id: 'r', ordinal: 1, is_current: true };
+  expect(Object.keys(row)).toEqual(['resource_id', 'ordinal', 'is_current']);
 });
