@@ -53,9 +53,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   database: ['shared', 'streams', 'dictionary'],
   embedded: ['shared'],
   loading: ['shared', 'streams', 'database'],
-  reading: ['shared', 'api', 'streams', 'backfill'],
-  backfill: ['shared', 'streams', 'database', 'reading'],
-  sync: ['shared', 'api', 'streams', 'database', 'loading', 'reading', 'backfill'],
+  reading: ['shared', 'api', 'streams'],
+  sync: ['shared', 'api', 'streams', 'database', 'loading', 'reading'],
   health: ['shared', 'streams', 'sync'],
   status: ['shared', 'config', 'streams', 'database', 'sync', 'reading', 'health'],
   labels: ['shared', 'streams', 'database'],
@@ -85,7 +84,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'streams',
     'database',
     'reading',
-    'backfill',
     'sync',
     'status',
     'labels',
@@ -218,18 +216,11 @@ function reachedFrom(path: string, files: readonly SourceFile[]): Set<string> {
 }
 
 describe('the steps of a run', () => {
-  /** Where a reader yields what another file writes. */
-  const LEDGER = 'backfill/ledger.ts';
-  const isReading = (path: string): boolean =>
-    ['reading', 'backfill'].includes(folderOf(path)) && path !== LEDGER;
-
   it('reading asks and yields: it reaches neither the loading nor the database, by no way', () => {
     const wrong = sources
-      .filter(({ path }) => isReading(path))
+      .filter(({ path }) => folderOf(path) === 'reading')
       .flatMap(({ path }) => [...reachedFrom(path, sources)].map((reached) => [path, reached] as const))
-      .filter(
-        ([, reached]) => ['loading', 'database', 'sync'].includes(folderOf(reached)) || reached === LEDGER,
-      );
+      .filter(([, reached]) => ['loading', 'database', 'sync'].includes(folderOf(reached)));
     expect(wrong).toEqual([]);
   });
 
@@ -237,7 +228,7 @@ describe('the steps of a run', () => {
     const wrong = sources
       .filter(({ path }) => folderOf(path) === 'loading')
       .flatMap(({ path, imports }) => imports.map((imported) => [path, imported] as const))
-      .filter(([, imported]) => ['reading', 'backfill', 'sync', 'api'].includes(folderOf(imported)));
+      .filter(([, imported]) => ['reading', 'sync', 'api'].includes(folderOf(imported)));
     expect(wrong).toEqual([]);
   });
 
@@ -289,9 +280,7 @@ describe('the folders around a run', () => {
   });
 
   it('no run touches labels: they are of people', () => {
-    const runs = sources.filter(({ path }) =>
-      ['sync', 'loading', 'reading', 'backfill'].includes(folderOf(path)),
-    );
+    const runs = sources.filter(({ path }) => ['sync', 'loading', 'reading'].includes(folderOf(path)));
     const wrong = runs.filter(({ path }) => reachedFrom(path, sources).has('database/labels.ts'));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
@@ -299,9 +288,7 @@ describe('the folders around a run', () => {
   it('what must not be stored is taken out in loading; readers know neither settings nor pseudonyms', () => {
     const outside = importersOf('loading/protect.ts').filter((path) => folderOf(path) !== 'loading');
     expect(outside).toEqual(['sync/privacy.ts']);
-    const readers = sources.filter(({ path }) =>
-      ['api', 'streams', 'reading', 'backfill'].includes(folderOf(path)),
-    );
+    const readers = sources.filter(({ path }) => ['api', 'streams', 'reading'].includes(folderOf(path)));
     const wrong = readers.filter(({ path }) => reachedFrom(path, sources).has('shared/pseudonym.ts'));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });

@@ -54,6 +54,11 @@ function partOf(params: Call['params']): Readonly<Record<string, number>> {
   return Object.fromEntries(named);
 }
 
+function toListResponse({ envelope, count, headers }: HttpResponse): ListResponse {
+  const { requestId, serviceTimeMs, responseTimeMs } = headers;
+  return { count, envelope, paging: readPaging(envelope), requestId, serviceTimeMs, responseTimeMs };
+}
+
 type Asked = (ListRequest | ObjectRequest) & { readonly fewRetries?: FewRetries };
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
@@ -170,25 +175,19 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }
   };
 
-  const list = (request: ListRequest): AsyncGenerator<ListPart, ListResponse, undefined> =>
-    listParts(async (deliver, abandoned) => {
-      const { envelope, count, headers } = await run(request, deliver, abandoned);
-      const { requestId, serviceTimeMs, responseTimeMs } = headers;
-      return { count, envelope, paging: readPaging(envelope), requestId, serviceTimeMs, responseTimeMs };
-    });
-
   return {
-    list,
+    list: (request) =>
+      listParts(async (deliver, abandoned) => toListResponse(await run(request, deliver, abandoned))),
     page: async (request) => {
-      const parts = list(request);
       let records: readonly unknown[] = [];
-      let next = await parts.next();
-      for (; next.done !== true; next = await parts.next()) {
-        const part = next.value;
-        if (part.kind === 'restart') records = [];
-        else records = records.length === 0 ? part.records : [...records, ...part.records];
-      }
-      return { ...next.value, records };
+      let attemptNumber = 0;
+      const response = await run(request, (more, ofAttempt) => {
+        // A response that broke off is void.
+        records = ofAttempt === attemptNumber ? [...records, ...more] : more;
+        attemptNumber = ofAttempt;
+        return Promise.resolve();
+      });
+      return { ...toListResponse(response), records };
     },
     fetchObject: async (request) => {
       const { envelope, headers } = await run(request);

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
 import { type BackfillForecast, forecastBackfill } from './forecast-backfill.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import type { BackfillRange } from '../reading/read-request.ts';
+import { type CreationSlice, isWholeTime } from '../reading/creation-slice.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { streamNamed } from '../streams/index.ts';
@@ -18,7 +18,7 @@ interface BackfillOptions extends CommonOptions {
   readonly plan?: true;
 }
 
-function parseRange({ from, to }: BackfillOptions): BackfillRange {
+function parseRange({ from, to }: BackfillOptions): CreationSlice {
   const fromMs = from === undefined ? null : parseDate(from, '--from');
   const toMs = to === undefined ? null : parseDate(to, '--to');
   if (fromMs !== null && toMs !== null && fromMs >= toMs) {
@@ -28,8 +28,8 @@ function parseRange({ from, to }: BackfillOptions): BackfillRange {
 }
 
 /** Only follow-ups can be asked for by time. */
-function checkRange(streams: readonly StreamName[], range: BackfillRange): StreamName[] {
-  if (range.fromMs === null && range.toMs === null) return [...streams];
+function checkRange(streams: readonly StreamName[], range: CreationSlice): StreamName[] {
+  if (isWholeTime(range)) return [...streams];
   const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
   if (sliced.length === 0) {
     const message = `--from and --to: the service has no time filter for ${streams.join(', ')}; leave them out for a full re-read`;
@@ -98,7 +98,7 @@ async function printPlan(
 
 interface BackfillAsked {
   readonly streams: readonly StreamName[];
-  readonly range: BackfillRange;
+  readonly range: CreationSlice;
   readonly options: BackfillOptions;
 }
 

@@ -3,11 +3,10 @@ import { createRequestMeter } from '../api/requests.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { readStreamState } from '../database/stream-state.ts';
-import { sliceRecordsFor } from '../backfill/cut-slices.ts';
-import { toCreationFilters } from '../reading/creation-slice.ts';
-import type { BackfillRange } from '../reading/read-request.ts';
-import { readLedger } from '../backfill/ledger.ts';
-import { isOpen, isResumable } from '../backfill/backfill.ts';
+import { readLedger } from '../database/backfill-ledger.ts';
+import { isOpen, isResumable } from '../reading/backfill.ts';
+import { sliceRecordsFor } from '../reading/backfill-plan.ts';
+import { type CreationSlice, toCreationFilters } from '../reading/creation-slice.ts';
 import type { RunContext } from '../sync/run.ts';
 
 export interface BackfillForecast {
@@ -23,7 +22,7 @@ export interface BackfillForecast {
 
 interface ForecastRequest {
   readonly stream: StreamName;
-  readonly range: BackfillRange;
+  readonly range: CreationSlice;
   readonly restart: boolean;
   /** The warehouse lacks tables: there is no ledger to look at. */
   readonly isMigrated: boolean;
@@ -42,7 +41,7 @@ export async function forecastBackfill(
   const response = await context.api().page({
     method,
     listKey: responseKey,
-    params: { limit: 1, ...toCreationFilters({ from: range.fromMs, to: range.toMs }) },
+    params: { limit: 1, ...toCreationFilters(range) },
     meter: createRequestMeter(),
     signal: context.signal,
   });

@@ -3,8 +3,7 @@ import { hash } from 'node:crypto';
 import { isOversized, OVERSIZED } from '../shared/oversized.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import type { ReadContext, StreamDefinition, WireRecord } from '../streams/stream.ts';
-import { toStorableText } from '../streams/record-key.ts';
-import { isWireRecord, key as keyField } from '../streams/wire.ts';
+import { isWireRecord, key as keyField, toStorableText } from '../streams/wire.ts';
 import { DEEPEST, NestedTooDeeply, toCanonicalJson, type ExactText } from './canonical-json.ts';
 
 export interface IdentifiedRecord {

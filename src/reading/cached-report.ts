@@ -2,9 +2,10 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, type Page } from './pages.ts';
+import type { ListPage } from '../api/requests.ts';
+import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { type ResponseClock, offsetOf, wentBackBy } from './service-clock.ts';
+import { type ResponseClock, offsetOf, wentBackBy } from './watermark.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 const ATTEMPTS = 5;
@@ -29,8 +30,8 @@ export function remainingFreshness(check: CalculationCheck | null, nowMs: number
   return check.freshForMs - Math.max(...passed);
 }
 
-export function readLastUpdated({ response }: Page): number | undefined {
-  const value = response.envelope['last_updated'];
+export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): number | undefined {
+  const value = envelope['last_updated'];
   const ms = typeof value === 'string' && value !== '' ? Number(value) : value;
   // Whole ms, as it is stored: a fraction would make the stored time look older than the same one read again.
   return typeof ms === 'number' && Math.abs(ms) <= 8.64e15 ? Math.floor(ms) : undefined;
@@ -62,7 +63,7 @@ function toCalculatedAt(calculatedAtMs: number | undefined, clock: ResponseClock
  */
 async function isStillWhole(
   read: ReadRequest,
-  { first, pageSize, sinceMs }: { first: Page; pageSize: number; sinceMs: number | undefined },
+  { first, pageSize, sinceMs }: { first: ListPage; pageSize: number; sinceMs: number | undefined },
 ): Promise<boolean> {
   if (first.records.length >= pageSize - 1) return false;
   const again = await fetchPage(read, requestParams(pageSize - 1));
@@ -77,7 +78,7 @@ async function isStillWhole(
 /** All pages, of which the first is known. They belong to its report, or this attempt is void: returns why, else null. */
 async function* readPages(
   read: ReadRequest,
-  options: { first: Page; calculatedAtMs: number | undefined; pageSize: number },
+  options: { first: ListPage; calculatedAtMs: number | undefined; pageSize: number },
 ): Steps<SafetySyncError | null> {
   const { stream } = read;
   const about = options.calculatedAtMs === undefined ? {} : { calculatedAtMs: options.calculatedAtMs };
@@ -128,7 +129,7 @@ export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
     yield { kind: 'rollback' };
     const atMs = clock.now();
     const first = await fetchPage(read, requestParams(pageSize));
-    const responseClock = { serviceMs: first.response.serviceTimeMs, ourMs: clock.now() };
+    const responseClock = { serviceMs: first.serviceTimeMs, ourMs: clock.now() };
     const calculatedAtMs = readLastUpdated(first);
     const check = { atMs, freshForMs: freshFor(cacheMs, responseClock.serviceMs ?? atMs, calculatedAtMs) };
     if (read.kind === 'sync' && calculatedAtMs !== undefined) {

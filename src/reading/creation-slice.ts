@@ -4,20 +4,23 @@
  */
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import type { ResponseClock } from './service-clock.ts';
 
 export interface CreationSlice {
   /** Inclusive. */
-  readonly from: number | null;
+  readonly fromMs: number | null;
   /** Exclusive. */
-  readonly to: number | null;
+  readonly toMs: number | null;
 }
 
+export const WHOLE_TIME: CreationSlice = { fromMs: null, toMs: null };
+
+export const isWholeTime = ({ fromMs, toMs }: CreationSlice): boolean => fromMs === null && toMs === null;
+
 /** The filters of followups.list that ask for a slice. Their bounds are exclusive; were they inclusive, a neighbour's record would be seen twice. */
-export function toCreationFilters({ from, to }: CreationSlice): Record<string, number> {
+export function toCreationFilters({ fromMs, toMs }: CreationSlice): Record<string, number> {
   return {
-    ...(from === null ? {} : { created_after: from - 1 }),
-    ...(to === null ? {} : { created_before: to }),
+    ...(fromMs === null ? {} : { created_after: fromMs - 1 }),
+    ...(toMs === null ? {} : { created_before: toMs }),
   };
 }
 
@@ -25,7 +28,7 @@ export function toCreationFilters({ from, to }: CreationSlice): Record<string, n
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
 const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
-function toMs(value: unknown): number | undefined {
+function readMs(value: unknown): number | undefined {
   const isText = value instanceof ExactNumber || (typeof value === 'string' && /^\d{1,16}$/.test(value));
   const ms = isText ? Number(value) : value;
   return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
@@ -33,7 +36,7 @@ function toMs(value: unknown): number | undefined {
 
 /** A time field of a record, ms; undefined where it is absent or unusable. */
 export function timeOf(record: unknown, field: string): number | undefined {
-  return isWireRecord(record) ? toMs(record[field]) : undefined;
+  return isWireRecord(record) ? readMs(record[field]) : undefined;
 }
 
 export interface CreationOrder {
@@ -66,39 +69,19 @@ export function halve(
   slice: CreationSlice,
   order: CreationOrder,
 ): [CreationSlice, CreationSlice] | undefined {
-  const from = slice.from ?? Math.min(0, Math.floor(order.oldestMs));
-  const to = slice.to ?? Math.ceil(order.newestMs) + 1;
-  const middle = Math.floor(from + (to - from) / 2);
-  return middle <= from || middle >= to
+  const fromMs = slice.fromMs ?? Math.min(0, Math.floor(order.oldestMs));
+  const toMs = slice.toMs ?? Math.ceil(order.newestMs) + 1;
+  const middleMs = Math.floor(fromMs + (toMs - fromMs) / 2);
+  return middleMs <= fromMs || middleMs >= toMs
     ? undefined
     : [
-        { from: middle, to: slice.to },
-        { from: slice.from, to: middle },
+        { fromMs: middleMs, toMs: slice.toMs },
+        { fromMs: slice.fromMs, toMs: middleMs },
       ];
 }
 
-/**
- * The watermark that a run may leave behind: the latest `updated_on` of its first response. The service sent it, so it
- * had made every change up to there, and this run reads them all. Values beyond the clock are errors of the data and
- * left out. Where all of them lie beyond the response's own clock (its Date header), that clock is the earlier of the two
- * and safe; beyond a clock of ours nothing is known, since ours may be hours ahead of the service's. undefined: no
- * record tells.
- */
-export function watermarkOf(records: readonly unknown[], clock: ResponseClock): number | undefined {
-  const clockMs = clock.serviceMs ?? clock.ourMs;
-  let latest: number | undefined;
-  let isAnyBeyond = false;
-  for (const record of records) {
-    const updated = timeOf(record, 'updated_on');
-    if (updated === undefined) continue;
-    if (updated > clockMs) isAnyBeyond = true;
-    else if (latest === undefined || updated > latest) latest = updated;
-  }
-  return latest ?? (isAnyBeyond ? clock.serviceMs : undefined);
-}
-
 /** For messages. */
-export function describeSlice({ from, to }: CreationSlice): string {
+export function describeSlice({ fromMs, toMs }: CreationSlice): string {
   const time = (ms: number | null, open: string) => (ms === null ? open : new Date(ms).toISOString());
-  return `${time(from, 'from the beginning')} to ${time(to, 'now')}`;
+  return `${time(fromMs, 'from the beginning')} to ${time(toMs, 'now')}`;
 }

@@ -2,6 +2,7 @@
  * Reads every record of a slice of creation time such that none that was there all the while can be missed
  * (specification: followups.list). Page numbers shift under the reader; creation time does not. See docs/design.md.
  */
+import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import {
   type CreationOrder,
@@ -10,7 +11,6 @@ import {
   readCreationOrder,
   timeOf,
 } from './creation-slice.ts';
-import type { Page } from './pages.ts';
 import type { SliceReader } from './slice-reader.ts';
 
 /** Halvings of a slice: 2^45 ms is a thousand years. */
@@ -18,10 +18,10 @@ const DEEPEST = 50;
 
 export type WalkStep =
   /** The first response, before its records. */
-  | { readonly kind: 'first'; readonly page: Page }
+  | { readonly kind: 'first'; readonly page: ListPage }
   | {
       readonly kind: 'records';
-      /** What this response brought, without what the one before had shown. */
+      /** What this response brought, without what the previous one had shown. */
       readonly records: readonly unknown[];
       /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
       readonly remainingTo: number | null | undefined;
@@ -35,14 +35,22 @@ interface Border {
   readonly texts: ReadonlySet<string>;
 }
 
+/** What the previous response said; used to detect records that were deleted or withheld in between. */
+interface Previous {
+  /** Records that it left for the task; undefined: it told no total. */
+  readonly remainingTotal: number | undefined;
+  /** The part that it delivered, above the border, and the records that it delivered of it. */
+  readonly newerSlice: CreationSlice;
+  readonly newerCount: number;
+  /** Its oldest records, which come again. */
+  readonly border: Border;
+  /** All that it held: it may have ended there only because responses end there. */
+  readonly recordCount: number;
+}
+
 interface Task extends CreationSlice {
   readonly depth: number;
-  /** What the response before left for this task, and what it delivered itself. */
-  readonly after?: { readonly remaining: number; readonly newer: CreationSlice; readonly delivered: number };
-  /** What the response before has already shown: its records at the border, as text. */
-  readonly shown?: Border;
-  /** How many records the response before held: it may have ended there only because responses end there. */
-  readonly shownIn?: number;
+  readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
 }
@@ -73,34 +81,36 @@ function isShown(record: unknown, border: Border | undefined): boolean {
 }
 
 /** What is left of a task after a newest-first response that does not hold all of it; undefined when that is not one. */
-function cutOff(task: Task, page: Page, order: CreationOrder): Task[] | undefined {
+function cutOff(task: Task, page: ListPage, order: CreationOrder): Task[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
-  if (task.from !== null && oldestMs < task.from) return undefined;
-  const to = oldestMs + 1;
-  if (task.to !== null && to > task.to) return undefined;
-  if (task.to === to) {
+  if (task.fromMs !== null && oldestMs < task.fromMs) return undefined;
+  const toMs = oldestMs + 1;
+  if (task.toMs !== null && toMs > task.toMs) return undefined;
+  if (task.toMs === toMs) {
     // More records in one millisecond than a response holds.
-    const millisecond: Task = { from: oldestMs, to, depth: task.depth, byPages: true };
-    const older: Task = { from: task.from, to: oldestMs, depth: task.depth };
-    return task.from === oldestMs ? [millisecond] : [millisecond, older];
+    const millisecond: Task = { fromMs: oldestMs, toMs, depth: task.depth, byPages: true };
+    const older: Task = { fromMs: task.fromMs, toMs: oldestMs, depth: task.depth };
+    return task.fromMs === oldestMs ? [millisecond] : [millisecond, older];
   }
-  const total = page.response.paging?.total;
-  const delivered = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= to).length;
-  const after =
-    total === undefined
-      ? {}
-      : { after: { remaining: total - delivered, newer: { from: to, to: task.to }, delivered } };
-  const shown = { shown: atBorder(page.records, oldestMs), shownIn: page.records.length };
-  return [{ from: task.from, to, depth: task.depth, ...shown, ...after }];
+  const total = page.paging?.total;
+  const newerCount = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs).length;
+  const previous: Previous = {
+    remainingTotal: total === undefined ? undefined : total - newerCount,
+    newerSlice: { fromMs: toMs, toMs: task.toMs },
+    newerCount,
+    border: atBorder(page.records, oldestMs),
+    recordCount: page.records.length,
+  };
+  return [{ fromMs: task.fromMs, toMs, depth: task.depth, previous }];
 }
 
 /** The response holds records from outside of the slice: the service does not heed its bounds. */
 function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
   if (order === undefined) return false;
   // A service whose bounds are inclusive shows one millisecond more on either side.
-  const isTooOld = slice.from !== null && order.oldestMs < slice.from - 1;
-  return isTooOld || (slice.to !== null && order.newestMs > slice.to);
+  const isTooOld = slice.fromMs !== null && order.oldestMs < slice.fromMs - 1;
+  return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
 }
 
 function createWalk(reader: SliceReader) {
@@ -117,11 +127,11 @@ function createWalk(reader: SliceReader) {
   function remainingTo(): number | null | undefined {
     const open: CreationSlice[] = inHand === undefined ? tasks : [...tasks, inHand];
     if (open.length === 0) return undefined;
-    return open.some((task) => task.to === null) ? null : Math.max(...open.map((task) => task.to ?? 0));
+    return open.some((task) => task.toMs === null) ? null : Math.max(...open.map((task) => task.toMs ?? 0));
   }
 
-  function toStep(list: readonly unknown[], shown?: Border): WalkStep {
-    const news = shown === undefined ? list : list.filter((record) => !isShown(record, shown));
+  function toStep(list: readonly unknown[], border?: Border): WalkStep {
+    const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
     passed += news.length;
     return { kind: 'records', records: news, remainingTo: remainingTo() };
   }
@@ -134,7 +144,7 @@ function createWalk(reader: SliceReader) {
   }
 
   /** Puts what is left of a task after this response on the list. */
-  function divide(task: Task, page: Page): void {
+  function divide(task: Task, page: ListPage): void {
     const order = readCreationOrder(page.records);
     const parts = order === undefined ? undefined : cutOff(task, page, order);
     if (parts !== undefined) {
@@ -142,50 +152,54 @@ function createWalk(reader: SliceReader) {
       return;
     }
     isDoubtful = true;
-    if (isBeside(task, order) || page.response.paging?.total === undefined) {
+    if (isBeside(task, order) || page.paging?.total === undefined) {
       // The filter does nothing, or nothing would tell when a half is whole: halving would lead nowhere.
-      tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
+      tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
       return;
     }
     const halves = order === undefined || task.depth >= DEEPEST ? undefined : halve(task, order);
-    if (halves === undefined) tasks.push({ from: task.from, to: task.to, depth: task.depth, byPages: true });
+    if (halves === undefined)
+      tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
     else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
   }
 
-  /** Without a total: nothing came that the response before had not shown, and not because it is as full as that one. */
-  function isWhole({ records, response }: Page, task: Task): boolean {
-    const total = response.paging?.total;
+  /** Without a total: nothing came that the previous response had not shown, and not because it is as full as that one. */
+  function isWhole({ records, paging }: ListPage, { previous }: Task): boolean {
+    const total = paging?.total;
     if (total !== undefined) return records.length >= total;
-    if (records.length > 0 && records.length === task.shownIn) return false;
-    return records.every((record) => isShown(record, task.shown));
+    if (records.length > 0 && records.length === previous?.recordCount) return false;
+    return records.every((record) => isShown(record, previous?.border));
   }
 
   /** Records that the slice has now, without those that were created since its first response: growth is no shortfall. */
   async function countOld(slice: CreationSlice): Promise<number> {
-    const isGrowing = slice.to === null && newestMs !== undefined;
+    const isGrowing = slice.toMs === null && newestMs !== undefined;
     // Asked first: what is created between the two questions must not hide anything.
-    const added = isGrowing ? await reader.askTotal({ from: Math.floor(newestMs ?? 0) + 1, to: null }) : 0;
+    const added = isGrowing
+      ? await reader.askTotal({ fromMs: Math.floor(newestMs ?? 0) + 1, toMs: null })
+      : 0;
     return ((await reader.askTotal(slice)) ?? 0) - (added ?? 0);
   }
 
-  async function* take(task: Task, page: Page): Walk {
-    const total = page.response.paging?.total;
+  async function* take(task: Task, page: ListPage): Walk {
+    const total = page.paging?.total;
     if (!isWhole(page, task)) divide(task, page);
-    if (task.after !== undefined && total !== undefined && total < task.after.remaining) {
-      // Records were deleted meanwhile, or the response before kept something back: ask for its part again.
+    const { previous } = task;
+    if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
+      // Records were deleted meanwhile, or the previous response kept something back: ask for its part again.
       isDoubtful = true;
-      const again = await reader.ask(task.after.newer);
+      const again = await reader.ask(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
-      const newerTask: Task = { ...task.after.newer, depth: task.depth };
+      const newerTask: Task = { ...previous.newerSlice, depth: task.depth };
       if (!isWhole(again.page, newerTask)) divide(newerTask, again.page);
-      if ((again.page.response.paging?.total ?? 0) > task.after.delivered) {
+      if ((again.page.paging?.total ?? 0) > previous.newerCount) {
         // The records of the task itself come only after these.
         inHand = task;
         yield toStep(again.page.records);
         inHand = undefined;
       }
     }
-    yield toStep(page.records, task.shown);
+    yield toStep(page.records, task.previous?.border);
   }
 
   return {
@@ -202,7 +216,7 @@ function createWalk(reader: SliceReader) {
         if (shortfall !== null) {
           // What came is right, but all of the task is still to be read.
           inHand = task;
-          yield toStep(page.records, task.shown);
+          yield toStep(page.records, task.previous?.border);
           throw shortfall;
         }
         if (isFirst) {

@@ -2,39 +2,23 @@
 import type { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
-import { readBackfill } from '../backfill/backfill.ts';
-import { watermarkOf } from './creation-slice.ts';
+import { readBackfill } from './backfill.ts';
+import { isWholeTime, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
-import type { Page } from './pages.ts';
-import type { BackfillRange, ReadRequest } from './read-request.ts';
-import { type ResponseClock, laterWatermark, nextWatermark, readFrom } from './service-clock.ts';
+import type { ReadRequest } from './read-request.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
+import {
+  type FirstResponse,
+  laterWatermark,
+  nextWatermark,
+  readFirstResponse,
+  readFrom,
+  updatedAfter,
+} from './watermark.ts';
 
-const EVERYTHING: BackfillRange = { fromMs: null, toMs: null };
-const WHOLE_TIME = { from: null, to: null };
 /** A first sync that took longer reads what changed meanwhile before it ends. */
 const LONG_MS = MINUTE_MS;
-
-/**
- * `updated_after` is exclusive: one millisecond less, so that a second change within the watermark's own millisecond
- * is read. The overlap behind it is for changes that became visible later than their time says.
- */
-export function updatedAfter(watermarkMs: number, overlapMs: number): number {
-  return Math.max(0, watermarkMs - overlapMs - 1);
-}
-
-/** What the first response of a walk tells. */
-interface FirstResponse {
-  /** undefined: no record tells. */
-  readonly seenMs: number | undefined;
-  readonly clock: ResponseClock;
-}
-
-function readFirstResponse({ records: list, response }: Page, ourMs: number): FirstResponse {
-  const clock = { serviceMs: response.serviceTimeMs, ourMs };
-  return { seenMs: watermarkOf(list, clock), clock };
-}
 
 /** Yields the records of a walk; returns what it missed, if anything, and what its first response told. */
 async function* readWalk(
@@ -88,7 +72,7 @@ async function* readChanges(read: ReadRequest, watermark: ServiceTime, pageSize:
       fromMs === watermark.ms
         ? null
         : `the service’s clock went back, or ours jumped ahead: read again from ${new Date(fromMs).toISOString()}`;
-    const next = first === undefined ? watermark : nextWatermark(watermark, first.seenMs, first.clock);
+    const next = first === undefined ? watermark : nextWatermark(watermark, first);
     return { failure, watermark: next, note };
   }
 }
@@ -102,7 +86,7 @@ function toOutcome({ failure, watermark, note }: Changes): ReadOutcome {
 async function* readFirstSync(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
   const { clock } = read.service;
   const startedMs = clock.monotonicMs();
-  const { plan, isResumed, failure } = yield* readBackfill(read, { range: EVERYTHING, restart: false });
+  const { plan, isResumed, failure } = yield* readBackfill(read, { range: WHOLE_TIME, restart: false });
   const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
     return toOutcome({ failure, watermark: plan.watermark, note: null });
@@ -114,8 +98,7 @@ async function* readFirstSync(read: ReadRequest, pageSize: number): Steps<ReadOu
 async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
   const { range, restart, state } = read;
   const { plan, failure } = yield* readBackfill(read, { range, restart });
-  const isEverything = range.fromMs === null && range.toMs === null;
-  const watermark = isEverything ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
+  const watermark = isWholeTime(range) ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
   return toOutcome({ failure, watermark, note: null });
 }
 
@@ -132,7 +115,7 @@ async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadO
   }
   const { failure, first } = yield* readWalk(read, { pageSize, filters: {} });
   const stored = changes?.watermark ?? null;
-  const watermark = first === undefined ? stored : nextWatermark(stored, first.seenMs, first.clock);
+  const watermark = first === undefined ? stored : nextWatermark(stored, first);
   return {
     kind: 'read',
     covered: failure === null ? { parts: null } : null,

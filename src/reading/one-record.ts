@@ -1,11 +1,11 @@
 /** Asks for one record, in the fewest requests that the service offers: only users can be asked for by their id alone. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
-import { keyOf } from '../streams/record-key.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
+import { keyOf } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
-import { timeOf, toCreationFilters } from './creation-slice.ts';
+import { timeOf, toCreationFilters, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
@@ -53,7 +53,7 @@ async function findOnPages(
     const record = page.records.findLast((one) => keyOf(one, keyField) === key);
     const calculatedAtMs = readLastUpdated(page);
     const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
-    if (record !== undefined) return { record, about, serviceTimeMs: page.response.serviceTimeMs };
+    if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };
     tally.add(page, keyField);
     if (!tally.hasFurther(number)) break;
   }
@@ -74,7 +74,7 @@ function questionsOf(stored: WireRecord): Readonly<Record<string, unknown>>[] {
   const createdMs = timeOf(stored, 'created_on');
   const byResponse = responseId === undefined ? {} : { response_id: responseId };
   const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
-  const byTime = fromMs === null ? {} : toCreationFilters({ from: fromMs, to: fromMs + 1 });
+  const byTime = fromMs === null ? {} : toCreationFilters({ fromMs, toMs: fromMs + 1 });
   const both = { ...byResponse, ...byTime };
   if (responseId === undefined || fromMs === null) return Object.keys(both).length === 0 ? [] : [both];
   // Where what is stored is wrong, one of the two may still be right.
@@ -97,7 +97,7 @@ async function findFollowup(read: OneRequest, known: KnownRecord): Promise<Found
   }
   if (questions.length > 0) return null;
   // Nothing is known of it, and the service has no question for a follow-up by its id: the list, until it comes.
-  const walk = walkCreation({ from: null, to: null }, createSliceReader(read, { pageSize, filters: {} }));
+  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, { pageSize, filters: {} }));
   for (;;) {
     const next = await walk.next();
     if (next.done === true) {

@@ -1,14 +1,9 @@
 /** Reads one page of a list into memory: pages are bounded by the service's own limits. */
-import type { ListResponse } from '../api/requests.ts';
+import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { ReadRequest } from './read-request.ts';
-
-export interface Page {
-  readonly records: readonly unknown[];
-  readonly response: ListResponse;
-}
 
 /** An unasked paging may be anything; this many pages end a list that never ends. */
 export const MOST_PAGES = 100_000;
@@ -16,15 +11,14 @@ export const MOST_PAGES = 100_000;
 export async function fetchPage(
   { stream, service: { api, meter, signal } }: Pick<ReadRequest, 'stream' | 'service'>,
   params: Readonly<Record<string, unknown>>,
-): Promise<Page> {
-  const page = await api.page({
+): Promise<ListPage> {
+  return await api.page({
     method: stream.method,
     listKey: stream.responseKey,
     params,
     meter,
     signal,
   });
-  return { records: page.records, response: page };
 }
 
 /** A page beyond the last one, or one that cannot be asked for: the service refuses the request itself. */
@@ -39,7 +33,7 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
 
 /** What several pages say together: did they show every record that was there from the first page to the last? */
 interface PageTally {
-  add(page: Page, keyField: string): void;
+  add(page: ListPage, keyField: string): void;
   /** Different records so far. */
   readonly distinct: number;
   /** The page brought a record that no page before had. */
@@ -68,7 +62,7 @@ export function createPageTally(): PageTally {
   let lastPageWasNews = false;
   let lastPage: number | undefined;
   return {
-    add({ records, response }, keyField) {
+    add({ records, paging }, keyField) {
       const before = seen.size;
       const onThisPage = new Map<string, number>();
       for (const record of records) {
@@ -81,9 +75,8 @@ export function createPageTally(): PageTally {
       }
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;
-      if (response.paging?.total !== undefined) totals.push(response.paging.total);
-      if (response.paging?.lastPage !== undefined)
-        lastPage = Math.max(lastPage ?? 0, response.paging.lastPage);
+      if (paging?.total !== undefined) totals.push(paging.total);
+      if (paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, paging.lastPage);
     },
     get distinct() {
       return seen.size;

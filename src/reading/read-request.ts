@@ -11,6 +11,7 @@ import type {
   StreamState,
 } from '../streams/state.ts';
 import type { Coverage, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { CreationSlice } from './creation-slice.ts';
 
 export interface SyncSettings {
   readonly accountId: string;
@@ -24,13 +25,6 @@ export interface SyncSettings {
   readonly sliceRecords?: number;
 }
 
-/** Creation time that a backfill covers, ms; null: open. */
-export interface BackfillRange {
-  readonly fromMs: number | null;
-  /** Exclusive. */
-  readonly toMs: number | null;
-}
-
 /** The service, as one run asks it. */
 interface Service {
   readonly api: ApiClient;
@@ -40,7 +34,7 @@ interface Service {
 }
 
 /** What a reader may ask of the warehouse. Everything that it yielded before is known there. */
-export interface Warehouse {
+export interface WarehouseReads {
   /** Keys of the live rows of what was covered that were not among the records. */
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
   /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
@@ -72,7 +66,8 @@ export interface ReadRequest {
   readonly kind: RunKind;
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
-  readonly range: BackfillRange;
+  /** Creation time that a backfill covers. */
+  readonly range: CreationSlice;
   /** Forget the ledger of an earlier backfill. */
   readonly restart: boolean;
   /** Only this record is asked for. */
@@ -80,5 +75,5 @@ export interface ReadRequest {
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;
-  readonly warehouse: Warehouse;
+  readonly warehouse: WarehouseReads;
 }

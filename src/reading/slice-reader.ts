@@ -1,7 +1,8 @@
 /** Asks for a slice of creation time (specification: followups.list), once or by page numbers. */
+import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, type Page } from './pages.ts';
+import { createPageTally, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** Times that a response which contradicts itself is asked for again. */
@@ -18,7 +19,7 @@ export interface SliceReader {
    * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
    * `read_incomplete`.
    */
-  ask(slice: CreationSlice): Promise<{ readonly page: Page; readonly shortfall: SafetySyncError | null }>;
+  ask(slice: CreationSlice): Promise<{ readonly page: ListPage; readonly shortfall: SafetySyncError | null }>;
   /** How many records the service says the slice has; undefined when it does not say. */
   askTotal(slice: CreationSlice): Promise<number | undefined>;
   /**
@@ -29,10 +30,10 @@ export interface SliceReader {
 }
 
 /** The response holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
-function isShort({ records, response }: Page, pageSize: number): boolean {
-  const total = response.paging?.total;
+function isShort({ records, paging }: ListPage, pageSize: number): boolean {
+  const total = paging?.total;
   if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
-  const announcedPages = response.paging?.lastPage;
+  const announcedPages = paging?.lastPage;
   // A service with smaller pages than we asked for says so by their number.
   const isSmallPage =
     records.length > 0 &&
@@ -46,9 +47,15 @@ export function createSliceReader(
   read: Pick<ReadRequest, 'stream' | 'service'>,
   { pageSize, filters }: SliceReaderOptions,
 ): SliceReader {
-  const { stream } = read;
-  const fetch = async (slice: CreationSlice, more: Readonly<Record<string, number>> = {}): Promise<Page> =>
-    await fetchPage(read, { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more });
+  const { stream, service } = read;
+  const fetch = (slice: CreationSlice, more: Readonly<Record<string, number>> = {}): Promise<ListPage> =>
+    service.api.page({
+      method: stream.method,
+      listKey: stream.responseKey,
+      params: { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more },
+      meter: service.meter,
+      signal: service.signal,
+    });
   const incomplete = (slice: CreationSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 
@@ -58,21 +65,21 @@ export function createSliceReader(
         const page = await fetch(slice);
         if (!isShort(page, pageSize)) return { page, shortfall: null };
         if (reread === REREADS) {
-          const total = String(page.response.paging?.total);
+          const total = String(page.paging?.total);
           const why = `${total} records were announced, ${page.records.length} delivered`;
           return { page, shortfall: incomplete(slice, why) };
         }
       }
     },
     async askTotal(slice) {
-      const { response } = await fetch(slice, { limit: 1 });
-      return response.paging?.total;
+      const { paging } = await fetch(slice, { limit: 1 });
+      return paging?.total;
     },
     async *readByPages(slice) {
       for (let reread = 0; ; reread += 1) {
         const tally = createPageTally();
         for (let number = 1; number <= MOST_PAGES; number += 1) {
-          let page: Page;
+          let page: ListPage;
           try {
             page = await fetch(slice, number === 1 ? {} : { page: number });
           } catch (error) {

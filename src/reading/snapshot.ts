@@ -2,7 +2,7 @@
 import type { ListResponse, ListRequest } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
-import { keyOf } from '../streams/record-key.ts';
+import { keyOf } from '../streams/wire.ts';
 import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';

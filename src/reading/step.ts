@@ -3,7 +3,7 @@
  * writes nothing. sync/run-steps.ts carries the steps out in the order in which they come.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
-import type { BackfillPlan, LedgerSlice, LookupResult, StateChange } from '../streams/state.ts';
+import type { LedgerChange, LookupResult, StateChange } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 
 export type Step =
@@ -31,20 +31,6 @@ export interface RecordsStep {
 }
 
 export type Note = LedgerChange | LookupNote;
-
-/** A change of the backfill's ledger. */
-export type LedgerChange =
-  /** A new plan replaces everything that the ledger holds. */
-  | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] }
-  | { readonly kind: 'slice'; readonly slice: LedgerSlice }
-  /** Smaller slices in the place of one. */
-  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly TimeSlice[] };
-
-/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970. */
-export interface TimeSlice {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 /** What became of lookups. */
 interface LookupNote {

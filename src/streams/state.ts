@@ -66,16 +66,28 @@ export interface BackfillPlan {
 
 export type SliceStatus = 'pending' | 'done' | 'failed';
 
-/** A row of the backfill's ledger. */
-export interface LedgerSlice {
+/** Creation time from `fromMs` to `toMs` (exclusive), ms since 1970. */
+export interface TimeSlice {
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** A row of the backfill's ledger. */
+export interface LedgerSlice extends TimeSlice {
   readonly status: SliceStatus;
   /** Everything created from here on is stored; `toMs` when nothing is. */
   readonly readToMs: number;
   readonly expected: number | null;
   readonly records: number;
 }
+
+/** A change of the backfill's ledger. */
+export type LedgerChange =
+  /** A new plan replaces everything that the ledger holds. */
+  | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] }
+  | { readonly kind: 'slice'; readonly slice: LedgerSlice }
+  /** Smaller slices in the place of one. */
+  | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly TimeSlice[] };
 
 /** A user id to look up. */
 export interface DueLookup {

@@ -1,16 +1,27 @@
 /** The order of a run's steps: what the reader yields is stored and committed together with what the run has learned. */
 import type { RequestMeter } from '../api/requests.ts';
+import { readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { type Success, writeStreamState } from '../database/stream-state.ts';
+import {
+  readDatabaseTime,
+  readDueLookups,
+  readFailingLookups,
+  readSucceededLookups,
+  writeLookupResults,
+} from '../database/user-lookups.ts';
+import { resolveLookups } from '../loading/issue-sql.ts';
 import type { CommitOptions, Load } from '../loading/load.ts';
 import type { Merged } from '../loading/merge.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
+import { WHOLE_TIME } from '../reading/creation-slice.ts';
 import { read } from '../reading/read.ts';
+import type { WarehouseReads } from '../reading/read-request.ts';
 import type { Note, ReadOutcome } from '../reading/step.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
@@ -26,8 +37,7 @@ import {
   watermarkText,
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
-import { createWarehouse, writeNotes } from './warehouse.ts';
-import type { RunKey } from '../database/control-tables.ts';
+import type { RunKey, StreamKey } from '../database/control-tables.ts';
 
 /** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
 const RECORDS_OF_A_COMMIT = 4000;
@@ -71,7 +81,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     stream,
     kind: request.kind,
     force: request.force,
-    range: request.range ?? { fromMs: null, toMs: null },
+    range: request.range ?? WHOLE_TIME,
     restart: request.restart ?? false,
     onlyRecord: request.onlyRecord,
     state,
@@ -85,8 +95,42 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
       clock,
       signal,
     },
-    warehouse: createWarehouse(session, load, { accountId: settings.accountId, stream: stream.name }),
+    warehouse: createWarehouseReads(session, load, { accountId: settings.accountId, stream: stream.name }),
   });
+}
+
+/** What the reader may ask of the warehouse. */
+function createWarehouseReads(
+  { connection: { db } }: StreamSession,
+  load: Load,
+  scope: StreamKey,
+): WarehouseReads {
+  const { accountId } = scope;
+  return {
+    findVanished: (covered) => load.findVanished(covered),
+    readLedger: () => readLedger(db, scope),
+    readTime: () => readDatabaseTime(db),
+    readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
+    readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),
+    readFailingLookups: (limit) => readFailingLookups(db, accountId, limit),
+  };
+}
+
+/** Part of the transaction that stores the records that the notes came with. */
+async function writeNotes(
+  db: Queryable,
+  scope: StreamKey & TransactionTime,
+  notes: readonly Note[],
+): Promise<void> {
+  for (const note of notes) {
+    if (note.kind !== 'lookups') {
+      await writeLedger(db, scope, note);
+      continue;
+    }
+    const { begunAt, results, usable } = note;
+    await writeLookupResults(db, { accountId: scope.accountId, now: scope.now, begunAt }, results);
+    if (usable.length > 0) await db.execute(resolveLookups(usable, scope));
+  }
 }
 
 /** Stores what the reader yields, in its order, and ends the run with the last of it. */

@@ -13,7 +13,8 @@ import type { CleanResult } from '../loading/clean-stored.ts';
 import type { PrivacySettings } from './privacy.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
-import type { BackfillRange, KnownRecord, SyncSettings } from '../reading/read-request.ts';
+import type { CreationSlice } from '../reading/creation-slice.ts';
+import type { KnownRecord, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
@@ -69,7 +70,7 @@ export interface RunRequest {
    */
   readonly unlessBegunWithinMs?: () => number;
   /** backfill: the creation time to cover; everything when not given. */
-  readonly range?: BackfillRange;
+  readonly range?: CreationSlice;
   /** backfill: begin anew instead of going on where one was cut off. */
   readonly restart?: boolean;
   /** Ask for this record only, and store it whatever is stored of it. */

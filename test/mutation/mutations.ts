@@ -39,7 +39,7 @@ const COPY = 'test/integration/copy.test.ts';
 const PHONE = 'test/integration/phone-page.test.ts';
 const LOADER = 'test/integration/loader.test.ts';
 const MERGE = 'test/integration/merge.test.ts';
-const SIDE_BY_SIDE = 'test/unit/backfill/side-by-side.test.ts';
+const SIDE_BY_SIDE = 'test/unit/reading/side-by-side.test.ts';
 const KILLED = 'test/crash/killed-backfill.proof.ts';
 const ACCESS = 'test/integration/access.test.ts';
 const VERIFY = 'test/integration/verify.test.ts';
@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a crowded millisecond is cut into the slice that it already is',
     invariant: 7,
-    file: 'src/backfill/slice.ts',
+    file: 'src/reading/backfill-slice.ts',
     search: 'const isNewestPartEmpty = remainingTo === state.toMs;',
     replace: 'const isNewestPartEmpty = false as boolean;',
     tests: [BACKFILL],
@@ -124,7 +124,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was cut off begins anew',
     invariant: 1,
-    file: 'src/backfill/backfill.ts',
+    file: 'src/reading/backfill.ts',
     search: 'return !restart && isSameRange(plan, range)',
     replace: 'return restart && isSameRange(plan, range)',
     tests: [BACKFILL],
@@ -132,7 +132,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill that was read but not closed is read again',
     invariant: 1,
-    file: 'src/backfill/backfill.ts',
+    file: 'src/reading/backfill.ts',
     search: 'isUnclosed(plan, watermarkMs) || ',
     replace: '',
     tests: [BACKFILL],
@@ -141,7 +141,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill of another range goes on with the old plan',
     invariant: 1,
-    file: 'src/backfill/backfill.ts',
+    file: 'src/reading/backfill.ts',
     search: 'plan.fromMs === range.fromMs && plan.toMs === range.toMs',
     replace: 'plan !== null && range !== null',
     tests: [BACKFILL],
@@ -464,7 +464,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the last millisecond',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/reading/watermark.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - overlapMs',
     tests: [WATERMARK],
@@ -472,7 +472,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'updated_after without the overlap',
     invariant: 2,
-    file: 'src/reading/incremental.ts',
+    file: 'src/reading/watermark.ts',
     search: 'watermarkMs - overlapMs - 1',
     replace: 'watermarkMs - Math.min(overlapMs, 0) - 1',
     tests: [WATERMARK],
@@ -489,7 +489,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a service clock that went back is noticed only while it lies before the watermark',
     invariant: 2,
-    file: 'src/reading/service-clock.ts',
+    file: 'src/reading/watermark.ts',
     search: 'return backMs > NOISE_MS ? backMs : 0;',
     replace: 'return 0;',
     tests: [WATERMARK],
@@ -507,7 +507,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark stays beyond the service’s time',
     invariant: 2,
-    file: 'src/reading/service-clock.ts',
+    file: 'src/reading/watermark.ts',
     search: 'Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? stored.ms)',
     replace: 'stored.ms',
     tests: [WATERMARK],
@@ -533,7 +533,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the watermark goes back',
     invariant: 2,
-    file: 'src/reading/service-clock.ts',
+    file: 'src/reading/watermark.ts',
     search: 'Math.max(keptMs, seenMs ?? keptMs)',
     replace: 'seenMs ?? keptMs',
     tests: [BACK],
@@ -541,7 +541,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record from the future sets the watermark',
     invariant: 2,
-    file: 'src/reading/creation-slice.ts',
+    file: 'src/reading/watermark.ts',
     search: 'if (updated > clockMs) isAnyBeyond = true;',
     replace: 'if (updated > Infinity) isAnyBeyond = true;',
     tests: [WATERMARK],
@@ -550,8 +550,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a backfill of a part sets the watermark',
     invariant: 2,
     file: 'src/reading/incremental.ts',
-    search: 'const isEverything = range.fromMs === null && range.toMs === null;',
-    replace: 'const isEverything = range !== null;',
+    search: 'isWholeTime(range) ? laterWatermark',
+    replace: 'isWholeTime(range) || range !== null ? laterWatermark',
     tests: [BACKFILL],
     names: 'a backfill',
   },
@@ -559,8 +559,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'the next question leaves out the border between two responses',
     invariant: 2,
     file: 'src/reading/creation-walk.ts',
-    search: '  const to = oldestMs + 1;\n',
-    replace: '  const to = oldestMs;\n',
+    search: '  const toMs = oldestMs + 1;\n',
+    replace: '  const toMs = oldestMs;\n',
     tests: [MOVING, READINGS],
   },
   {
@@ -870,7 +870,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'NUL is not made storable',
     invariant: 5,
-    file: 'src/streams/record-key.ts',
+    file: 'src/streams/wire.ts',
     search: "text.toWellFormed().replaceAll('\\0', '\\ufffd')",
     replace: 'text.toWellFormed()',
     tests: [BATTERY, 'test/unit/loading/identify.test.ts'],
@@ -905,7 +905,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a remainder that shrank is not asked again',
     invariant: 7,
     file: 'src/reading/creation-walk.ts',
-    search: 'total !== undefined && total < task.after.remaining',
+    search: 'total !== undefined && total < previous.remainingTotal',
     replace: 'total !== undefined && total < 0',
     tests: [BACK],
   },
@@ -1595,7 +1595,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older version takes the place of a newer one of the same transaction',
     invariant: 1,
-    file: 'src/loading/supersede.ts',
+    file: 'src/loading/write-batch.ts',
     search: "'-infinity') <= coalesce(u.version",
     replace: "'-infinity') <> coalesce(u.version",
     tests: [LOADER],
@@ -1621,7 +1621,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what slices have brought is not committed while the service is waited for',
     invariant: 1,
-    file: 'src/backfill/side-by-side.ts',
+    file: 'src/reading/backfill.ts',
     search: "yield { kind: 'idle' };",
     replace: '',
     tests: [SIDE_BY_SIDE],
@@ -1629,7 +1629,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what slices have brought is not committed when a failure ends them',
     invariant: 1,
-    file: 'src/backfill/side-by-side.ts',
+    file: 'src/reading/backfill.ts',
     search: "yield { kind: 'commit' };",
     replace: '',
     tests: [SIDE_BY_SIDE],

@@ -1,27 +1,24 @@
 import { expect, test } from 'vitest';
-import type { CreationSlice } from '../../../src/reading/creation-slice.ts';
+import type { ListPage } from '../../../src/api/requests.ts';
+import { type CreationSlice, WHOLE_TIME } from '../../../src/reading/creation-slice.ts';
 import { walkCreation, type WalkStep } from '../../../src/reading/creation-walk.ts';
-import type { Page } from '../../../src/reading/pages.ts';
 import type { SliceReader } from '../../../src/reading/slice-reader.ts';
 
 const created = (...times: number[]) => times.map((created_on) => ({ id: created_on, created_on }));
 
-function page(records: readonly unknown[], total: number): Page {
+function page(records: readonly unknown[], total: number): ListPage {
   const response = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
-  return {
-    records,
-    response: { ...response, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined },
-  };
+  return { ...response, records, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined };
 }
 
 /** A service that answers the questions one after the other, whatever they are. */
-function answering(pages: readonly Page[]): SliceReader & { readonly asked: CreationSlice[] } {
+function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: CreationSlice[] } {
   const asked: CreationSlice[] = [];
   let next = 0;
   return {
     asked,
     ask: (slice) => {
-      asked.push({ from: slice.from, to: slice.to });
+      asked.push({ fromMs: slice.fromMs, toMs: slice.toMs });
       const answered = pages[next++];
       if (answered === undefined) throw new Error('one question too many');
       return Promise.resolve({ page: answered, shortfall: null });
@@ -39,12 +36,8 @@ test('what is asked for again because records vanished says that the part below 
     page(created(100, 95, 90), 3),
   ]);
   const steps: WalkStep[] = [];
-  for await (const step of walkCreation({ from: null, to: null }, reader)) steps.push(step);
-  expect(reader.asked).toEqual([
-    { from: null, to: null },
-    { from: null, to: 81 },
-    { from: 81, to: null },
-  ]);
+  for await (const step of walkCreation(WHOLE_TIME, reader)) steps.push(step);
+  expect(reader.asked).toEqual([WHOLE_TIME, { fromMs: null, toMs: 81 }, { fromMs: 81, toMs: null }]);
   expect(
     steps.flatMap((step) => (step.kind === 'records' ? [[step.records.length, step.remainingTo]] : [])),
   ).toEqual([

@@ -7,7 +7,8 @@ function shortfallOf(...pages: [ids: unknown[], total?: number, lastPage?: numbe
   const tally = createPageTally();
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
-    const response = {
+    const page = {
+      records: ids.map((id) => ({ id })),
       count: ids.length,
       envelope: {},
       paging: total === undefined && lastPage === undefined ? undefined : paging,
@@ -15,7 +16,7 @@ function shortfallOf(...pages: [ids: unknown[], total?: number, lastPage?: numbe
       serviceTimeMs: undefined,
       responseTimeMs: undefined,
     };
-    tally.add({ records: ids.map((id) => ({ id })), response }, 'id');
+    tally.add(page, 'id');
   }
   return tally.shortfall();
 }

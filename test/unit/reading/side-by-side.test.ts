@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readSideBySide } from '../../../src/backfill/side-by-side.ts';
+import { readSideBySide } from '../../../src/reading/backfill.ts';
 import { records, type RecordsStep, type Step } from '../../../src/reading/step.ts';
 import { createGate } from '../../support/gate.ts';
 

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { laterWatermark, nextWatermark, readFrom, wentBackBy } from '../../../src/reading/service-clock.ts';
+import {
+  laterWatermark,
+  nextWatermark,
+  readFrom,
+  updatedAfter,
+  watermarkOf,
+  wentBackBy,
+} from '../../../src/reading/watermark.ts';
 
 /** The service's clock shows so much when ours shows 1,000,000. */
 const at = (serviceMs: number | undefined) => ({ serviceMs, ourMs: 1_000_000 });
@@ -50,7 +57,7 @@ describe('the next watermark', () => {
     ['of a first read is what was seen', null, 950_000, 1_000_000, stored(950_000)],
     ['of a first read that tells nothing is none', null, undefined, 1_000_000, null],
   ])('%s', (_name, watermark, seenMs, serviceMs, expected) => {
-    expect(nextWatermark(watermark, seenMs, at(serviceMs))).toEqual(expected);
+    expect(nextWatermark(watermark, { seenMs, clock: at(serviceMs) })).toEqual(expected);
   });
 });
 
@@ -62,4 +69,30 @@ test('of two watermarks the later one is told by our clock', () => {
   expect(laterWatermark(stored(900_000, null), right)).toEqual(stored(900_000, null));
   expect(laterWatermark(null, right)).toBe(right);
   expect(laterWatermark(right, null)).toBe(right);
+});
+
+const updated = (...times: unknown[]) => times.map((updated_on) => ({ updated_on }));
+
+describe('the watermark', () => {
+  test('is the latest time that the service sent and the clock allows', () => {
+    expect(watermarkOf(updated(5, 9, 7), { serviceMs: 100, ourMs: 5000 })).toBe(9);
+    expect(watermarkOf(updated(5, 900, 7), { serviceMs: 100, ourMs: 5000 })).toBe(7);
+    expect(watermarkOf(updated(5, 100), { serviceMs: 100, ourMs: 5000 })).toBe(100);
+    expect(watermarkOf(updated('6', null, {}, 'x'), { serviceMs: 100, ourMs: 5000 })).toBe(6);
+  });
+
+  test('is unknown where no record tells', () => {
+    expect(watermarkOf([], { serviceMs: 100, ourMs: 5000 })).toBeUndefined();
+  });
+
+  test('is the clock of the response where all records lie beyond it, never a clock of ours', () => {
+    expect(watermarkOf(updated(900, 901), { serviceMs: 100, ourMs: 5000 })).toBe(100);
+    expect(watermarkOf(updated(900, 901), { serviceMs: undefined, ourMs: 100 })).toBeUndefined();
+    expect(watermarkOf(updated(90, 901), { serviceMs: undefined, ourMs: 100 })).toBe(90);
+  });
+
+  test('is asked behind by the overlap and one millisecond', () => {
+    expect(updatedAfter(1_000_000, 600_000)).toBe(399_999);
+    expect(updatedAfter(5, 600_000)).toBe(0);
+  });
 });

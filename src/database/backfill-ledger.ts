@@ -1,10 +1,9 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
-import type { Queryable } from '../database/connection.ts';
-import { asGiven } from '../database/sql-names.ts';
-import { backfillSlices, streamState, type StreamKey } from '../database/control-tables.ts';
-import type { LedgerChange, TimeSlice } from '../reading/step.ts';
-import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
+import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import type { Queryable } from './connection.ts';
+import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
+import { asGiven } from './sql-names.ts';
 
 const toText = (ms: number): string => new Date(ms).toISOString();
 const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
@@ -12,7 +11,7 @@ const toMs = (instant: string | null): number | null => (instant === null ? null
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));
 
-const isSlice = (scope: StreamKey, slice: { readonly fromMs: number; readonly toMs: number }) =>
+const isSlice = (scope: StreamKey, slice: TimeSlice) =>
   and(
     inScope(scope),
     eq(backfillSlices.created_from, toText(slice.fromMs)),

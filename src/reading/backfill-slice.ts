@@ -1,17 +1,11 @@
 /** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
 import { SafetySyncError } from '../shared/errors.ts';
-import { type CreationSlice, timeOf } from '../reading/creation-slice.ts';
-import { walkCreation } from '../reading/creation-walk.ts';
-import type { SliceReader } from '../reading/slice-reader.ts';
-import {
-  type BackfillProgress,
-  type LedgerChange,
-  records,
-  type RecordsStep,
-  type TimeSlice,
-} from '../reading/step.ts';
-import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
-import { cutEvenly } from './cut-slices.ts';
+import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
+import { type CreationSlice, timeOf } from './creation-slice.ts';
+import { walkCreation } from './creation-walk.ts';
+import type { SliceReader } from './slice-reader.ts';
+import { type BackfillProgress, records, type RecordsStep } from './step.ts';
 
 /** A slice that cannot be read completely is halved this often before it counts as failed. */
 const MOST_HALVINGS = 3;
@@ -39,10 +33,6 @@ export interface Backfill {
 
 type SliceSteps = AsyncGenerator<RecordsStep, void, undefined>;
 
-export function toLedgerSlice({ fromMs, toMs }: TimeSlice): LedgerSlice {
-  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0 };
-}
-
 /** What to ask for: the ends of an unbounded plan are open, whatever the ledger says of them. */
 function boundsOf(
   { plan, topMs, bottomMs }: Pick<Backfill, 'plan' | 'topMs' | 'bottomMs'>,
@@ -50,7 +40,7 @@ function boundsOf(
 ): CreationSlice {
   const isTop = plan.toMs === null && slice.toMs === topMs && slice.readToMs === slice.toMs;
   const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
-  return { from: isBottom ? null : slice.fromMs, to: isTop ? null : slice.readToMs };
+  return { fromMs: isBottom ? null : slice.fromMs, toMs: isTop ? null : slice.readToMs };
 }
 
 function toStep(
@@ -85,7 +75,7 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
   let next = await walk.next();
   for (; next.done !== true; next = await walk.next()) {
     if (next.value.kind === 'first') {
-      const total = next.value.page.response.paging?.total;
+      const total = next.value.page.paging?.total;
       if (total !== undefined && state.expected === null) state = { ...state, expected: total };
       continue;
     }
@@ -127,7 +117,7 @@ async function findShortfall(
   bounds: CreationSlice,
 ): Promise<SafetySyncError | null> {
   if (state.expected === null || state.records >= state.expected) return null;
-  const total = (await reader.askTotal({ from: bounds.from, to: state.toMs })) ?? 0;
+  const total = (await reader.askTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
   if (state.records >= total) return null;
   const why = `${total} records were announced, ${state.records} delivered`;
   return new SafetySyncError('read_incomplete', `${method}: ${why}`);
