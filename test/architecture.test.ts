@@ -251,6 +251,22 @@ describe('the steps of a run', () => {
     expect(users.filter((path) => path !== 'sync/run-stream.ts')).toEqual(['sync/run-steps.ts']);
   });
 
+  it('a follow-up passes 15 files and changes folder five times at most, as docs/design.md draws its way', () => {
+    const drawn = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n### A follow-up from')[1] ?? '';
+    const table = drawn.split('\n### ')[0] ?? '';
+    const way = [...table.matchAll(/^\| `([\w/-]+\.ts)`/gm)].map(([, path = '']) => path);
+    expect(way.length).toBeGreaterThan(5);
+    expect(way.length).toBeLessThanOrEqual(15);
+    const changes = way.filter((path, at) => at > 0 && folderOf(path) !== folderOf(way[at - 1] ?? ''));
+    expect(changes.length).toBeLessThanOrEqual(5);
+    // Whoever hands a record on knows the next one, or is known by it; a stream is given to loading as a declaration.
+    const known = way.filter((path) => folderOf(path) !== 'streams');
+    const isNextTo = (one: string, other: string): boolean =>
+      reachedFrom(one, sources).has(other) || reachedFrom(other, sources).has(one);
+    expect(known.filter((path, at) => at > 0 && !isNextTo(known[at - 1] ?? '', path))).toEqual([]);
+    expect(way.filter((path) => !sources.some((file) => file.path === path))).toEqual([]);
+  });
+
   it('a way around a rule would be found', () => {
     const file = (path: string, ...imports: string[]) => ({ path, imports, text: '', packages: [] });
     const files = [file('reading/a', 'shared/b'), file('shared/b', 'database/c'), file('database/c')];

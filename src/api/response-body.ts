@@ -5,8 +5,8 @@ import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { BrotliDecompress, Gunzip } from 'node:zlib';
 import { SECOND_MS } from '../shared/time.ts';
 import type { Clock } from '../shared/time.ts';
-import { createElementCutter } from './json-list.ts';
-import type { CutResponse } from './json-list.ts';
+import { ElementScanner } from './json-elements.ts';
+import { EnvelopeScanner, type ListFound } from './json-envelope.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** Sent as Accept-Encoding: what `createDecompressor` can undo. */
@@ -102,6 +102,62 @@ export function createWaitingBudget({ timeoutMs, clock, onExhausted }: WaitingBu
       waitedMs += clock.monotonicMs() - waitingSinceMs;
       allowedMs += (bytesReceived / HEALTHY_BYTES_PER_SECOND) * SECOND_MS;
     },
+  };
+}
+
+/** What a response was, told at its end. */
+export interface CutResponse {
+  /** The whole response, its list as an empty array. */
+  readonly envelope: Readonly<Record<string, unknown>>;
+  readonly listFound: ListFound;
+  readonly count: number;
+}
+
+interface ElementCutter {
+  /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
+  push(chunk: Buffer): void;
+  /** Elements of the list that ended since the last call. */
+  take(): unknown[];
+  /** Throws UnusableResponse when the response has not ended yet. */
+  end(): CutResponse;
+}
+
+/**
+ * Cuts the elements of the top-level array `listKey` out of a JSON response as its bytes arrive, so that a response of
+ * any size needs the memory of one chunk and one element. Without a key everything is envelope.
+ */
+export function createElementCutter(listKey: string | undefined): ElementCutter {
+  const envelope = new EnvelopeScanner(listKey);
+  let list: ElementScanner | undefined;
+  let elements: unknown[] = [];
+  let count = 0;
+
+  const takeFrom = (scanner: ElementScanner): void => {
+    const taken = scanner.take();
+    count += taken.length;
+    elements = elements.length === 0 ? taken : [...elements, ...taken];
+  };
+
+  return {
+    push: (chunk) => {
+      let at: number | undefined = 0;
+      while (at !== undefined && at < chunk.length) {
+        if (list === undefined) {
+          at = envelope.push(chunk, at);
+          if (at !== undefined) list = new ElementScanner();
+        } else {
+          at = list.push(chunk, at);
+          takeFrom(list);
+          if (at !== undefined) list = undefined;
+        }
+      }
+    },
+    take: () => {
+      const taken = elements;
+      elements = [];
+      return taken;
+    },
+    end: () => ({ envelope: envelope.end(), listFound: envelope.listFound, count }),
   };
 }
 

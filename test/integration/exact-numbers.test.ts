@@ -1,7 +1,7 @@
 /** Numbers that a double does not hold: what PostgreSQL has is what the service sent, to the last digit. */
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { createElementCutter } from '../../src/api/json-list.ts';
+import { createElementCutter } from '../../src/api/response-body.ts';
 import { RawNumber } from '../../src/sandbox/index.ts';
 import { stringifyExactJson } from '../../src/shared/exact-json.ts';
 import { resourcesStream } from '../../src/streams/resources.ts';

@@ -254,6 +254,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/api/list.test.ts'],
   },
   {
+    breaks: 'a page keeps what a response brought that broke off',
+    invariant: 6,
+    file: 'src/api/client.ts',
+    search: 'records = ofAttempt === attemptNumber ? [...records, ...more] : more;',
+    replace: 'records = ofAttempt > 0 ? [...records, ...more] : more;',
+    tests: ['test/integration/api/retries.test.ts'],
+  },
+  {
     breaks: 'nobody hears of single requests at debug level',
     invariant: 6,
     file: 'src/api/client.ts',

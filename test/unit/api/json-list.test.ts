@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { parseExactJson } from '../../../src/shared/exact-json.ts';
-import { createElementCutter } from '../../../src/api/json-list.ts';
-import type { CutResponse } from '../../../src/api/json-list.ts';
+import { createElementCutter } from '../../../src/api/response-body.ts';
+import type { CutResponse } from '../../../src/api/response-body.ts';
 import { UnusableResponse } from '../../../src/api/response-errors.ts';
 import { isOversized, OVERSIZED } from '../../../src/shared/oversized.ts';
 

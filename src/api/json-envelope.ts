@@ -1,4 +1,4 @@
-/** Cuts the elements of one list out of a JSON response as its bytes arrive; the rest of the response is its envelope. */
+/** Reads what a JSON response says beside its list, and finds where the list begins. */
 import { parseExactJson } from '../shared/exact-json.ts';
 import {
   BACKSLASH,
@@ -6,7 +6,6 @@ import {
   CLOSING_BRACKET,
   COLON,
   COMMA,
-  ElementScanner,
   OPENING_BRACE,
   OPENING_BRACKET,
   QUOTE,
@@ -36,13 +35,13 @@ function isKey(bytes: readonly number[], key: string): boolean {
 type Place = 'before' | 'key' | 'colon' | 'value' | 'in_value' | 'after';
 
 /** How the list was found, if at all: `other` is a value that is not an array. */
-type ListFound = 'absent' | 'array' | 'other';
+export type ListFound = 'absent' | 'array' | 'other';
 
 /**
  * Reads the response's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
  * Only keys of the outermost object count, however deep or quoted the same text stands elsewhere.
  */
-class EnvelopeScanner {
+export class EnvelopeScanner {
   listFound: ListFound = 'absent';
   private readonly listKey: string | undefined;
   private readonly parts: Buffer[] = [];
@@ -181,60 +180,4 @@ class EnvelopeScanner {
     this.listFound = firstByte === OPENING_BRACKET ? 'array' : 'other';
     return this.listFound === 'array';
   }
-}
-
-/** What a response was, told at its end. */
-export interface CutResponse {
-  /** The whole response, its list as an empty array. */
-  readonly envelope: Readonly<Record<string, unknown>>;
-  readonly listFound: ListFound;
-  readonly count: number;
-}
-
-interface ElementCutter {
-  /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
-  push(chunk: Buffer): void;
-  /** Elements of the list that ended since the last call. */
-  take(): unknown[];
-  /** Throws UnusableResponse when the response has not ended yet. */
-  end(): CutResponse;
-}
-
-/**
- * Cuts the elements of the top-level array `listKey` out of a JSON response as its bytes arrive, so that a response of
- * any size needs the memory of one chunk and one element. Without a key everything is envelope.
- */
-export function createElementCutter(listKey: string | undefined): ElementCutter {
-  const envelope = new EnvelopeScanner(listKey);
-  let list: ElementScanner | undefined;
-  let elements: unknown[] = [];
-  let count = 0;
-
-  const takeFrom = (scanner: ElementScanner): void => {
-    const taken = scanner.take();
-    count += taken.length;
-    elements = elements.length === 0 ? taken : [...elements, ...taken];
-  };
-
-  return {
-    push: (chunk) => {
-      let at: number | undefined = 0;
-      while (at !== undefined && at < chunk.length) {
-        if (list === undefined) {
-          at = envelope.push(chunk, at);
-          if (at !== undefined) list = new ElementScanner();
-        } else {
-          at = list.push(chunk, at);
-          takeFrom(list);
-          if (at !== undefined) list = undefined;
-        }
-      }
-    },
-    take: () => {
-      const taken = elements;
-      elements = [];
-      return taken;
-    },
-    end: () => ({ envelope: envelope.end(), listFound: envelope.listFound, count }),
-  };
 }
