@@ -8,7 +8,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toMs } from '../shared/time.ts';
 import type { Queryable } from '../database/connection.ts';
 import { type AlertChannel, type AlertEvent, alerts, type Claim } from '../database/control-tables.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { instant } from '../database/sql-names.ts';
 
 export interface AlertKey {

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
 import { dataIssues, type StreamKey } from '../database/control-tables.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { newestRuns } from '../database/runs.ts';
 
 export interface Occasions {

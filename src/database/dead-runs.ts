@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from './connection.ts';
 import type { StreamKey } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 

@@ -3,7 +3,7 @@ import { and, asc, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
 import { dataIssues, type StreamKey } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 

@@ -2,7 +2,7 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { forgotten, privacyCleanings, type StreamKey } from './control-tables.ts';
 
 type ForgottenRow = Pick<typeof forgotten.$inferSelect, 'pseudonym' | 'person' | 'words' | 'key_id'>;

@@ -7,7 +7,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from './connection.ts';
 import { type Claim, reportPlans } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { instant } from './sql-names.ts';
 
 export interface ReportPlan {

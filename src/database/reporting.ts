@@ -4,7 +4,7 @@ import { primaryKey, text } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../shared/errors.ts';
 import { accountId, instant, safetySchema } from '../streams/columns.ts';
 import type { Queryable } from './connection.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 
 export const reportingSettings = safetySchema.table(
   'reporting_settings',

@@ -5,7 +5,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
 import type { Queryable } from './connection.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { finishDays } from './followup-days.ts';
 import { name, target } from './sql-names.ts';
 import type { StreamSession } from './stream-session.ts';

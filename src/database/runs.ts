@@ -6,7 +6,7 @@ import type { Queryable } from './connection.ts';
 import { type RunKey, runs, type RunStatus, type RunTrigger, type StreamKey } from './control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from './record-counts.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 

@@ -3,7 +3,7 @@ import { and, asc, desc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
 import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
 import type { Queryable } from './connection.ts';
 import { userLookups } from './control-tables.ts';
-import { toArrayLiteral } from './copy-text.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import type { TransactionTime } from './sql-names.ts';
 
 interface DueLookups {

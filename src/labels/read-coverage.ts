@@ -1,7 +1,7 @@
 /** Which ids the warehouse has met, in how many live records, and which of them have a label. */
 import { sql, type SQL } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { LABEL_KINDS, type LabelKind, labels } from '../database/labels.ts';
 import { name } from '../database/sql-names.ts';
 import { namesOf, type Place, PLACES } from './places.ts';

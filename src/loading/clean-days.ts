@@ -1,7 +1,7 @@
 /** Kept days of follow-ups name assignees and forms. Those that can be counted again are; of the others the ids are put through. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { followupDays } from '../database/followup-days.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 

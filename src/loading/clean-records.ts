@@ -2,7 +2,7 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { instantOf, list, name, of, same, target } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';

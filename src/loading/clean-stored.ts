@@ -6,7 +6,7 @@
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import {
   type Cleaning,
   type CleaningPosition,

@@ -1,5 +1,5 @@
 /** How records compare with what the warehouse has of them. */
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { RunKey } from '../database/control-tables.ts';

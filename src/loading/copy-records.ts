@@ -2,7 +2,7 @@
  * Sends rows by COPY: those of new records straight into their tables, those of changed ones into the staging tables, from
  * which the merge takes them. A record that PostgreSQL refuses for its data is found by halving; the others are stored.
  */
-import { toCell, toCopyChunks, toCopyLine } from '../database/copy-text.ts';
+import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';

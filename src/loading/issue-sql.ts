@@ -1,6 +1,6 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { instantOf, staged, taken, target, type TransactionTime } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';

@@ -9,7 +9,7 @@ import { parseExactJson } from '../shared/exact-json.ts';
 import { formatNumber } from '../shared/format.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { readVanishedFields } from './merge-sql.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 import type { StreamKey } from '../database/control-tables.ts';

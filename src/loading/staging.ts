@@ -1,7 +1,8 @@
 /** The temporary tables of one session: what waits here is merged, or taken back, with the transaction that holds it. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral, toCopyText } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import { toCopyText } from './copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { Row } from '../streams/stream.ts';
 import { createIssueStage, dropIssuesOf, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';

@@ -1,5 +1,5 @@
 /** Sends a batch to the database: rows, the keys that came, data issues. Part of the open transaction. */
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { addCounts } from '../database/record-counts.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { meetLater } from '../shared/meet-later.ts';

@@ -5,7 +5,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Connection, Queryable } from '../database/connection.ts';
 import type { RunStatus } from '../database/control-tables.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
 import { newestRuns, TOOK_PLACE } from '../database/runs.ts';

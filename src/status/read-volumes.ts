@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
-import { toArrayLiteral } from '../database/copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { target } from '../database/sql-names.ts';
 import { tableShape } from '../database/table-shape.ts';
 

@@ -2,7 +2,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { toArrayLiteral, toCopyLine } from '../../src/database/copy-text.ts';
+import { toArrayLiteral } from '../../src/database/array-literal.ts';
+import { toCopyLine } from '../../src/loading/copy-text.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const MANY = 200_000;

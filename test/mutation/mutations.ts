@@ -851,7 +851,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'numbers of a jsonb column are written as text',
     invariant: 5,
-    file: 'src/database/copy-text.ts',
+    file: 'src/loading/copy-text.ts',
     search: 'value instanceof RawJson ? value.text : stringifyExactJson(value)',
     replace: 'value instanceof RawJson ? value.text : JSON.stringify(value)',
     tests: ['test/integration/exact-numbers.test.ts'],
@@ -1471,7 +1471,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backslash in an array is an escape',
     invariant: 1,
-    file: 'src/database/copy-text.ts',
+    file: 'src/database/array-literal.ts',
     search: "replace(/[\\\\\"]/g, '\\\\$&')",
     replace: "replace(/[\"]/g, '\\\\$&')",
     tests: [COPY],
@@ -1480,7 +1480,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the text NULL in an array is a null, or a null a text',
     invariant: 1,
-    file: 'src/database/copy-text.ts',
+    file: 'src/database/array-literal.ts',
     search: "value === null ? 'NULL'",
     replace: "value === null || value === 'NULL' ? 'NULL'",
     tests: [COPY],

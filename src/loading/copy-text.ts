@@ -1,7 +1,8 @@
 /** Rows in the text format of `COPY`: tab between cells, `\N` for null, backslash escapes. */
 import { RawJson, stringifyExactJson } from '../shared/exact-json.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
+import type { ColumnShape } from '../database/table-shape.ts';
 import type { Row } from '../streams/stream.ts';
-import type { ColumnShape } from './table-shape.ts';
 
 const NEEDS_ESCAPE = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -12,14 +13,6 @@ function escapeCell(text: string): string {
 
 /** JSON text has escapes of its own for everything but the backslashes that begin them. */
 const escapeJson = (text: string): string => (text.includes('\\') ? text.replaceAll('\\', '\\\\') : text);
-
-/** A PostgreSQL array as one text, however many values there are: `{"a","b\"c"}` */
-export function toArrayLiteral(values: readonly (string | number | null)[]): string {
-  const cells = values.map((value) =>
-    value === null ? 'NULL' : `"${String(value).replace(/[\\"]/g, '\\$&')}"`,
-  );
-  return `{${cells.join(',')}}`;
-}
 
 /** Types whose text never needs an escape. */
 const PLAIN = new Set([
