@@ -2,7 +2,6 @@
 import type { RequestMeter } from '../api/requests.ts';
 import { readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
-import type { RecordCounts } from '../database/record-counts.ts';
 import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
@@ -23,7 +22,6 @@ import { WHOLE_TIME } from '../reading/creation-slice.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { Note, ReadOutcome } from '../reading/step.ts';
-import type { SafetySyncError } from '../shared/errors.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -31,9 +29,10 @@ import {
   isScheduled,
   NO_RECORD,
   type RunContext,
+  type RunEnding,
+  type RunFigures,
   type RunRecord,
   type RunRequest,
-  type RunResult,
   watermarkText,
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
@@ -42,21 +41,8 @@ import type { RunKey, StreamKey } from '../database/control-tables.ts';
 /** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
 const RECORDS_OF_A_COMMIT = 4000;
 
-/** How a run ended, from the reader's outcome and from what the merge found. */
-type Ending = Pick<RunResult, 'outcome'> &
-  (
-    | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | { readonly outcome: 'skipped'; readonly reason: string; readonly dueInMs?: number | undefined }
-    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
-  );
-
-export interface StepsEnd {
-  readonly record: RunRecord;
-  readonly result: Ending;
-  readonly counts: Readonly<RecordCounts>;
-  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
-  readonly repaired: number | null;
-}
+/** What the steps say of the run's result; the rest of its figures is counted around them. */
+export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
 
 /** A run that has its lock and its row. */
 interface OpenRun {
@@ -222,7 +208,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
     },
   });
   const kept = leavesNoRow ? NO_RECORD : record;
-  return { result: ending, counts, repaired, record: { ...kept, watermarkAfter } };
+  return { ...ending, counts, repaired, record: { ...kept, watermarkAfter } };
 }
 
 /** reconcile: of what this transaction wrote, the changes that the source had made before. */
@@ -239,14 +225,14 @@ async function countRepaired(
 }
 
 /** What only the storing told. */
-function withRemarks(ending: Ending, { note, failure }: Pick<Merged, 'note' | 'failure'>): Ending {
+function withRemarks(ending: RunEnding, { note, failure }: Pick<Merged, 'note' | 'failure'>): RunEnding {
   if (ending.outcome !== 'succeeded') return ending;
   if (failure !== null) return { outcome: 'failed', error: failure };
   const notes = [ending.note, note].filter((one) => one !== null);
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
-function toEnding(outcome: ReadOutcome): Ending {
+function toEnding(outcome: ReadOutcome): RunEnding {
   switch (outcome.kind) {
     case 'skipped':
       return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
@@ -259,7 +245,7 @@ function toEnding(outcome: ReadOutcome): Ending {
 
 /** What the ending says of how fresh the stream is. */
 function successOf(
-  { outcome }: Ending,
+  { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
   if (outcome !== 'succeeded' || isOfSingleRecords(request)) return 'none';

@@ -131,8 +131,8 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
         return await skipTaken(session.connection.db, `another worker has done this ${kind}`);
       }
     }
-    const { result, counts, repaired, record } = await runInSession({ context, request, session, meter });
-    return { ...figures(counts, { record, repaired }), ...result };
+    const end = await runInSession({ context, request, session, meter });
+    return { ...figures(end.counts, end), ...end };
   } catch (error) {
     return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
@@ -207,12 +207,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
     await closeFailedRun({ session: db, pool: context.db }, { run: key, error, meter });
-    return {
-      result: { outcome: 'failed', error },
-      counts: load?.committed ?? noCounts(),
-      repaired: null,
-      record,
-    };
+    return { outcome: 'failed', error, counts: load?.committed ?? noCounts(), repaired: null, record };
   }
 }
 

@@ -104,18 +104,18 @@ export interface RunFigures {
 }
 
 /** How a run ended. */
-export type RunResult = RunFigures &
-  (
-    | { readonly outcome: 'succeeded'; readonly note: string | null }
-    | {
-        readonly outcome: 'skipped';
-        readonly reason: string;
-        readonly dueInMs?: number | undefined;
-        /** Another run or worker has the stream, or has done this work already. */
-        readonly isTaken?: boolean;
-      }
-    | { readonly outcome: 'failed'; readonly error: SafetySyncError }
-  );
+export type RunEnding =
+  | { readonly outcome: 'succeeded'; readonly note: string | null }
+  | {
+      readonly outcome: 'skipped';
+      readonly reason: string;
+      readonly dueInMs?: number | undefined;
+      /** Another run or worker has the stream, or has done this work already. */
+      readonly isTaken?: boolean;
+    }
+  | { readonly outcome: 'failed'; readonly error: SafetySyncError };
+
+export type RunResult = RunFigures & RunEnding;
 
 export const failureOf = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
