@@ -1,4 +1,4 @@
-/** What a run remembers of its stream for the next one: `safety_sync.stream_state`. */
+/** What a run remembers of its stream for the next one: `safety_sync.stream_state`, the ledger of a backfill, lookups. */
 
 /** A time that the service told, in ms since 1970. */
 export interface ServiceTime {
