@@ -199,7 +199,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       keyless: state.keyless,
     });
     const end = await runSteps({ ...run, load, stream, state, key, record });
-    await tidy(run, stream);
+    await tidy({ ...run, isFirstRead: watermark === null }, stream);
     return end;
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
@@ -212,16 +212,21 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
 }
 
 /** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
-async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
+async function tidy(
+  { context, request, session, isFirstRead }: SessionRun & { readonly isFirstRead: boolean },
+  stream: StreamDefinition,
+): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
   if (isOfSingleRecords(request)) return;
   try {
     if (stream.countsFrom !== undefined) {
       const { db } = session.connection;
       await countMessages(db, settings.accountId, { signal, monotonicMs: () => clock.monotonicMs() });
-      // Where nobody waits for the run; the views are right without. Days must be counted before their rows are removed.
-      if (isScheduled(request) || request.kind === 'reconcile' || retention?.deletedDays !== undefined)
-        await keepDays(session, settings.accountId);
+      // A load by hand does not wait for it, since all days of years take seconds: the stream's next run counts them.
+      const isLoadByHand =
+        !isScheduled(request) && (request.kind === 'backfill' || (request.kind === 'sync' && isFirstRead));
+      // Days must be counted before their rows are removed.
+      if (!isLoadByHand || retention?.deletedDays !== undefined) await keepDays(session, settings.accountId);
     }
   } catch (error) {
     await session.rollback();

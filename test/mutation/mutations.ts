@@ -344,9 +344,18 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [DAYS],
   },
   {
+    breaks: 'days are counted by scheduled runs only, and daily views stay slow for who syncs by hand',
+    invariant: 1,
+    file: 'src/sync/run-stream.ts',
+    search: "(request.kind === 'sync' && isFirstRead)",
+    replace: "request.kind === 'sync'",
+    tests: [DAYS],
+    names: 'after any changes',
+  },
+  {
     breaks: 'days of another time zone are shown as if they were those of the present one',
     invariant: 1,
-    file: 'migrations/0014_followup_days.sql',
+    file: 'migrations/0018_quick_views.sql',
     search: `(n.timezone = o.timezone OR o.is_final)
 					WHERE o.counted_by = 'all' GROUP BY o.account_id
 				) kept ON kept.account_id = f.account_id
