@@ -10,13 +10,14 @@ export async function findText(
      where table_schema in ('safety', 'safety_sync') order by 1`,
   );
   const found: string[] = [];
-  for (const { name } of tables) {
-    // As JSON: what a dump holds of the row, with the names of its columns.
-    const rows = await warehouse.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);
-    for (const { row } of rows) {
-      for (const text of texts)
-        if (row.includes(text)) found.push(`${name}: ${text} in ${row.slice(0, 300)}`);
-    }
+  // As JSON: what a dump holds of the row, with the names of its columns.
+  const rows = await warehouse.query<{ name: string; row: string }>(
+    tables
+      .map(({ name }) => `select '${name}' as name, to_jsonb(t)::text as row from ${name} t`)
+      .join(' union all '),
+  );
+  for (const { name, row } of rows) {
+    for (const text of texts) if (row.includes(text)) found.push(`${name}: ${text} in ${row.slice(0, 300)}`);
   }
   const stats = await warehouse.query<{ place: string; text: string }>(
     `select schemaname || '.' || tablename || '.' || attname as place,

@@ -9,15 +9,14 @@ export async function rowVersions(worker: Queried): Promise<Record<string, strin
     `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'safety' and c.relkind = 'r' order by 1`,
   );
-  const versions: Record<string, string> = {};
-  for (const { name } of tables) {
-    const [row] = await worker.query<{ mark: string }>(
-      `select count(*) || ' rows ' || coalesce(md5(string_agg(concat_ws(' ', ctid, xmin, xmax), ',' order by ctid)), '') as mark
+  const marks = tables.map(
+    ({ name }) =>
+      `select '${name}' as name,
+         count(*) || ' rows ' || coalesce(md5(string_agg(concat_ws(' ', ctid, xmin, xmax), ',' order by ctid)), '') as mark
        from safety."${name}"`,
-    );
-    versions[name] = row?.mark ?? '';
-  }
-  return versions;
+  );
+  const rows = await worker.query<{ name: string; mark: string }>(marks.join(' union all '));
+  return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]));
 }
 
 interface RunRow {
