@@ -265,7 +265,7 @@ describe('a sync', () => {
   });
 
   it('refused credentials are exit code 3 after one request a stream', async () => {
-    const { code, stdout } = await stage.cli.run(['sync'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
+    const { code, stdout } = await stage.run(['sync'], { ...stage.env, SAFETY_TOKEN: 'not-this-one' });
     expect(
       stdout.match(/^token_invalid: The service does not know this token; replace SAFETY_TOKEN.$/gm),
     ).toHaveLength(1);
@@ -276,7 +276,7 @@ describe('a sync', () => {
 
   it('a warehouse that is down is exit code 1, in words', async () => {
     const env = { ...stage.env, DATABASE_URL: 'postgres://somebody:secret-password@127.0.0.1:1/nothing' };
-    const { code, stdout, stderr } = await stage.cli.run(['sync'], env);
+    const { code, stdout, stderr } = await stage.run(['sync'], env);
     expect(stderr).toMatch(
       /^database_unreachable: .*ECONNREFUSED.*\nCheck DATABASE_URL and that PostgreSQL is up/,
     );

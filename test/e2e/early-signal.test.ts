@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
 import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { inProof } from '../support/proof.ts';
 
 /** In a process namespace of its own, where it is process 1 as in a container. */
 const AS_PROCESS_ONE = ['--pid', '--fork', '--kill-child'];
@@ -53,15 +54,21 @@ describe('a SIGTERM while the program is still being loaded', () => {
     ],
   };
 
-  it('ends the worker with 0 before it has done anything', async () => {
-    expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
-    expect(await stage.query('select from safety_sync.runs')).toEqual([]);
-    expect(stage.sandbox.requests).toEqual([]);
+  inProof(() => {
+    it('ends the worker with 0 before it has done anything', async () => {
+      expect(await endOf(process.execPath, [BINARY, 'start'])).toEqual(clean);
+      expect(await stage.query('select from safety_sync.runs')).toEqual([]);
+      expect(stage.sandbox.requests).toEqual([]);
+    });
   });
 
-  it.runIf(canBeProcessOne)('is not lost where the worker is process 1, as in a container', async () => {
-    expect(await endOf('unshare', [...AS_PROCESS_ONE, process.execPath, BINARY, 'start'])).toEqual(clean);
-  });
+  it.runIf(canBeProcessOne)(
+    'is not lost where the worker is process 1, as in a container, and ends it with 0',
+    async () => {
+      expect(await endOf('unshare', [...AS_PROCESS_ONE, process.execPath, BINARY, 'start'])).toEqual(clean);
+      expect(stage.sandbox.requests).toEqual([]);
+    },
+  );
 
   it('ends a sync as interrupted, and nothing is asked', async () => {
     const { code } = await endOf(process.execPath, [BINARY, 'sync']);

@@ -57,7 +57,7 @@ describe.concurrent('start', () => {
 
   it('a SIGINT in the middle of a request closes its run as interrupted', async ({ stage, expect }) => {
     stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'hang' }, 10);
-    const worker = stage.cli.start(['start'], {
+    const worker = stage.start(['start'], {
       ...stage.env,
       SYNC_CRON: 'off',
       SYNC_CRON_RESOURCES: EVERY_SECOND,
@@ -65,7 +65,7 @@ describe.concurrent('start', () => {
     await worker.untilStderr(/resources: still running, this tick of the schedule is skipped/);
     await expect.poll(() => stage.sandbox.faults.counts.hang, { timeout: 45_000 }).toBe(1);
     worker.kill('SIGINT');
-    expect(await worker.finished).toMatchObject({ code: 0, signal: null });
+    expect(await worker.finished).toMatchObject({ code: 0 });
     expect(await readRuns(stage)).toEqual([
       { stream: 'resources', status: 'failed', trigger: 'schedule', error_code: 'interrupted', note: null },
     ]);
@@ -124,7 +124,7 @@ describe.concurrent('sync', () => {
     expect,
   }) => {
     const { held, release } = holdFirstResponse(stage);
-    const first = stage.cli.start(['sync', 'resources'], stage.env);
+    const first = stage.start(['sync', 'resources'], stage.env);
     await held;
     const second = stage.start(['sync', 'resources'], stage.env);
     await second.untilStderr(
@@ -187,7 +187,7 @@ describe.concurrent('sandbox', () => {
     stage,
     expect,
   }) => {
-    const sandbox = stage.cli.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
+    const sandbox = stage.start(['sandbox', '--port', '0', '--resources', '7', '--followups', '20']);
     await sandbox.untilStdout(/SAFETY_EQUIPMENT_TYPES=.*\n/);
     const lines = sandbox.stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.split('=')[0])).toEqual([

@@ -5,7 +5,7 @@ import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/in
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import type { RunResult } from '../../src/sync/run.ts';
 import { createGate } from './gate.ts';
-import { casesOf } from './proof.ts';
+import { casesOf, inProof } from './proof.ts';
 import type { Specimen } from './specimens.ts';
 import { clockOf, NOON } from './test-clock.ts';
 import { issuesOf, rowVersions, runsOf, stateOf } from './warehouse-marks.ts';
@@ -37,6 +37,8 @@ interface Battery {
   readonly specimen: Specimen;
   /** Fails when a live row, or a child of one, is not what the service says now. */
   readonly isEqual: (worker: TestWorker) => Promise<void>;
+  /** False: what is the same code for every stream is shown for this one by the proof alone. */
+  readonly isSample?: boolean;
   /** Default: one of the registry's streams. */
   readonly createWorker?: (options: TestWorkerOptions) => Promise<TestWorker>;
 }
@@ -45,8 +47,10 @@ export function describeStream({
   stream,
   specimen,
   isEqual,
+  isSample = true,
   createWorker: create = createTestWorker,
 }: Battery): void {
+  const ofEveryStream = isSample ? (define: () => void): void => define() : inProof;
   describe(stream.name, () => {
     const { name } = stream;
     const isList = stream.readMode.kind !== 'lookup';
@@ -133,42 +137,44 @@ export function describeStream({
       });
     });
 
-    test('one new and one changed record are counted as one and one, the others as unchanged', async () => {
-      const worker = await synced();
-      const records = specimen.records(worker);
-      const before = records.size;
-      records.put(specimen.build('brand-new'));
-      records.update(someKey(worker), { [specimen.text.field]: 'changed' });
-      const result = await runAgain(worker);
-      expectSuccess(result);
-      expect(result.counts).toEqual({
-        read: before + 1,
-        inserted: 1,
-        updated: 1,
-        unchanged: before - 1,
-        deleted: 0,
-        rejected: 0,
+    ofEveryStream(() => {
+      test('one new and one changed record are counted as one and one, the others as unchanged', async () => {
+        const worker = await synced();
+        const records = specimen.records(worker);
+        const before = records.size;
+        records.put(specimen.build('brand-new'));
+        records.update(someKey(worker), { [specimen.text.field]: 'changed' });
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect(result.counts).toEqual({
+          read: before + 1,
+          inserted: 1,
+          updated: 1,
+          unchanged: before - 1,
+          deleted: 0,
+          rejected: 0,
+        });
+        expect((await runsOf(worker, name))[0]).toMatchObject({
+          records_read: before + 1,
+          inserted: 1,
+          updated: 1,
+          unchanged: before - 1,
+        });
+        await isEqual(worker);
       });
-      expect((await runsOf(worker, name))[0]).toMatchObject({
-        records_read: before + 1,
-        inserted: 1,
-        updated: 1,
-        unchanged: before - 1,
-      });
-      await isEqual(worker);
-    });
 
-    test('a record that was marked deleted is undeleted when the source has it', async () => {
-      const worker = await synced();
-      const key = someKey(worker);
-      await worker.query(
-        `update safety.${specimen.table} set _deleted_at = now() where ${specimen.keyColumn} = '${key}'`,
-      );
-      const result = await runAgain(worker);
-      expectSuccess(result);
-      expect(result.counts).toMatchObject({ inserted: 0, updated: 1 });
-      expect(await cellOf(worker, key, '_deleted_at')).toBeNull();
-      await isEqual(worker);
+      test('a record that was marked deleted is undeleted when the source has it', async () => {
+        const worker = await synced();
+        const key = someKey(worker);
+        await worker.query(
+          `update safety.${specimen.table} set _deleted_at = now() where ${specimen.keyColumn} = '${key}'`,
+        );
+        const result = await runAgain(worker);
+        expectSuccess(result);
+        expect(result.counts).toMatchObject({ inserted: 0, updated: 1 });
+        expect(await cellOf(worker, key, '_deleted_at')).toBeNull();
+        await isEqual(worker);
+      });
     });
 
     test('a record without a key is rejected and held, the others load, and the issue closes when it gets its key', async () => {
@@ -361,121 +367,123 @@ export function describeStream({
       });
     }
 
-    test('a failing request leaves everything as it was and a failed run with code and request id', async () => {
-      const worker = await synced();
-      specimen.records(worker).update(someKey(worker), { [specimen.text.field]: 'changed meanwhile' });
-      await specimen.beforeRun(worker);
-      const [before, state] = [await rowVersions(worker), await stateOf(worker, name)];
-      worker.sandbox.requests.length = 0;
-      worker.sandbox.faults.next(() => true, { kind: 'error', error: 'request_data_invalid' }, 100);
-      const result = await worker.run(name, { force: true });
-      expect(result).toMatchObject({ outcome: 'failed', error: { code: 'request_data_invalid' } });
-      expect(await rowVersions(worker)).toEqual(before);
-      expect(await stateOf(worker, name)).toEqual(state);
-      const [run] = await runsOf(worker, name);
-      expect(run).toMatchObject({
-        status: 'failed',
-        is_finished: true,
-        error_code: 'request_data_invalid',
-        requests: worker.sandbox.requests.length,
-        records_read: 0,
-      });
-      expect(worker.sandbox.requests.map((entry) => entry.requestId)).toContain(run?.request_id);
-      worker.sandbox.faults.clear();
-      expectSuccess(await runAgain(worker));
-      await isEqual(worker);
-    });
-
-    test('faults of every kind delay a sync and change nothing of its outcome', async () => {
-      const worker = await createWorker({ requestTimeoutMs: 250 });
-      await specimen.beforeRun(worker);
-      worker.sandbox.faults.script(EVERY_FAULT);
-      worker.sandbox.faults.set({
-        rateLimit: 0.03,
-        serverError: 0.03,
-        reset: 0.03,
-        hang: 0.02,
-        cut: 0.03,
-        nonJson: 0.03,
-        slow: 0.03,
-        slowMs: 60,
-      });
-      const result = await worker.run(name, { force: true });
-      expectSuccess(result);
-      expect(result.retries).toBeGreaterThanOrEqual(EVERY_FAULT.length);
-      expect(result.requests).toBe(worker.sandbox.requests.length);
-      const records = specimen.records(worker).size;
-      expect(result.counts).toMatchObject({ read: records, inserted: records, unchanged: 0 });
-      worker.sandbox.faults.clear();
-      await isEqual(worker);
-    });
-
-    test('a token refused as invalid, as inactive or as that of an inactive account is tried once, and nothing else is asked', async () => {
-      const worker = await createWorker();
-      await specimen.beforeRun(worker);
-      const before = await rowVersions(worker);
-      const { access } = worker.sandbox;
-      for (const code of ['token_inactive', 'account_inactive', 'token_invalid'] as const) {
-        if (code === 'token_invalid') access.revoke();
-        else access.set(code === 'token_inactive' ? 'inactive' : 'account-inactive');
+    ofEveryStream(() => {
+      test('a failing request leaves everything as it was and a failed run with code and request id', async () => {
+        const worker = await synced();
+        specimen.records(worker).update(someKey(worker), { [specimen.text.field]: 'changed meanwhile' });
+        await specimen.beforeRun(worker);
+        const [before, state] = [await rowVersions(worker), await stateOf(worker, name)];
         worker.sandbox.requests.length = 0;
+        worker.sandbox.faults.next(() => true, { kind: 'error', error: 'request_data_invalid' }, 100);
         const result = await worker.run(name, { force: true });
-        expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
-        // A lookup may have its second request in flight when the first is refused.
-        expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
+        expect(result).toMatchObject({ outcome: 'failed', error: { code: 'request_data_invalid' } });
         expect(await rowVersions(worker)).toEqual(before);
-        expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
-      }
-    });
+        expect(await stateOf(worker, name)).toEqual(state);
+        const [run] = await runsOf(worker, name);
+        expect(run).toMatchObject({
+          status: 'failed',
+          is_finished: true,
+          error_code: 'request_data_invalid',
+          requests: worker.sandbox.requests.length,
+          records_read: 0,
+        });
+        expect(worker.sandbox.requests.map((entry) => entry.requestId)).toContain(run?.request_id);
+        worker.sandbox.faults.clear();
+        expectSuccess(await runAgain(worker));
+        await isEqual(worker);
+      });
 
-    test('two syncs at once never overlap: a scheduled one skips, a manual one waits', async () => {
-      const waiting = createGate();
-      const asked = createGate();
-      const gate = createGate();
-      const worker = await createWorker({ events: { onWait: () => waiting.open() } });
-      await specimen.beforeRun(worker);
-      worker.sandbox.hooks.beforeResponse = async () => {
-        asked.open();
-        await gate.opened;
-      };
-      const first = worker.run(name, { force: true });
-      await asked.opened;
-      const scheduled = await worker.run(name, { force: true, trigger: 'schedule' });
-      expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0 });
-      const second = worker.run(name, { force: true });
-      await waiting.opened;
-      const beforeRelease = worker.sandbox.requests.length;
-      gate.open();
-      expectSuccess(await first);
-      expectSuccess(await second);
-      expect(beforeRelease).toBeLessThanOrEqual(isList ? 1 : 2);
-      const [overlap] = await worker.query<{ overlapping: number }>(
-        `select count(*)::int as overlapping from safety_sync.runs a join safety_sync.runs b
+      test('faults of every kind delay a sync and change nothing of its outcome', async () => {
+        const worker = await createWorker({ requestTimeoutMs: 250 });
+        await specimen.beforeRun(worker);
+        worker.sandbox.faults.script(EVERY_FAULT);
+        worker.sandbox.faults.set({
+          rateLimit: 0.03,
+          serverError: 0.03,
+          reset: 0.03,
+          hang: 0.02,
+          cut: 0.03,
+          nonJson: 0.03,
+          slow: 0.03,
+          slowMs: 60,
+        });
+        const result = await worker.run(name, { force: true });
+        expectSuccess(result);
+        expect(result.retries).toBeGreaterThanOrEqual(EVERY_FAULT.length);
+        expect(result.requests).toBe(worker.sandbox.requests.length);
+        const records = specimen.records(worker).size;
+        expect(result.counts).toMatchObject({ read: records, inserted: records, unchanged: 0 });
+        worker.sandbox.faults.clear();
+        await isEqual(worker);
+      });
+
+      test('a token refused as invalid, as inactive or as that of an inactive account is tried once, and nothing else is asked', async () => {
+        const worker = await createWorker();
+        await specimen.beforeRun(worker);
+        const before = await rowVersions(worker);
+        const { access } = worker.sandbox;
+        for (const code of ['token_inactive', 'account_inactive', 'token_invalid'] as const) {
+          if (code === 'token_invalid') access.revoke();
+          else access.set(code === 'token_inactive' ? 'inactive' : 'account-inactive');
+          worker.sandbox.requests.length = 0;
+          const result = await worker.run(name, { force: true });
+          expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
+          // A lookup may have its second request in flight when the first is refused.
+          expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
+          expect(await rowVersions(worker)).toEqual(before);
+          expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
+        }
+      });
+
+      test('two syncs at once never overlap: a scheduled one skips, a manual one waits', async () => {
+        const waiting = createGate();
+        const asked = createGate();
+        const gate = createGate();
+        const worker = await createWorker({ events: { onWait: () => waiting.open() } });
+        await specimen.beforeRun(worker);
+        worker.sandbox.hooks.beforeResponse = async () => {
+          asked.open();
+          await gate.opened;
+        };
+        const first = worker.run(name, { force: true });
+        await asked.opened;
+        const scheduled = await worker.run(name, { force: true, trigger: 'schedule' });
+        expect(scheduled).toMatchObject({ outcome: 'skipped', requests: 0 });
+        const second = worker.run(name, { force: true });
+        await waiting.opened;
+        const beforeRelease = worker.sandbox.requests.length;
+        gate.open();
+        expectSuccess(await first);
+        expectSuccess(await second);
+        expect(beforeRelease).toBeLessThanOrEqual(isList ? 1 : 2);
+        const [overlap] = await worker.query<{ overlapping: number }>(
+          `select count(*)::int as overlapping from safety_sync.runs a join safety_sync.runs b
          on a.account_id = b.account_id and a.stream = b.stream and a.run_id < b.run_id and a.finished_at > b.started_at
        where a.stream = '${name}' and a.status = 'succeeded' and b.status = 'succeeded'`,
-      );
-      expect(overlap).toEqual({ overlapping: 0 });
-      // The one that skipped has nothing to tell: replicas would write most of all rows.
-      expect(scheduled.record.runId).toBeNull();
-      expect((await runsOf(worker, name)).map((run) => run.status)).toEqual(['succeeded', 'succeeded']);
-      await isEqual(worker);
-    });
+        );
+        expect(overlap).toEqual({ overlapping: 0 });
+        // The one that skipped has nothing to tell: replicas would write most of all rows.
+        expect(scheduled.record.runId).toBeNull();
+        expect((await runsOf(worker, name)).map((run) => run.status)).toEqual(['succeeded', 'succeeded']);
+        await isEqual(worker);
+      });
 
-    test('a run that a dead worker left open is closed as worker_died by the next one', async () => {
-      const worker = await createWorker();
-      await specimen.beforeRun(worker);
-      await worker.query(
-        `insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
+      test('a run that a dead worker left open is closed as worker_died by the next one', async () => {
+        const worker = await createWorker();
+        await specimen.beforeRun(worker);
+        await worker.query(
+          `insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
        values ('default', '${name}', 'sync', 'schedule', 'running', 'gone'),
          ('another account', '${name}', 'sync', 'schedule', 'running', 'alive')`,
-      );
-      expectSuccess(await worker.run(name, { force: true }));
-      expect(await runsOf(worker, name)).toMatchObject([
-        { status: 'succeeded' },
-        { status: 'running', is_finished: false },
-        { status: 'failed', is_finished: true, error_code: 'worker_died' },
-      ]);
-      await isEqual(worker);
+        );
+        expectSuccess(await worker.run(name, { force: true }));
+        expect(await runsOf(worker, name)).toMatchObject([
+          { status: 'succeeded' },
+          { status: 'running', is_finished: false },
+          { status: 'failed', is_finished: true, error_code: 'worker_died' },
+        ]);
+        await isEqual(worker);
+      });
     });
   });
 }
