@@ -119,7 +119,7 @@ describe('a first sync that is cut off', () => {
     await isEqual();
   });
 
-  test.each(casesOf({ few: [2, 9, 27], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
+  test.each(casesOf({ few: [9], all: [1, 2, 3, 5, 9, 14, 22, 27] }))(
     'at page %i: the next sync is complete',
     async (page) => {
       await start();

@@ -100,7 +100,7 @@ describe('each field takes every form that the specification allows and refuses 
       const atom = random.pick(atoms);
       const value = random.below(3) === 0 ? [atom, random.pick(atoms)] : atom;
       for (const field of Object.values(wire)) {
-        if (typeof field === 'object') expect(() => read(field as wire.Field<unknown>, value)).not.toThrow();
+        if (typeof field === 'object') read(field as wire.Field<unknown>, value);
       }
     }
   });
