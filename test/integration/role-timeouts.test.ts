@@ -27,11 +27,12 @@ test('a service that is slow to answer and a merge that takes long cost no run',
     if (!known.some((one) => one.name === setting)) continue;
     await worker.query(`alter role current_user in database "${name}" set ${setting} = '${value}'`);
   }
+  // One statement alone is longer than a statement may be, the two of an update are longer than a transaction.
   await worker.query(`create function public.dawdle() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(1); return null; end $$`);
+    $$ begin perform pg_sleep(0.6); return null; end $$`);
   await worker.query(`create trigger dawdle after insert or update on safety.resources
     for each statement execute function public.dawdle()`);
-  worker.sandbox.faults.next(() => true, { kind: 'slow', durationMs: 900, pieces: 2 });
+  worker.sandbox.faults.next(() => true, { kind: 'slow', durationMs: 700, pieces: 2 });
   expectSucceeded(await worker.run('resources'));
   expect(await worker.query(`select count(*)::int as live from safety.resources`)).toEqual([{ live: 4 }]);
   worker.sandbox.store.resources.update([...worker.sandbox.store.resources.keys()][0] ?? '', { title: 'x' });
