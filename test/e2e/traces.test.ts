@@ -25,11 +25,23 @@ const sync = (env: Record<string, string>, ...args: string[]) =>
   stage.cli.run(['sync', ...args], { ...stage.env, SAFETY_TOKEN: CANARY, ...env });
 
 describe('traces', () => {
-  it('tell of runs, of their requests and of what they stored, without the token', async () => {
+  it('tell of runs, of their requests, of what they stored and of what they failed of, without the token', async () => {
     stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_SERVICE_NAME: 'warehouse' };
-    expect((await sync(env, 'resources')).code).toBe(0);
+    stage.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
+      kind: 'error',
+      error: 'parameter_unexpected',
+    });
+    const env = {
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces`,
+      OTEL_SERVICE_NAME: 'warehouse',
+    };
+    const { code } = await sync(env, 'resources', 'training-employee-status');
+    expect(code).toBe(1);
     const { spans } = receiver;
+    const runs = await stage.query<{ stream: string; id: number }>(
+      'select stream, run_id::int as id from safety_sync.runs',
+    );
+    const runOf = (name: string) => runs.find(({ stream }) => stream === name)?.id;
     const run = spans.find(({ name }) => name === 'run resources');
     expect(run).toMatchObject({
       parentSpanId: undefined,
@@ -40,7 +52,7 @@ describe('traces', () => {
         'safety_sync.kind': 'sync',
         'safety_sync.trigger': 'manual',
         'safety_sync.outcome': 'succeeded',
-        'safety_sync.run_id': 1,
+        'safety_sync.run_id': runOf('resources'),
         'safety_sync.requests': 2,
         'safety_sync.retries': 1,
         'safety_sync.records.read': 25,
@@ -64,26 +76,14 @@ describe('traces', () => {
     expect(ofRun('store')).toMatchObject([
       { attributes: { 'safety_sync.stream': 'resources', 'safety_sync.records.inserted': 25 } },
     ]);
-    expect(spans).toHaveLength(4);
+    expect(spans.find(({ name }) => name === 'run training-employee-status')).toMatchObject({
+      status: 2,
+      attributes: { 'error.type': 'parameter_unexpected', 'safety_sync.outcome': 'failed' },
+    });
+    expect(spans).toHaveLength(6);
     const sent = receiver.bodies.join('');
     expect(sent).toContain('warehouse');
     expect(sent).not.toContain(CANARY);
-  });
-
-  it('say which error a run failed of', async () => {
-    stage.sandbox.access.set('inactive', CANARY);
-    expect(
-      (
-        await sync(
-          { OTEL_TRACES_EXPORTER: 'otlp', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${receiver.url}/v1/traces` },
-          'resources',
-        )
-      ).code,
-    ).toBe(3);
-    expect(receiver.spans.find(({ name }) => name === 'run resources')).toMatchObject({
-      status: 2,
-      attributes: { 'error.type': 'token_inactive', 'safety_sync.outcome': 'failed' },
-    });
   });
 
   it('that nobody takes do not hold up a command', async () => {

@@ -70,12 +70,13 @@ describe('each reading of order, bounds, paging and page size', () => {
   );
 });
 
-test.each([
+const ENDS: [paging: 'present' | 'absent', pastLastPage: 'refused' | 'empty'][] = [
   ['present', 'refused'],
+  ['absent', 'empty'],
   ['present', 'empty'],
   ['absent', 'refused'],
-  ['absent', 'empty'],
-] as const)(
+];
+test.each(casesOf({ few: ENDS.slice(0, 2), all: ENDS }))(
   'more follow-ups of one millisecond than a response holds are all read (paging %s, beyond its end %s)',
   async (followupsPaging, pastLastPage) => {
     await start({ followupsPaging, pastLastPage }, 40);

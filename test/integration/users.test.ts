@@ -11,15 +11,20 @@ import { rowVersions, runsOf } from '../support/warehouse-marks.ts';
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-/** Everything but the users is stored, or only these streams. */
+const NOTHING_ELSE = { followups: 0, equipment: 0, resources: 0 };
+const ALL_NAME_PEOPLE = { followups: 30, equipment: 12, resources: 6 };
+
+/** Trainings alone name people, or everything that can does. */
 async function start(
   readings: Partial<Readings> = {},
   people: { readonly employees: number; readonly users: number } = { employees: 20, users: 14 },
-  streams: readonly StreamName[] = ['resources', 'followups', 'training-employee-status', 'equipments'],
+  others = NOTHING_ELSE,
 ): Promise<void> {
-  worker = await createTimedWorker({
-    sandbox: { size: { followups: 30, equipment: 12, resources: 6, ...people }, readings },
-  });
+  worker = await createTimedWorker({ sandbox: { size: { ...others, ...people }, readings } });
+  const streams: readonly StreamName[] =
+    others === NOTHING_ELSE
+      ? ['training-employee-status']
+      : ['resources', 'followups', 'training-employee-status', 'equipments'];
   for (const stream of streams) expectSucceeded(await worker.run(stream));
   worker.sandbox.requests.length = 0;
 }
@@ -45,7 +50,7 @@ describe.each(casesOf({ few: told.slice(1), all: told }))(
   'ids as %s, unknown users told as %s',
   (identifiers, unknownUser) => {
     test('everyone whom a stored record mentions is asked for once', async () => {
-      await start({ identifiers, unknownUser });
+      await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       await sync();
       await isEqual();
       const ids = (await lookups()).map((row) => row.user_id);
@@ -59,7 +64,7 @@ describe.each(casesOf({ few: told.slice(1), all: told }))(
     });
 
     test('someone whom the service does not know is not asked for again, and is no failure', async () => {
-      await start({ identifiers, unknownUser });
+      await start({ identifiers, unknownUser }, undefined, ALL_NAME_PEOPLE);
       for (const [id] of [...worker.sandbox.store.users].slice(0, 4)) worker.sandbox.store.users.delete(id);
       const result = await sync();
       expect(result.counts).toMatchObject({ rejected: 0 });
@@ -147,7 +152,7 @@ describe('ids for which the service always fails', () => {
     count: number,
     error: string,
   ): Promise<{ ids: string[]; failing: Set<string> }> {
-    await start({}, { employees: 20, users: 14 }, ['training-employee-status']);
+    await start();
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.slice(0, count));
     worker.sandbox.hooks.rewriteResponse = (entry, response) =>
@@ -190,7 +195,7 @@ describe('ids for which the service always fails', () => {
   );
 
   test('fifty of them, three of each four, keep nobody else from a name for more than a few runs', async () => {
-    await start({}, { employees: 90, users: 90 }, ['training-employee-status']);
+    await start({}, { employees: 90, users: 90 });
     const ids = (await lookups()).map((row) => row.user_id);
     const failing = new Set(ids.filter((_, index) => index % 4 !== 0).slice(0, 50));
     expect(failing.size).toBe(50);
@@ -261,7 +266,7 @@ describe('ids for which the service always fails', () => {
 });
 
 test('a run that has nobody to ask for makes names no fresher than the streams that name people', async () => {
-  await start();
+  await start({}, undefined, ALL_NAME_PEOPLE);
   await sync();
   await worker.query(`update safety_sync.stream_state set last_success_at = case stream
     when 'users' then timestamptz '2026-01-01' when 'followups' then timestamptz '2026-01-03' else timestamptz '2026-01-02' end`);
