@@ -64,7 +64,7 @@ export function toUuid(text: string): string {
 /** null: it is nested too deeply. */
 function toText(prefix: string, value: unknown): string | null {
   try {
-    return prefix + toCanonicalJson(value, toReceivedText);
+    return toCanonicalJson(value, toReceivedText, prefix);
   } catch (error) {
     if (error instanceof NestedTooDeeply) return null;
     throw error;
@@ -91,10 +91,10 @@ export function identify(
   const isShortened = hashed === null || isOversized(received);
   if (hashed === null || (hashed.includes('\\u') && UNSTORABLE.test(hashed))) {
     value = toStorable(value);
-    hashed = prefix + toCanonicalJson(value, toReceivedText);
+    hashed = toCanonicalJson(value, toReceivedText, prefix);
   }
   const hash = toUuid(
-    exactNumbersMet === metBefore ? hashed : prefix + toCanonicalJson(value, toComparableText),
+    exactNumbersMet === metBefore ? hashed : toCanonicalJson(value, toComparableText, prefix),
   );
   const text = hashed.slice(prefix.length);
   if (!isWireRecord(value)) {

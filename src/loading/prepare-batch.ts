@@ -119,6 +119,12 @@ function collectUserIds(rows: readonly Row[], columns: readonly string[], into: 
   }
 }
 
+/** A record of which rows are to be made. */
+interface Compared {
+  readonly read: KeyedRecord;
+  readonly status: ChangeStatus;
+}
+
 /** Asks how each record compares with the warehouse, and makes rows of those that are not as they are stored. */
 export async function prepareBatch(
   batch: readonly ReadRecord[],
@@ -128,11 +134,23 @@ export async function prepareBatch(
   const storable = batch.filter(isStorable);
   const distinct = newestOfEach(stream, storable);
   const statuses = await options.compare(distinct.map(({ identified }) => identified));
+  const news: Compared[] = [];
+  const resolvedKeys: string[] = [];
+  for (const [index, read] of distinct.entries()) {
+    const status = statuses[index] ?? 'changed';
+    if (status !== 'unchanged' || options.fullCompare) {
+      news.push({ read, status });
+      continue;
+    }
+    const { key } = read.identified;
+    if (options.openIssues.keys.has(key)) resolvedKeys.push(key);
+    forgetParsed(read);
+  }
   return await oneAtATime(async () => {
-    const turns: PreparedBatch[] = [];
-    for (let at = 0; at < distinct.length; at += RECORDS_OF_A_TURN) {
-      if (at > 0) await nextTurn();
-      turns.push(toBatch(distinct.slice(at, at + RECORDS_OF_A_TURN), statuses.slice(at), options));
+    const turns = [toBatch(news.slice(0, RECORDS_OF_A_TURN), options)];
+    for (let at = RECORDS_OF_A_TURN; at < news.length; at += RECORDS_OF_A_TURN) {
+      await nextTurn();
+      turns.push(toBatch(news.slice(at, at + RECORDS_OF_A_TURN), options));
     }
     const prepared = joinBatches(turns);
     const issues = batch.flatMap((record) =>
@@ -140,48 +158,37 @@ export async function prepareBatch(
     );
     return {
       ...prepared,
-      seen: [...prepared.seen, ...onlySeen(batch, distinct)],
+      seen: [...distinct.map(({ identified }) => identified.key), ...onlySeen(batch, distinct)],
       firstOrd: batch[0]?.ord ?? 0,
       issues: [...issues, ...prepared.issues],
       counts: {
         ...prepared.counts,
         read: batch.length,
-        unchanged: prepared.counts.unchanged + storable.length - distinct.length,
+        unchanged: storable.length - news.length,
         rejected: batch.length - storable.length,
       },
+      resolved: { ...prepared.resolved, keys: resolvedKeys },
     };
   });
 }
 
-/** In one go. The keys differ. */
-function toBatch(
-  records: readonly KeyedRecord[],
-  statuses: readonly ChangeStatus[],
-  { render, shape, fullCompare, openIssues }: PrepareOptions,
-): PreparedBatch {
+/** In one go. The keys differ. Without what is said of the whole batch. */
+function toBatch(records: readonly Compared[], { render, shape, openIssues }: PrepareOptions): PreparedBatch {
   const { stream, parent, children } = shape;
-  const counts = noCounts();
   const issues: StagedIssue[] = [];
   const rows = {
     added: [] as PreparedRecord[],
     changed: [] as PreparedRecord[],
     repeated: [] as PreparedRecord[],
   };
-  const resolved = { identities: [] as string[], keys: [] as string[] };
+  const identities: string[] = [];
   const userIds = new Set<string>();
   let countsFrom: string | null = null;
   const userIdColumns = [parent, ...children].map(({ table }) =>
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
   );
-  for (const [index, read] of records.entries()) {
+  for (const { read, status } of records) {
     const { identified } = read;
-    const status = statuses[index] ?? 'changed';
-    if (status === 'unchanged' && !fullCompare) {
-      counts.unchanged += 1;
-      if (openIssues.keys.has(identified.key)) resolved.keys.push(identified.key);
-      forgetParsed(read);
-      continue;
-    }
     const { issues: found, ...rowsOfRecord } = normalize({ stream, ...read });
     for (const issue of found) issues.push(issue);
     for (const [position, columns] of userIdColumns.entries()) {
@@ -198,19 +205,19 @@ function toBatch(
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
     const identity = identityOf(stream, identified.record);
-    if (identity !== null && openIssues.identities.has(identity)) resolved.identities.push(identity);
+    if (identity !== null && openIssues.identities.has(identity)) identities.push(identity);
   }
   return {
-    seen: records.map(({ identified }) => identified.key),
-    firstOrd: records[0]?.ord ?? 0,
+    seen: [],
+    firstOrd: 0,
     added: render(rows.added, 'tables'),
     changed: render(rows.changed, 'stages'),
     repeated: rows.repeated,
     issues,
     userIds,
     countsFrom,
-    counts,
-    resolved,
+    counts: noCounts(),
+    resolved: { identities, keys: [] },
   };
 }
 

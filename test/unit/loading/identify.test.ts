@@ -7,6 +7,14 @@ import type { WireRecord } from '../../../src/streams/stream.ts';
 import { toCanonicalJson } from '../../../src/loading/canonical-json.ts';
 import { identify, identityOf, toIdentity, toStorable, toUuid } from '../../../src/loading/identify.ts';
 
+/** What canonical JSON is, without regard to time. */
+function simply(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(simply).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${simply(inner)}`).join(',')}}`;
+}
+
 describe('canonical JSON', () => {
   test('the order of keys does not matter, the order of lists does', () => {
     expect(toCanonicalJson({ b: [2, 1], a: { d: null, c: 'x' } })).toBe('{"a":{"c":"x","d":null},"b":[2,1]}');
@@ -14,15 +22,45 @@ describe('canonical JSON', () => {
   });
 
   test('any JSON value reads back as itself, and is the text that JSON.stringify has for it with sorted keys', () => {
+    const unit = fc.constantFrom<('grapheme-ascii' | 'grapheme' | 'binary')[]>(
+      'grapheme-ascii',
+      'grapheme',
+      'binary',
+    );
+    const values = unit.chain((stringUnit) => fc.jsonValue({ stringUnit, depthSize: 'large' }));
     fc.assert(
-      fc.property(fc.jsonValue(), (value) => {
+      fc.property(values, (value) => {
         const text = toCanonicalJson(value);
+        expect(text).toBe(simply(value));
         expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(toCanonicalJson(JSON.parse(text))).toBe(text);
       }),
+      { numRuns: 200 },
     );
     expect(toCanonicalJson(JSON.parse('[1e400, -1e400, -0, 1e21, 1e-7]'))).toBe('[null,null,0,1e+21,1e-7]');
     expect(toCanonicalJson([{}, [], '', 'ä"\\', true, null])).toBe('[{},[],"","ä\\"\\\\",true,null]');
+  });
+
+  test('whole numbers are written as they are, however many digits they have', () => {
+    const near = (power: number) => [10 ** power - 1, 10 ** power, 10 ** power + 1];
+    const numbers = [
+      ...Array.from({ length: 16 }, (_, power) => near(power)).flat(),
+      Number.MAX_SAFE_INTEGER,
+    ];
+    for (const number of numbers) expect(toCanonicalJson([number, -number])).toBe(`[${number},${-number}]`);
+    fc.assert(fc.property(fc.maxSafeInteger(), (number) => toCanonicalJson(number) === String(number)));
+  });
+
+  test('a text may be longer than all before it, and the next one is not touched by it', () => {
+    for (const part of ['a', '\n', 'ä', '😀', '\ud800']) {
+      const value = { z: part.repeat(400_000), a: [part] };
+      expect(toCanonicalJson(value)).toBe(simply(value));
+      expect(toCanonicalJson({ b: part })).toBe(simply({ b: part }));
+    }
+    const many = Array.from({ length: 60_000 }, () => [{}]);
+    expect(toCanonicalJson(many)).toBe(simply(many));
+    const names = Object.fromEntries(many.map((_, number) => [`name ${number}`, true]));
+    expect(toCanonicalJson(names)).toBe(simply(names));
   });
 
   test('a key that is called like a property of every object is a key', () => {
