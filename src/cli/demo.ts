@@ -86,12 +86,13 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** As a user gives names to the ids of a service; returns how many. */
-async function giveNames({ warehouse }: App, accountId: string, file: string): Promise<number> {
+async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
   const { readLabelsFile, renderLabelsFile } = await import('../labels/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));
   const { added } = await importLabels(warehouse.connection.db, readLabelsFile(await readFile(file)), {
     accountId,
     replace: false,
+    signal,
   });
   return added;
 }

@@ -188,6 +188,7 @@ async function runImport(
     const outcome = await importLabels(db, file, {
       accountId: account.id,
       replace: options.replace === true,
+      signal: context.signal,
     });
     const parents = new Set(file.lines.map(({ kind, parentId }) => `${kind} ${parentId ?? ''}`));
     const met = new Set((await readOf(app, [account.id])).map(({ kind, id }) => `${kind} ${id}`));

@@ -11,6 +11,8 @@ interface ImportOptions {
   readonly accountId: string;
   /** Of the kinds that the file names, labels that it does not have are removed. */
   readonly replace: boolean;
+  /** Aborted: nothing is imported. */
+  readonly signal: AbortSignal;
 }
 
 export interface ImportOutcome {
@@ -102,11 +104,14 @@ function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += ROWS_PER_STATEMENT) yield all.slice(at, at + ROWS_PER_STATEMENT);
 }
 
-/** Throws `usage_invalid`, naming every bad line. Importing the same file again changes nothing. */
+/**
+ * Throws `usage_invalid`, naming every bad line, and `interrupted`; then nothing is imported. Importing the same file again
+ * changes nothing.
+ */
 export async function importLabels(
   db: Database,
   { lines, kinds, unfilled, bad }: LabelsFile,
-  { accountId, replace }: ImportOptions,
+  { accountId, replace, signal }: ImportOptions,
 ): Promise<ImportOutcome> {
   return await db.transaction(async (tx) => {
     // Two imports at once could each be right and together make a circle.
@@ -131,6 +136,7 @@ export async function importLabels(
     };
     const news = lines.filter(isNews);
     for (const chunk of inChunks(news)) {
+      if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported');
       await tx
         .insert(labels)
         .values(

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import { parse } from 'csv-parse/sync';
+import { openConnection } from '../../src/database/connection.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { renderLabelsFile } from '../../src/labels/labels-file.ts';
 import { entryFor } from '../support/accounts-file.ts';
@@ -206,6 +207,22 @@ describe('an import', () => {
     stage.sandbox.live.step(50);
     expect((await stage.run(['reconcile'], stage.env)).code).toBe(0);
     expect(await stored()).toEqual(before);
+  });
+
+  test('that is stopped by Ctrl-C stores none', async () => {
+    await writeFile(fileOf('labels.csv'), FILE);
+    const connection = openConnection({ url: stage.databaseUrl, applicationName: 'test', max: 1 });
+    await connection.query('begin');
+    await connection.query('lock table safety.labels in access exclusive mode');
+    const importing = stage.start(['labels', 'import', fileOf('labels.csv')], stage.env);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => stage.query(waiting)).toHaveLength(1);
+    importing.kill('SIGINT');
+    await connection.query('rollback');
+    await connection.close();
+    expect((await importing.finished).code).toBe(1);
+    expect(importing.stderr).toContain('stopped: no label was imported');
+    expect(await stored()).toEqual([]);
   });
 
   test('of a file that is not there, or of one account of several, says what to do', async () => {

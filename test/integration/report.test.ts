@@ -206,6 +206,7 @@ describe('of a warehouse with everything in it', () => {
     await importLabels(worker.connection.db, readLabelsFile(Buffer.from(renderLabelsFile(sandboxLabels()))), {
       accountId: 'default',
       replace: false,
+      signal: new AbortController().signal,
     });
     const named = textOf(await pageOf(worker));
     expect(named).not.toContain(hint);

@@ -344,6 +344,15 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [DAYS],
   },
   {
+    breaks: 'an import of labels that is stopped goes on to its end',
+    invariant: 5,
+    file: 'src/labels/import-labels.ts',
+    search: "if (signal.aborted) throw new SafetySyncError('interrupted'",
+    replace: "if (signal.aborted && lines.length < 0) throw new SafetySyncError('interrupted'",
+    tests: ['test/integration/labels.test.ts'],
+    names: 'stopped by Ctrl-C',
+  },
+  {
     breaks: 'days are counted by scheduled runs only, and daily views stay slow for who syncs by hand',
     invariant: 1,
     file: 'src/sync/run-stream.ts',
