@@ -93,7 +93,7 @@ describe('views', () => {
 
 describe('statements', () => {
   const folder = fileURLToPath(new URL('../../src', import.meta.url));
-  const sources = ['backfill', 'database', 'loading']
+  const sources = ['database', 'loading', 'reading']
     .flatMap((room) =>
       readdirSync(`${folder}/${room}`).map((name) => ({ name, path: `${folder}/${room}/${name}` })),
     )
