@@ -201,9 +201,12 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       };
     },
     async send({ records, buffers, refused }, destination) {
-      const toRows = (read: ReadRecord) => ({ read, ...normalize({ stream: shape.stream, ...read }) });
+      const normalizeAgain = (read: ReadRecord) => ({
+        read,
+        ...normalize({ stream: shape.stream, ...read }),
+      });
       const copySome = async (some: readonly ReadRecord[]) => {
-        const text = some === records ? buffers : toBuffers(some.map(toRows), destination);
+        const text = some === records ? buffers : toBuffers(some.map(normalizeAgain), destination);
         const copying = () => copy(text, destination);
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
