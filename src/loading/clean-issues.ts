@@ -7,7 +7,7 @@ import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 import { isForgotten } from './find-people.ts';
 import { identify } from './identify.ts';
-import { buildRejection, fingerprintOf } from './normalize.ts';
+import { buildRejection, fingerprintOf } from './staged-issue.ts';
 import type { Protection } from './protect.ts';
 
 const STEP_ISSUES = 500;

@@ -10,7 +10,8 @@ import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
 import type { Row } from '../streams/stream.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 import { identify } from './identify.ts';
-import { normalize, type StagedIssue } from './normalize.ts';
+import { normalize } from './normalize.ts';
+import type { StagedIssue } from './staged-issue.ts';
 
 const STEP_RECORDS = 500;
 

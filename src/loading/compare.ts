@@ -10,7 +10,7 @@ import type { RunKey } from '../database/control-tables.ts';
  */
 export type ChangeStatus = 'added' | 'changed' | 'repeated' | 'unchanged';
 
-/** One statement for a batch. The keys differ. */
+/** One statement for a chunk. The keys differ. */
 export type Comparison = (
   records: readonly { readonly key: string; readonly hash: string }[],
 ) => Promise<ChangeStatus[]>;

@@ -9,8 +9,8 @@ import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { meetLater } from '../shared/meet-later.ts';
 import type { Row } from '../streams/stream.ts';
 import { createCopySettings } from './copy-settings.ts';
-import { forgetParsed, normalize } from './normalize.ts';
-import type { PreparedRecord, ReadRecord } from './prepared-record.ts';
+import type { ReadRecord } from './identify.ts';
+import { normalize, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { RunKey } from '../database/control-tables.ts';
@@ -192,7 +192,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const wrong = destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
       const buffers = toBuffers(right, destination);
-      for (const { read } of records) forgetParsed(read);
+      for (const { read } of records) releaseParsed(read);
       const error = new Error('a row of it refers to a row that it does not hold');
       return {
         records: right.map(({ read }) => read),

@@ -15,13 +15,23 @@ export interface IdentifiedRecord {
   readonly hash: string;
   /** Canonical JSON: keys in order, no text that PostgreSQL refuses. */
   readonly text: string;
-  /** The record without such text, until its rows are text and `forgetParsed` was called; null when it is not even an object. */
+  /** The record without such text, until its rows are text and `releaseParsed` was called; null when it is not even an object. */
   record: WireRecord | null;
   /** `text` and `record` lack what was too much to hold. */
   readonly isShortened: boolean;
   /** The key as received holds characters that PostgreSQL cannot store, so that other keys may become the same one. */
   readonly isKeyAltered: boolean;
 }
+
+/** A record as it was read, with its number in the run. */
+export interface ReadRecord {
+  readonly identified: IdentifiedRecord;
+  readonly about: ReadContext;
+  readonly ord: number;
+}
+
+/** One that can be a row. */
+export type KeyedRecord = ReadRecord & { readonly identified: { readonly key: string } };
 
 /** In JSON text: an escaped NUL or a surrogate that stands alone (a pair is never escaped by JSON.stringify). */
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/;

@@ -14,12 +14,11 @@ import type { KeylessMemory } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
 import { createComparison } from './compare.ts';
 import { createRecordCopies } from './copy-records.ts';
-import { identify, toIdentity } from './identify.ts';
+import { identify, type ReadRecord, toIdentity } from './identify.ts';
 import { type DeleteGuard, type Merged, merge } from './merge.ts';
 import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
 import type { Protection } from './protect.ts';
-import { joinBatches, prepareBatch, type PreparedBatch } from './prepare-batch.ts';
-import type { ReadRecord } from './prepared-record.ts';
+import { joinPrepared, type Prepared, prepareChunk } from './prepare-chunk.ts';
 import { createSerialQueue } from './serial-queue.ts';
 import { createStaging } from './staging.ts';
 import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
@@ -111,7 +110,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   /** What was pending at the savepoint; undefined: there is none. */
   let saved: Pending | undefined;
 
-  const prepare = (chunk: readonly ReadRecord[]): Promise<PreparedBatch> => prepareBatch(chunk, preparing);
+  const prepare = (chunk: readonly ReadRecord[]): Promise<Prepared> => prepareChunk(chunk, preparing);
 
   async function begin(): Promise<void> {
     if (isOpen) return;
@@ -158,17 +157,17 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
 
   async function store(chunks: readonly Chunk[], into: Pending): Promise<void> {
     const begun = meetLater(begin());
-    const prepared: PreparedBatch[] = [];
+    const prepared: Prepared[] = [];
     for (const chunk of chunks) {
-      // Prepared too early if PostgreSQL had refused a row of the batch ahead just then, or if what counts as stored by this
-      // transaction was stored by one that has ended: it is compared again, and a failure that lasts is thrown.
+      // Preparing may have failed because the transaction was in an error state, or what counted as stored by this
+      // transaction was stored by one that has ended. Then it is prepared again; a second failure is thrown.
       const early = await chunk.prepared.catch(() => undefined);
       const isCurrent =
         early !== undefined && (early.repeated.length === 0 || chunk.transaction === transaction);
       prepared.push(isCurrent ? early : await prepare(chunk.records));
     }
     await begun;
-    await write(joinBatches(prepared), into);
+    await write(joinPrepared(prepared), into);
     for (const { records } of chunks) {
       for (const { identified } of records) keysUnderway.delete(identified.key ?? '');
     }

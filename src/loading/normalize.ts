@@ -1,76 +1,17 @@
 /** The normalize step: a record as received becomes rows and issues. Pure. */
 import { parseExactJson, RawJson } from '../shared/exact-json.ts';
-import type { IssueKind, ReadContext, RecordIssue, StreamDefinition, WireRecord } from '../streams/stream.ts';
-import type { RowsOfRecord } from './prepared-record.ts';
-import { type IdentifiedRecord, identityOf, toUuid } from './identify.ts';
+import type { RecordIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
+import type { IdentifiedRecord, ReadRecord } from './identify.ts';
+import { type StagedIssue, type StreamRecord, toStagedIssue } from './staged-issue.ts';
 
-export interface StagedIssue {
-  /** Number of the record in this run. */
-  readonly ord: number;
-  /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
-  readonly of_row: boolean;
-  readonly fingerprint: string;
-  readonly record_id: string | null;
-  readonly field: string | null;
-  readonly kind: IssueKind;
-  readonly problem: string;
-  readonly value: unknown;
-  readonly identity: string | null;
-  readonly context: unknown;
+export interface RowsOfRecord {
+  readonly parent: Row & { readonly _hash: string; readonly _raw: RawJson };
+  /** One array of rows per child table. */
+  readonly children: readonly (readonly Row[])[];
 }
 
-interface NormalizeRequest {
-  readonly stream: StreamDefinition;
-  readonly identified: IdentifiedRecord;
-  readonly about: ReadContext;
-  readonly ord: number;
-}
-
-/** `messages[].colour` → the jsonpath that finds it in `_raw`. The places are ours, the name at the end is the service's. */
-function toJsonPath({ field, name = field }: RecordIssue): string {
-  const places = field
-    .slice(0, field.length - name.length)
-    .split('.')
-    .slice(0, -1);
-  const steps = places.map((place) =>
-    place.endsWith('[]') ? `.${JSON.stringify(place.slice(0, -2))}[*]` : `.${JSON.stringify(place)}`,
-  );
-  return `$${steps.join('')}.${JSON.stringify(name)}`;
-}
-
-/**
- * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
- * records have it, since a new field at the service shows up in all of them at once.
- */
-export const fingerprintOf = (
-  { kind, field }: { readonly kind: IssueKind; readonly field: string | null },
-  key: string | null,
-): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));
-
-/** Characters of a place that an index can hold, whatever the service calls its fields. */
-const LONGEST_FIELD = 300;
-
-const shortField = (field: string): string =>
-  field.length <= LONGEST_FIELD
-    ? field
-    : `${Array.from(field)
-        .slice(0, LONGEST_FIELD - 1)
-        .join('')}…`;
-
-function toStagedIssue(issue: RecordIssue, { identified, about, ord }: NormalizeRequest): StagedIssue {
-  const isUnknownField = issue.kind === 'unknown_field';
-  return {
-    ord,
-    of_row: true,
-    fingerprint: fingerprintOf(issue, identified.key),
-    record_id: identified.key,
-    field: shortField(issue.field),
-    kind: issue.kind,
-    problem: issue.problem,
-    value: issue.value,
-    identity: null,
-    context: isUnknownField ? { ...about, path: toJsonPath(issue) } : about,
-  };
+export interface PreparedRecord extends RowsOfRecord {
+  readonly read: ReadRecord;
 }
 
 const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): RecordIssue => ({
@@ -82,7 +23,7 @@ const alteredKey = (stream: StreamDefinition, { key }: IdentifiedRecord): Record
 });
 
 /** Records wait for PostgreSQL as text: parsed they would take three times the memory, and all of it is walked for garbage. */
-export function forgetParsed({ identified }: Pick<NormalizeRequest, 'identified'>): void {
+export function releaseParsed({ identified }: Pick<ReadRecord, 'identified'>): void {
   identified.record = null;
 }
 
@@ -90,7 +31,7 @@ const parsedOf = ({ record, text }: IdentifiedRecord): WireRecord =>
   record ?? (parseExactJson(text) as WireRecord);
 
 /** The parent's row has everything that the loader adds to what the source said. */
-export function normalize(request: NormalizeRequest): RowsOfRecord & { readonly issues: StagedIssue[] } {
+export function normalize(request: StreamRecord): RowsOfRecord & { readonly issues: StagedIssue[] } {
   const { stream, identified, about } = request;
   const issues: StagedIssue[] = [];
   const rows = stream.toRows(parsedOf(identified), about, (issue) => {
@@ -100,23 +41,4 @@ export function normalize(request: NormalizeRequest): RowsOfRecord & { readonly 
   // Added in place: the row was made for this, and copying it costs as much as filling it.
   const parent = Object.assign(rows.parent, { _hash: identified.hash, _raw: new RawJson(identified.text) });
   return { parent, children: rows.children, issues };
-}
-
-/** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
-export function buildRejection(request: NormalizeRequest): StagedIssue {
-  const { stream, identified, about, ord } = request;
-  return {
-    ord,
-    of_row: false,
-    fingerprint: toUuid(JSON.stringify(['record_rejected', identified.key ?? identified.text, null])),
-    record_id: identified.key,
-    field: identified.key === null && identified.record !== null ? stream.keyField : null,
-    kind: 'record_rejected',
-    problem: identified.problem ?? 'the record cannot be stored',
-    value: identified.record ?? parseExactJson(identified.text),
-    // Of a record that is not whole it may lack a part, and be another one.
-    identity:
-      identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
-    context: identified.isShortened ? { ...about, isShortened: true } : about,
-  };
 }

@@ -1,12 +1,12 @@
 /** What an open transaction holds, until it is committed or taken back. */
-import type { PreparedBatch } from './prepare-batch.ts';
-import type { ReadRecord } from './prepared-record.ts';
+import type { ReadRecord } from './identify.ts';
+import type { Prepared } from './prepare-chunk.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
 
 /** Records that are compared and made rows while others are being stored. */
 export interface Chunk {
   readonly records: readonly ReadRecord[];
-  readonly prepared: Promise<PreparedBatch>;
+  readonly prepared: Promise<Prepared>;
   /** The number of the transaction that was open when that began. */
   readonly transaction: number;
 }

@@ -1,7 +1,7 @@
 /** The foreign keys of a stream's tables, held against the rows of one record. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
-import type { RowsOfRecord } from './prepared-record.ts';
+import type { RowsOfRecord } from './normalize.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 interface Reference {

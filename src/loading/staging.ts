@@ -6,7 +6,7 @@ import { toCopyText } from './copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { Row } from '../streams/stream.ts';
 import { createIssueStage, dropIssuesOf, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
-import type { StagedIssue } from './normalize.ts';
+import type { StagedIssue } from './staged-issue.ts';
 import { createStage, readVanished } from './merge-sql.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 

@@ -4,12 +4,12 @@ import { addCounts } from '../database/record-counts.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { meetLater } from '../shared/meet-later.ts';
 import type { RecordCopies, RefusedRecord } from './copy-records.ts';
-import { buildRejection, type StagedIssue } from './normalize.ts';
+import type { PreparedRecord } from './normalize.ts';
 import type { Pending } from './pending.ts';
-import { earlierOf, type PreparedBatch } from './prepare-batch.ts';
+import { earlierOf, type Prepared } from './prepare-chunk.ts';
+import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { Staging } from './staging.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import type { PreparedRecord } from './prepared-record.ts';
 import type { RunKey } from '../database/control-tables.ts';
 
 interface BatchWriterOptions {
@@ -23,7 +23,7 @@ interface BatchWriterOptions {
 }
 
 /** Adds what was written to what is pending. */
-type BatchWriter = (batch: PreparedBatch, pending: Pending) => Promise<void>;
+type BatchWriter = (batch: Prepared, pending: Pending) => Promise<void>;
 
 export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
   const { session, shape, scope, staging, copies } = options;

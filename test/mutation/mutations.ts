@@ -592,7 +592,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an older version overwrites a newer one of the same run',
     invariant: 2,
-    file: 'src/loading/prepare-batch.ts',
+    file: 'src/loading/prepare-chunk.ts',
     search: 'versionOf(stream, record) >= versionOf(stream, before);',
     replace: 'true;',
     tests: [BACK],
@@ -1274,15 +1274,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a record that is nested too deeply does not count as seen',
     invariant: 4,
-    file: 'src/loading/prepare-batch.ts',
-    search: ', ...onlySeen(batch, distinct)]',
+    file: 'src/loading/prepare-chunk.ts',
+    search: ', ...onlySeen(chunk, distinct)]',
     replace: ']',
     tests: [KEYLESS],
   },
   {
     breaks: 'a record that could not be a row and comes as it is stored leaves its issue open',
     invariant: 5,
-    file: 'src/loading/prepare-batch.ts',
+    file: 'src/loading/prepare-chunk.ts',
     search: 'if (options.openIssues.keys.has(key)) resolvedKeys.push(key);',
     replace: '',
     tests: [KEYLESS],
@@ -1431,7 +1431,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an unknown field with a dot in its name is closed where it is opened',
     invariant: 5,
-    file: 'src/loading/normalize.ts',
+    file: 'src/loading/staged-issue.ts',
     search: 'path: toJsonPath(issue)',
     replace: "path: toJsonPath({ ...issue, name: issue.field.split('.').at(-1) ?? '' })",
     tests: ['test/integration/data-issues.test.ts'],
@@ -2014,7 +2014,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a pseudonym is looked up at the service',
     invariant: 6,
-    file: 'src/loading/prepare-batch.ts',
+    file: 'src/loading/prepare-chunk.ts',
     search: 'if (!isPseudonym(id)) into.add(id);',
     replace: 'into.add(id);',
     tests: [PRIVACY],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { streamNamed } from '../../../src/streams/index.ts';
 import { RawJson } from '../../../src/shared/exact-json.ts';
 import { createReferenceCheck } from '../../../src/loading/references.ts';
-import type { PreparedRecord } from '../../../src/loading/prepared-record.ts';
+import type { PreparedRecord } from '../../../src/loading/normalize.ts';
 import { streamShape } from '../../../src/database/table-shape.ts';
 
 const check = createReferenceCheck(streamShape(streamNamed('followups')));

@@ -1,13 +1,14 @@
-/** Records of a batch: which of them are news to the warehouse, and what their rows are. Writes nothing. */
+/** Records of a chunk: which of them are news to the warehouse, and what their rows are. Writes nothing. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
-import { identityOf } from './identify.ts';
-import { buildRejection, forgetParsed, normalize, type StagedIssue } from './normalize.ts';
-import type { KeyedRecord, PreparedRecord, ReadRecord } from './prepared-record.ts';
+import { isEarlier } from '../streams/time-text.ts';
+import { identityOf, type KeyedRecord, type ReadRecord } from './identify.ts';
+import { normalize, type PreparedRecord, releaseParsed } from './normalize.ts';
+import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { ChangeStatus, Comparison } from './compare.ts';
 import { type CopyText, joinTexts, type RecordCopies } from './copy-records.ts';
 import type { StreamShape } from '../database/table-shape.ts';
@@ -18,7 +19,8 @@ const RECORDS_OF_A_TURN = 100;
 /** Several at a time would keep PostgreSQL waiting for as many turns. */
 const oneAtATime = pLimit(1);
 
-export interface PreparedBatch {
+/** What is to be stored of the records of a chunk, of a part of one, or of several. */
+export interface Prepared {
   /** Keys of everything that came, also of what cannot be a row: the warehouse has seen them. */
   readonly seen: readonly string[];
   /** The number of the first record. */
@@ -79,10 +81,10 @@ function newestOfEach(stream: StreamDefinition, records: KeyedRecord[]): KeyedRe
 }
 
 /** Records that cannot be rows, but are there: what is stored of them is not gone. */
-function onlySeen(batch: readonly ReadRecord[], distinct: readonly KeyedRecord[]): string[] {
-  if (batch.every(isStorable)) return [];
+function onlySeen(chunk: readonly ReadRecord[], distinct: readonly KeyedRecord[]): string[] {
+  if (chunk.every(isStorable)) return [];
   const keys = new Set(distinct.map(({ identified }) => identified.key));
-  return batch.flatMap((record) => {
+  return chunk.flatMap((record) => {
     const { key } = record.identified;
     return isStorable(record) || key === null || keys.has(key) ? [] : [key];
   });
@@ -98,9 +100,7 @@ function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
 /** The earlier of two times, as texts. */
 export function earlierOf(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
-  // Texts of one length compare like the times they tell.
-  const isEarlier = one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
-  return isEarlier ? one : other;
+  return isEarlier(one, other) ? one : other;
 }
 
 /** Nobody can be asked who is behind a pseudonym. */
@@ -126,12 +126,9 @@ interface Compared {
 }
 
 /** Asks how each record compares with the warehouse, and makes rows of those that are not as they are stored. */
-export async function prepareBatch(
-  batch: readonly ReadRecord[],
-  options: PrepareOptions,
-): Promise<PreparedBatch> {
+export async function prepareChunk(chunk: readonly ReadRecord[], options: PrepareOptions): Promise<Prepared> {
   const { stream } = options.shape;
-  const storable = batch.filter(isStorable);
+  const storable = chunk.filter(isStorable);
   const distinct = newestOfEach(stream, storable);
   const statuses = await options.compare(distinct.map(({ identified }) => identified));
   const news: Compared[] = [];
@@ -144,36 +141,36 @@ export async function prepareBatch(
     }
     const { key } = read.identified;
     if (options.openIssues.keys.has(key)) resolvedKeys.push(key);
-    forgetParsed(read);
+    releaseParsed(read);
   }
   return await oneAtATime(async () => {
-    const turns = [toBatch(news.slice(0, RECORDS_OF_A_TURN), options)];
+    const turns = [prepareTurn(news.slice(0, RECORDS_OF_A_TURN), options)];
     for (let at = RECORDS_OF_A_TURN; at < news.length; at += RECORDS_OF_A_TURN) {
       await nextTurn();
-      turns.push(toBatch(news.slice(at, at + RECORDS_OF_A_TURN), options));
+      turns.push(prepareTurn(news.slice(at, at + RECORDS_OF_A_TURN), options));
     }
-    const prepared = joinBatches(turns);
-    const issues = batch.flatMap((record) =>
+    const prepared = joinPrepared(turns);
+    const issues = chunk.flatMap((record) =>
       isStorable(record) ? [] : [buildRejection({ stream, ...record })],
     );
     return {
       ...prepared,
-      seen: [...distinct.map(({ identified }) => identified.key), ...onlySeen(batch, distinct)],
-      firstOrd: batch[0]?.ord ?? 0,
+      seen: [...distinct.map(({ identified }) => identified.key), ...onlySeen(chunk, distinct)],
+      firstOrd: chunk[0]?.ord ?? 0,
       issues: [...issues, ...prepared.issues],
       counts: {
         ...prepared.counts,
-        read: batch.length,
+        read: chunk.length,
         unchanged: storable.length - news.length,
-        rejected: batch.length - storable.length,
+        rejected: chunk.length - storable.length,
       },
       resolved: { ...prepared.resolved, keys: resolvedKeys },
     };
   });
 }
 
-/** In one go. The keys differ. Without what is said of the whole batch. */
-function toBatch(records: readonly Compared[], { render, shape, openIssues }: PrepareOptions): PreparedBatch {
+/** In one go. The keys differ. Without what is said of the whole chunk. */
+function prepareTurn(records: readonly Compared[], { render, shape, openIssues }: PrepareOptions): Prepared {
   const { stream, parent, children } = shape;
   const issues: StagedIssue[] = [];
   const rows = {
@@ -221,23 +218,23 @@ function toBatch(records: readonly Compared[], { render, shape, openIssues }: Pr
   };
 }
 
-/** Batches that hold no record twice, in their order, as one. */
-export function joinBatches(batches: readonly PreparedBatch[]): PreparedBatch {
+/** Of records that are no more than once among them, in their order, as one. */
+export function joinPrepared(pieces: readonly Prepared[]): Prepared {
   const counts = noCounts();
-  for (const batch of batches) addCounts(counts, batch.counts);
+  for (const piece of pieces) addCounts(counts, piece.counts);
   return {
-    seen: batches.flatMap(({ seen }) => seen),
-    firstOrd: batches[0]?.firstOrd ?? 0,
-    added: joinTexts(batches.map(({ added }) => added)),
-    changed: joinTexts(batches.map(({ changed }) => changed)),
-    repeated: batches.flatMap(({ repeated }) => repeated),
-    issues: batches.flatMap(({ issues }) => issues),
-    userIds: new Set(batches.flatMap(({ userIds }) => [...userIds])),
-    countsFrom: batches.reduce<string | null>((from, batch) => earlierOf(from, batch.countsFrom), null),
+    seen: pieces.flatMap(({ seen }) => seen),
+    firstOrd: pieces[0]?.firstOrd ?? 0,
+    added: joinTexts(pieces.map(({ added }) => added)),
+    changed: joinTexts(pieces.map(({ changed }) => changed)),
+    repeated: pieces.flatMap(({ repeated }) => repeated),
+    issues: pieces.flatMap(({ issues }) => issues),
+    userIds: new Set(pieces.flatMap(({ userIds }) => [...userIds])),
+    countsFrom: pieces.reduce<string | null>((from, piece) => earlierOf(from, piece.countsFrom), null),
     counts,
     resolved: {
-      identities: batches.flatMap(({ resolved }) => resolved.identities),
-      keys: batches.flatMap(({ resolved }) => resolved.keys),
+      identities: pieces.flatMap(({ resolved }) => resolved.identities),
+      keys: pieces.flatMap(({ resolved }) => resolved.keys),
     },
   };
 }
