@@ -21,6 +21,18 @@ interface Form {
 
 const NO_BYTES = new Uint8Array();
 
+/** What stands before a value of that name: `"name":` */
+const namesMet = new Map<string, Uint8Array>();
+const MOST_NAMES_MET = 10_000;
+
+function nameBytes(name: string): Uint8Array {
+  const known = namesMet.get(name);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(`${JSON.stringify(name)}:`);
+  if (namesMet.size < MOST_NAMES_MET) namesMet.set(name, bytes);
+  return bytes;
+}
+
 /** Forms that were met, by their first name: records of one kind have a few, which come again and again. */
 const forms = new Map<string, Form[]>();
 const MOST_FIRST_NAMES = 1000;
@@ -37,11 +49,10 @@ function formOf(object: object): Form {
   const received = Object.keys(object);
   const known = forms.get(received[0] ?? '');
   if (known !== undefined) for (const form of known) if (isSame(form.received, received)) return form;
-  const places = new Map(received.map((name, place) => [name, place]));
-  const sorted = received.toSorted();
-  const order = sorted.map((name) => places.get(name) ?? 0);
-  const names = sorted.map((name, at) => Buffer.from(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`));
-  const form = { received, order, names };
+  const nameAt = (place: number): string => received[place] ?? '';
+  const places = received.map((_, place) => place);
+  const order = places.sort((one, other) => (nameAt(one) < nameAt(other) ? -1 : 1));
+  const form = { received, order, names: order.map((place) => nameBytes(nameAt(place))) };
   if (received.length > MOST_NAMES) return form;
   if (known === undefined) {
     if (forms.size < MOST_FIRST_NAMES) forms.set(received[0] ?? '', [form]);
@@ -163,12 +174,12 @@ class Writer {
   private writeObject(object: object, start: number, depth: number): number {
     const { names, order } = formOf(object);
     const values: readonly unknown[] = Object.values(object);
-    let at = start;
+    let at = writeByte(OPENING_BRACE, start);
     for (let index = 0; index < order.length; index += 1) {
+      if (index > 0) at = writeByte(COMMA, at);
       at = writeBytes(names[index] ?? NO_BYTES, at);
       at = this.write(values[order[index] ?? 0], at, depth + 1);
     }
-    if (order.length === 0) at = writeByte(OPENING_BRACE, at);
     return writeByte(CLOSING_BRACE, at);
   }
 }
