@@ -5,6 +5,7 @@ import { OVERSIZED, type OversizedRecord } from '../shared/oversized.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
+const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
 const DOT = 0x2e;
@@ -36,6 +37,13 @@ const LONG_NUMBER_BYTES = 16;
 const SMALL_LETTER_BIT = 0x20;
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+
+/** Whether a number that ends at `at`, or with white space behind it, ends with a zero. */
+function endsWithZero(chunk: Buffer, at: number): boolean {
+  let last = at;
+  while ((chunk[last] ?? ZERO) <= SPACE) last -= 1;
+  return chunk[last] === ZERO;
+}
 
 function parseJson(text: string, mayHoldExactNumbers: boolean): unknown {
   try {
@@ -145,7 +153,8 @@ export class ElementScanner {
       if (byte >= ZERO && byte <= COLON) continue;
       if (byte === QUOTE) inString = true;
       else if (byte === COMMA) {
-        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && chunk[at - 2] === ZERO)) this.isSuspect = true;
+        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && endsWithZero(chunk, at - 2)))
+          this.isSuspect = true;
         valueStart = at;
         sawDot = false;
         if (depth === 0) {
@@ -164,7 +173,8 @@ export class ElementScanner {
         depth += 1;
         valueStart = at;
       } else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
-        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && chunk[at - 2] === ZERO)) this.isSuspect = true;
+        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && endsWithZero(chunk, at - 2)))
+          this.isSuspect = true;
         valueStart = at;
         sawDot = false;
         if (depth === 0) {

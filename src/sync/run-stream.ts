@@ -2,7 +2,7 @@
 import pRetry from 'p-retry';
 import { createRequestMeter, type RequestMeter } from '../api/requests.ts';
 import type { Database, Queryable } from '../database/connection.ts';
-import { isCancelled, toDatabaseError } from '../database/database-error.ts';
+import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { readOpenIssues } from '../database/issues.ts';
 import { countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import {
@@ -46,17 +46,12 @@ import type { RunKey } from '../database/control-tables.ts';
 /** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
 const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };
 
-/** Anything that is not one of our errors comes from the database or is a defect. */
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (signal.aborted && isCancelled(error)) {
     const message = 'a statement was cancelled because the worker stops';
     return new SafetySyncError('interrupted', message, { cause: error });
   }
-  if (error instanceof SafetySyncError) return error;
-  const fromDatabase = error instanceof Error && ('code' in error || error.cause !== undefined);
-  return fromDatabase
-    ? toDatabaseError(error)
-    : new SafetySyncError('internal_error', String(error), { cause: error });
+  return toKnownError(error);
 }
 
 /** Never rejects: how a run ended is its result. */

@@ -1,0 +1,31 @@
+/** A failure inside of a run that is none of ours by name. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runStream } from '../../src/sync/run-stream.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+let worker: TestWorker;
+beforeAll(async () => {
+  worker = await createTestWorker();
+});
+afterAll(() => worker.close());
+
+test.each([
+  [
+    'with a code of Node.js',
+    Object.assign(new RangeError('a text is too long'), { code: 'ERR_STRING_TOO_LONG' }),
+  ],
+  ['with a cause', new TypeError('a text is too long', { cause: new Error('some other failure') })],
+])('an error %s is told as a defect, and not as one of PostgreSQL', async (_what, thrown) => {
+  const api = (): never => {
+    throw thrown;
+  };
+  const request = { stream: 'resources', kind: 'sync', trigger: 'manual', force: false } as const;
+  const result = await runStream({ ...worker.context, api }, { ...request, allowMassDelete: false });
+  expect(result).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'internal_error', message: 'a text is too long' },
+  });
+  expect(await worker.query(`select error_code from safety_sync.runs order by run_id desc limit 1`)).toEqual([
+    { error_code: 'internal_error' },
+  ]);
+});
