@@ -18,8 +18,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is polled for comes, or something hangs: a busy machine takes longer than Vitest's second.
     expect: { poll: { timeout: 45_000 } },
-    // Two cores: more workers would only make the database tests wait for each other.
-    maxWorkers: 2,
+    // One more than two cores: some tests wait for timers, and the core is another one's meanwhile.
+    maxWorkers: 3,
     // Tests that wait for timers, side by side: one more at a time than would wait alone.
     maxConcurrency: 2,
     // The files of a worker share what they import: loading the program for each takes longer than most tests.
@@ -62,8 +62,11 @@ export default defineConfig({
           testTimeout: 300_000,
           include: ['test/**/*.proof.ts', ...GROWING],
           provide: { isProof: true },
-          // Some of them measure the memory of their process.
+          // Some of them measure the memory of their process, or how long something takes.
           isolate: true,
+          maxWorkers: 2,
+          // Vitest asks for it where the numbers of workers differ.
+          sequence: { groupOrder: 1 },
           globalSetup: [SERVER, PROGRAM],
         },
       },
