@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 
 const SERVER = 'test/support/global-setup.ts';
 const PROGRAM = 'test/support/built-cli.ts';
+const OPTIMIZE_LATER = 'test/support/optimize-later.ts';
 /** Files that hold more cases as a proof: see test/support/proof.ts. */
 const GROWING = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .map((name) => `test/${name}`)
@@ -30,6 +31,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          setupFiles: [OPTIMIZE_LATER],
           include: [
             'test/*.test.ts',
             'test/{unit,mutation}/**/*.test.ts',
@@ -42,6 +44,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'database',
+          setupFiles: [OPTIMIZE_LATER],
           include: ['test/{contract,crash,integration,model}/*.test.ts'],
           exclude: ['test/contract/sandbox-*.test.ts'],
           globalSetup: [SERVER],
@@ -51,6 +54,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
+          setupFiles: [OPTIMIZE_LATER],
           include: ['test/e2e/*.test.ts'],
           globalSetup: [SERVER, PROGRAM],
         },
