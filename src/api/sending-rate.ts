@@ -33,7 +33,7 @@ const DOUBLING_REQUESTS = 8;
 const CYCLES_BEFORE_FASTER_GROWTH = 1.2;
 const OVERDUE_GROWTH_BASE = 16;
 const FASTEST_GROWTH = 4;
-/** The first cycle was measured with all its cool-downs, which nothing had bounded: the rate grows so many times as fast. */
+/** Growth factor in the first cycle. Its measured rate is too low, because it includes unbounded cool-downs. */
 const FIRST_GROWTH = 10;
 const LONGEST_WINDOW_MS = MINUTE_MS;
 /** Whoever allows less is met by cool-downs: a longer distance would keep us from noticing that it allows more. */

@@ -1,6 +1,6 @@
 /**
  * JSON with the keys of every object in order: two responses that differ only in order are one record. Made of every record
- * that is ever read: the same names are not sorted again, and the bytes are written one by one into one place, because joining
+ * that is ever read: the same names are not sorted again, and the bytes are written one by one into one buffer, because joining
  * a hundred short texts takes half as long again and leaves six times the garbage.
  */
 import { ExactNumber } from '../shared/exact-number.ts';
@@ -13,7 +13,7 @@ export class NestedTooDeeply extends Error {}
 /** The names of an object's fields. */
 interface Form {
   readonly received: readonly string[];
-  /** Places among those received, in the order of the names. */
+  /** Indexes among those received, in the order of the names. */
   readonly order: readonly number[];
   /** What stands before each value, in that order. */
   readonly names: readonly Uint8Array[];
@@ -49,10 +49,11 @@ function formOf(object: object): Form {
   const received = Object.keys(object);
   const known = forms.get(received[0] ?? '');
   if (known !== undefined) for (const form of known) if (isSame(form.received, received)) return form;
-  const nameAt = (place: number): string => received[place] ?? '';
-  const places = received.map((_, place) => place);
-  const order = places.sort((one, other) => (nameAt(one) < nameAt(other) ? -1 : 1));
-  const form = { received, order, names: order.map((place) => nameBytes(nameAt(place))) };
+  const nameAt = (index: number): string => received[index] ?? '';
+  const order = received
+    .map((_, index) => index)
+    .sort((one, other) => (nameAt(one) < nameAt(other) ? -1 : 1));
+  const form = { received, order, names: order.map((index) => nameBytes(nameAt(index))) };
   if (received.length > MOST_NAMES) return form;
   if (known === undefined) {
     if (forms.size < MOST_FIRST_NAMES) forms.set(received[0] ?? '', [form]);
@@ -66,7 +67,7 @@ export type ExactText = (number: ExactNumber) => string;
 /** More than most records take; what a larger one took is given back. */
 const USUAL_BYTES = 256 * 1024;
 /** Where the text is made: nothing of it stays between two calls. */
-let place = Buffer.allocUnsafeSlow(USUAL_BYTES);
+let output = Buffer.allocUnsafeSlow(USUAL_BYTES);
 
 /** UTF-8 takes at most as many bytes for a UTF-16 code unit. */
 const MOST_BYTES_OF_A_UNIT = 3;
@@ -84,12 +85,12 @@ const LAST_ASCII = 0x7f;
 
 /** With room for `more` bytes behind the first `at`. */
 function reserve(at: number, more: number): Buffer {
-  if (at + more > place.length) {
-    const larger = Buffer.allocUnsafeSlow(Math.max(at + more, 2 * place.length));
-    place.copy(larger, 0, 0, at);
-    place = larger;
+  if (at + more > output.length) {
+    const larger = Buffer.allocUnsafeSlow(Math.max(at + more, 2 * output.length));
+    output.copy(larger, 0, 0, at);
+    output = larger;
   }
-  return place;
+  return output;
 }
 
 // Each writes from `start` on, and returns where it ends.
@@ -191,7 +192,7 @@ export function toCanonicalJson(
   prefix = '',
 ): string {
   const end = new Writer(exactText).write(value, writeText(prefix, 0), 0);
-  const text = place.toString('utf8', 0, end);
-  if (place.length > USUAL_BYTES) place = Buffer.allocUnsafeSlow(USUAL_BYTES);
+  const text = output.toString('utf8', 0, end);
+  if (output.length > USUAL_BYTES) output = Buffer.allocUnsafeSlow(USUAL_BYTES);
   return text;
 }

@@ -16,7 +16,7 @@ import type { StreamShape } from '../database/table-shape.ts';
 /** Normalized without a pause: PostgreSQL, which may be waiting for our next word, is not kept waiting for long. */
 const RECORDS_OF_A_TURN = 100;
 
-/** Several at a time would keep PostgreSQL waiting for as many turns. */
+/** One chunk at a time: each blocks the event loop, and PostgreSQL waits for us meanwhile. */
 const oneAtATime = pLimit(1);
 
 /** What is to be stored of the records of a chunk, of a part of one, or of several. */

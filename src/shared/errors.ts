@@ -1,6 +1,7 @@
 /**
- * Every failure this program knows by name, with what the catcher does about it.
- * Catchers switch on `recovery`; `code` is for people, logs, `runs.error_code` and docs/errors.md.
+ * Every failure that this program knows by name. `recovery` says whether to retry, fail the stream or stop the run. Code
+ * that handles one specific failure compares `code`, which also stands in logs, `runs.error_code` and docs/errors.md.
+ * Messages are never compared.
  */
 
 /** What happens next when an error is caught. */

@@ -1,4 +1,4 @@
-/** Returns the promise: a failure of it is met by whoever waits for it, and until then does not count as unhandled. */
+/** Marks the promise as handled, so Node.js reports no unhandled rejection; awaiting it still rejects. */
 export function meetLater<Result>(promise: Promise<Result>): Promise<Result> {
   promise.catch(() => undefined);
   return promise;

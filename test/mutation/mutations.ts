@@ -887,7 +887,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a record that is larger than those before it loses what was written of it',
     invariant: 1,
     file: 'src/loading/canonical-json.ts',
-    search: 'place.copy(larger, 0, 0, at);',
+    search: 'output.copy(larger, 0, 0, at);',
     replace: '',
     tests: ['test/unit/loading/identify.test.ts'],
     names: 'longer than all before it',
