@@ -96,12 +96,19 @@ export function toServiceError(
       ? identifier
       : `${identifier}: ${toServerText(error.description, redact, LONGEST_DESCRIPTION)}`;
   const request = redact(`${method} ${describeRequest(params)}`);
+  const isThrottled = status === TOO_MANY_REQUESTS;
   if (isServiceErrorIdentifier(error.identifier)) {
-    return new SafetySyncError(error.identifier, `The service refused ${request}: ${described}`, options);
+    // The service's own word counts more than the status where it says that asking again is of no use.
+    const isOfTime = SERVICE_ERRORS[error.identifier].recovery === 'retry';
+    return new SafetySyncError(
+      isThrottled && isOfTime ? 'rate_limit_exceeded' : error.identifier,
+      `The service refused ${request}: ${described}`,
+      options,
+    );
   }
   // A gateway before the service may throttle in words of its own.
   return new SafetySyncError(
-    status === TOO_MANY_REQUESTS ? 'rate_limit_exceeded' : 'service_error_unknown',
+    isThrottled ? 'rate_limit_exceeded' : 'service_error_unknown',
     `The service refused ${request} with an identifier that its specification does not name: ${described}`,
     options,
   );

@@ -27,7 +27,8 @@ export function releaseParsed({ identified }: Pick<ReadRecord, 'identified'>): v
   identified.record = null;
 }
 
-const parsedOf = ({ record, text }: IdentifiedRecord): WireRecord =>
+/** Of one that can be a row. */
+export const parsedOf = ({ record, text }: IdentifiedRecord): WireRecord =>
   record ?? (parseExactJson(text) as WireRecord);
 
 /** The parent's row has everything that the loader adds to what the source said. */

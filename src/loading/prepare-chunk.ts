@@ -5,9 +5,9 @@ import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
-import { isEarlier } from '../streams/time-text.ts';
+import { isEarlier, toMs } from '../streams/time-text.ts';
 import { identityOf, type KeyedRecord, type ReadRecord } from './identify.ts';
-import { normalize, type PreparedRecord, releaseParsed } from './normalize.ts';
+import { normalize, parsedOf, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { ChangeStatus, Comparison } from './compare.ts';
 import { type CopyText, joinTexts, type RecordCopies } from './copy-records.ts';
@@ -94,7 +94,7 @@ function onlySeen(chunk: readonly ReadRecord[], distinct: readonly KeyedRecord[]
 function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   if (stream.versionColumn === null) return 0;
   const version = normalize({ stream, ...record }).parent[stream.versionColumn];
-  return typeof version === 'string' ? Date.parse(version) : -Infinity;
+  return typeof version === 'string' ? toMs(version) : -Infinity;
 }
 
 /** The earlier of two times, as texts. */
@@ -201,7 +201,7 @@ function prepareTurn(records: readonly Compared[], { render, shape, openIssues }
     }
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
-    const identity = identityOf(stream, identified.record);
+    const identity = identityOf(stream, parsedOf(identified));
     if (identity !== null && openIssues.identities.has(identity)) identities.push(identity);
   }
   return {

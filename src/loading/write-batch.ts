@@ -34,12 +34,15 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     return buildRejection({ stream, ...record, identified: { ...record.identified, problem } });
   }
 
-  /** Returns how many. */
+  /** `older`: versions that were not needed. Returns how many. */
   async function writeIssues(
     issues: readonly StagedIssue[],
-    refused: readonly RefusedRecord[],
+    {
+      refused,
+      older,
+    }: { readonly refused: readonly RefusedRecord[]; readonly older: readonly PreparedRecord[] },
   ): Promise<number> {
-    const ords = new Set(refused.map(({ record }) => record.ord));
+    const ords = new Set([...refused.map(({ record }) => record.ord), ...older.map(({ read }) => read.ord)]);
     const ofRows = issues.filter(({ of_row, ord }) => !of_row || !ords.has(ord));
     const all = [...ofRows, ...refused.map(toRejection)];
     await staging.writeIssues(all);
@@ -58,7 +61,8 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     }
     const refused = [...refusedAdded, ...(await copies.send(batch.changed, 'stages'))];
     await marked;
-    pending.issues += await writeIssues(batch.issues, refused);
+    const older = batch.repeated.filter((one) => !repeated.includes(one));
+    pending.issues += await writeIssues(batch.issues, { refused, older });
     addCounts(pending.counts, batch.counts);
     const news = batch.added.records.length + batch.added.refused.length;
     pending.counts.inserted += news - refusedAdded.length;

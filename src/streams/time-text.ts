@@ -46,9 +46,15 @@ export function toInstant(ms: number): string {
   return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
 }
 
+/** ms since 1970 of a text of `toInstant`. Years above 9999 have no sign there, for PostgreSQL; Date.parse wants one, and six digits. */
+export function toMs(text: string): number {
+  const digits = text.indexOf('-');
+  return Date.parse(digits <= 4 ? text : `+${text.slice(0, digits).padStart(6, '0')}${text.slice(digits)}`);
+}
+
 /** Compares two texts of `toInstant`. Those of the same length sort as their times do; the others are parsed. */
 export const isEarlier = (one: string, other: string): boolean =>
-  one.length === other.length ? one < other : Date.parse(one) < Date.parse(other);
+  one.length === other.length ? one < other : toMs(one) < toMs(other);
 
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 export function toDate(digits: string): string | undefined {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
+import { identityOf } from '../../src/loading/identify.ts';
 import { createLoad, type Load } from '../../src/loading/load.ts';
 import { streamShape } from '../../src/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
@@ -16,7 +17,11 @@ let load: Load;
 
 const openLoad = (
   stream: StreamDefinition,
-  { tracksSeen = false, of = session }: { tracksSeen?: boolean; of?: StreamSession } = {},
+  {
+    tracksSeen = false,
+    of = session,
+    identities = new Set(),
+  }: { tracksSeen?: boolean; of?: StreamSession; identities?: ReadonlySet<string> } = {},
 ): Promise<Load> =>
   createLoad({
     protection: null,
@@ -27,7 +32,7 @@ const openLoad = (
     guard: { maxRatio: 1, allowMassDelete: false },
     fullCompare: false,
     tracksSeen,
-    openIssues: { areAny: true, identities: new Set(), keys: new Set() },
+    openIssues: { areAny: true, identities, keys: new Set() },
     keyless: null,
   });
 
@@ -112,6 +117,13 @@ test('what was wrong with a version that made room for a newer one is no issue',
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
+test('what is wrong with a version that is older than the one that is stored is no issue', async () => {
+  await load.add([followup('a', 2, []), ...fill('one', 1_999)], {});
+  await load.add([{ ...followup('a', 1, []), due: 'never' }, ...fill('other', 1_999)], {});
+  expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
+  expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
+});
+
 test('of two versions in two commits the newer one stays, and the older one is a state of the history', async () => {
   await load.add([followup('a', 1, [message('x')])], {});
   await commit();
@@ -145,6 +157,37 @@ test('a version that is compared while the one before it is being committed is a
   expect(await commit()).toMatchObject({ read: 502, inserted: 501, updated: 1, unchanged: 0 });
   expect(await stored()).toMatchObject({ a: 'y' });
   expect(await historyOf()).toHaveLength(1);
+});
+
+test('a record that comes with its key closes the issue of the one without, also in a chunk that is prepared twice', async () => {
+  const late = followup('late', 1, []);
+  const identity = identityOf(streamNamed('followups'), late) ?? '';
+  await load.add([{ ...late, id: undefined }], {});
+  await commit();
+  load = await openLoad(streamNamed('followups'), { identities: new Set([identity]) });
+  await load.add([{ ...followup('a', 1, []), form_id: 9 }], {});
+  await load.savepoint();
+  const gate = createGate();
+  const reached = createGate();
+  await load.beginCommit({
+    covered: null,
+    isLast: false,
+    async beforeCommit() {
+      reached.open();
+      await gate.opened;
+    },
+  });
+  await reached.opened;
+  // With a record that counts as stored by the transaction that is about to end.
+  await load.add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
+  await load.add(
+    fill('one', 600).map((one) => ({ ...one, form_id: 9 })),
+    {},
+  );
+  await session.connection.query('select 1');
+  gate.open();
+  await commit();
+  expect(await reader.query('select from safety_sync.data_issues where resolved_at is null')).toEqual([]);
 });
 
 test('a rollback takes back what came after the savepoint, with its counts, its users and its issues', async () => {

@@ -165,6 +165,16 @@ describe('a response that is none', () => {
     expect(error.code).toBe('rate_limit_exceeded');
   });
 
+  test.each([
+    ['server_error', 'rate_limit_exceeded'],
+    ['request_data_invalid', 'request_data_invalid'],
+  ])('status 429 with %s is %s', async (error, code) => {
+    const failure = await failureOf((response) =>
+      response.writeHead(429, { 'retry-after': '0' }).end(JSON.stringify({ ok: false, error })),
+    );
+    expect(failure.code).toBe(code);
+  });
+
   test('a redirect is not followed', async () => {
     const error = await failureOf((response) => response.writeHead(307, { location: '/elsewhere' }).end());
     expect(error.code).toBe('response_not_json');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readFields } from '../../../src/streams/read-fields.ts';
 import type { resourceVersions } from '../../../src/streams/resources.ts';
 import type { RecordIssue, RowOf } from '../../../src/streams/stream.ts';
-import { toInstant } from '../../../src/streams/time-text.ts';
+import { isEarlier, toInstant, toMs } from '../../../src/streams/time-text.ts';
 import * as wire from '../../../src/streams/wire.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 import * as specified from '../../support/source-wire.ts';
@@ -158,6 +158,19 @@ describe('plain forms are read as the careful way reads them', () => {
         const slow = new Date(whole).toISOString().replace(/^\+0*/, '');
         expect(toInstant(whole)).toBe(slow);
         expect(toInstant(whole + 0.25)).toBe(`${slow.slice(0, -1)}250Z`);
+      }),
+    );
+  });
+
+  test('times compare as what they tell, whatever the length of their years', () => {
+    const ms = fc.oneof(
+      fc.integer({ min: Date.parse('0001-01-01T00:00:00Z'), max: 8.64e15 }),
+      fc.integer({ min: Date.parse('9999-12-31T00:00:00Z'), max: Date.parse('+010000-01-02T00:00:00Z') }),
+    );
+    fc.assert(
+      fc.property(ms, ms, (one, other) => {
+        expect(toMs(toInstant(one))).toBe(one);
+        expect(isEarlier(toInstant(one), toInstant(other))).toBe(one < other);
       }),
     );
   });
