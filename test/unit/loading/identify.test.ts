@@ -39,6 +39,10 @@ describe('canonical JSON', () => {
     );
     expect(toCanonicalJson(JSON.parse('[1e400, -1e400, -0, 1e21, 1e-7]'))).toBe('[null,null,0,1e+21,1e-7]');
     expect(toCanonicalJson([{}, [], '', 'ä"\\', true, null])).toBe('[{},[],"","ä\\"\\\\",true,null]');
+    for (let unit = 0; unit < 0x100; unit += 1) {
+      const text = `a${String.fromCharCode(unit)}`;
+      expect(toCanonicalJson(text)).toBe(JSON.stringify(text));
+    }
   });
 
   test('whole numbers are written as they are, however many digits they have', () => {
