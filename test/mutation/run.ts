@@ -1,6 +1,6 @@
 /**
  * `npm run mutation`: applies each deliberate break to a copy of the tree and says whether the tests notice it.
- * `npm run mutation -- --only watermark` takes the breaks whose description holds that text.
+ * `npm run mutation -- --only watermark` takes the breaks whose description holds that text, `--shard 1/2` every second one.
  * Exit code 1: a break went unnoticed, or its place was not found.
  */
 import { spawnSync } from 'node:child_process';
@@ -52,12 +52,15 @@ function tryMutation(tree: string, { file, search, replace, tests, names }: Muta
   }
 }
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } });
+const { values } = parseArgs({ options: { only: { type: 'string' }, shard: { type: 'string' } } });
+const [shard = 1, shards = 1] = values.shard?.split('/').map(Number) ?? [];
 const tree = mkdtempSync(join(tmpdir(), 'safety-sync-mutation-'));
 try {
   for (const name of COPIED) cpSync(join(ROOT, name), join(tree, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'));
-  const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only ?? ''));
+  const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only ?? '')).filter(
+    (_, index) => index % shards === shard - 1,
+  );
   let missed = 0;
   for (const mutation of chosen) {
     const startedMs = performance.now();
