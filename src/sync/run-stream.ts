@@ -194,7 +194,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       keyless: state.keyless,
     });
     const end = await runSteps({ ...run, load, stream, state, key, record });
-    await tidy({ ...run, isFirstRead: watermark === null }, stream);
+    await tidy(run, stream, end);
     return end;
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
@@ -208,8 +208,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
 
 /** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
 async function tidy(
-  { context, request, session, isFirstRead }: SessionRun & { readonly isFirstRead: boolean },
+  { context, request, session }: SessionRun,
   stream: StreamDefinition,
+  { counts }: StepsEnd,
 ): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
   if (isOfSingleRecords(request)) return;
@@ -217,11 +218,11 @@ async function tidy(
     if (stream.countsFrom !== undefined) {
       const { db } = session.connection;
       await countMessages(db, settings.accountId, { signal, monotonicMs: () => clock.monotonicMs() });
-      // A load by hand does not wait for it, since all days of years take seconds: the stream's next run counts them.
-      const isLoadByHand =
-        !isScheduled(request) && (request.kind === 'backfill' || (request.kind === 'sync' && isFirstRead));
+      // All days of years take seconds: who stores something by hand does not wait for that.
+      const isQuiet = request.kind === 'sync' && counts.inserted + counts.updated + counts.deleted === 0;
+      const countsDays = isScheduled(request) || request.kind === 'reconcile' || isQuiet;
       // Days must be counted before their rows are removed.
-      if (!isLoadByHand || retention?.deletedDays !== undefined) await keepDays(session, settings.accountId);
+      if (countsDays || retention?.deletedDays !== undefined) await keepDays(session, settings.accountId);
     }
   } catch (error) {
     await session.rollback();

@@ -261,7 +261,7 @@ describe('with syncs', () => {
         );
       };
       expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      // Whoever loads by hand does not wait for that; the next run of the stream counts them, by hand or not.
+      // Whoever stores something by hand does not wait for that; a run that has nothing to store counts them.
       expect((await readKept(query, 'default'))[0]?.last).toBeNull();
       expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
       expect((await readKept(query, 'default'))[0]?.last).toBeNull();
