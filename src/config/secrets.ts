@@ -8,19 +8,11 @@ export function secretsOfUrl(url: string): string[] {
   return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
 }
 
-/** As HTTP and mail servers are sent them, which may say back what they got. */
-function loginsOf(url: string): string[] {
-  const { username, password } = new URL(url);
-  if (password === '') return [];
-  const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
-  return [`${user}:${plain}`, `\0${user}\0${plain}`];
-}
-
 /** Whoever knows the path of a webhook may post to it. */
 function secretsOfWebhook(url: string): string[] {
   const { pathname, search } = new URL(url);
   const path = `${pathname}${search}`;
-  return [url, ...(path.length >= 8 ? [path] : []), ...secretsOfUrl(url), ...loginsOf(url)];
+  return [url, ...(path.length >= 8 ? [path] : []), ...secretsOfUrl(url)];
 }
 
 /** Every secret of the configuration, for the redactor. */
@@ -35,6 +27,6 @@ export function secretsOf({
     ...accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token])),
     ...(databaseUrl === undefined ? [] : secretsOfUrl(databaseUrl)),
     ...(webhookUrl === undefined ? [] : secretsOfWebhook(webhookUrl)),
-    ...(mail === undefined ? [] : [mail.smtpUrl, ...secretsOfUrl(mail.smtpUrl), ...loginsOf(mail.smtpUrl)]),
+    ...(mail === undefined ? [] : [mail.smtpUrl, ...secretsOfUrl(mail.smtpUrl)]),
   ];
 }

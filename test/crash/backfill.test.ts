@@ -84,7 +84,14 @@ describe('a first sync that is cut off', () => {
   test('leaves no watermark; the next one reads the rest only, and then there is a watermark', async () => {
     await start();
     // What came is committed while the service is waited for.
-    const isStored = () => expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
+    const isStored = async () => {
+      await expect.poll(stored, { timeout: 20_000 }).toBeGreaterThan(4 * PAGE);
+      // Rows and what the run says of itself are one transaction.
+      const [run] = await worker.query<{ inserted: number; rows: number }>(
+        `select inserted::int, (select count(*)::int from safety.followups) as rows from safety_sync.runs where status = 'running'`,
+      );
+      expect(run?.inserted).toBe(run?.rows);
+    };
     await cutOffAtPage(16, () => worker.run('followups'), isStored);
     const before = await stored();
     expect(before).toBeGreaterThan(4 * PAGE);

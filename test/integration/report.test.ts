@@ -161,6 +161,7 @@ describe('of a warehouse with everything in it', () => {
       const theirs = people.find((one) => one.startsWith(`${name} `)) ?? '';
       expect(theirs).toMatch(new RegExp(`${day} form \\d+ ${id} is due`));
     }
+    expect(people.join(' ').match(/ is due\b/g)).toHaveLength(due.length);
     expect(textOf(page)).toMatch(
       new RegExp(`In the next seven ${due.length} follow-ups fall due, \\d+ required`),
     );

@@ -1684,8 +1684,36 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a backfill commits only at its end',
     invariant: 1,
     file: 'src/sync/run-steps.ts',
-    search: 'load.uncommitted >= RECORDS_OF_A_COMMIT',
-    replace: 'load.uncommitted >= Infinity',
+    search: `load.uncommitted >= RECORDS_OF_A_COMMIT) {
+          await load.beginCommit(takeCommit());
+        }
+        break;
+      case 'savepoint':
+        await load.savepoint();
+        break;
+      case 'rollback':
+        await load.rollback();
+        break;
+      case 'commit':
+        await load.commit(takeCommit());
+        break;
+      case 'idle':
+        if (load.isIdle &&`,
+    replace: `load.uncommitted >= Infinity) {
+          await load.beginCommit(takeCommit());
+        }
+        break;
+      case 'savepoint':
+        await load.savepoint();
+        break;
+      case 'rollback':
+        await load.rollback();
+        break;
+      case 'commit':
+        await load.commit(takeCommit());
+        break;
+      case 'idle':
+        if (load.isIdle && key.runId < 0 &&`,
     tests: [KILLED, BACKFILL],
   },
   {
@@ -1795,11 +1823,11 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'open ones never',
   },
   {
-    breaks: 'the report lists what is closed among what is due this week',
+    breaks: 'the report lists what is overdue among what is due this week',
     invariant: 1,
     file: 'src/pages/report/followup-questions.ts',
-    search: 'where o.account_id = $1 and o.is_open\n',
-    replace: 'where o.account_id = $1\n',
+    search: 'o.days_until_due between 0 and 6',
+    replace: 'o.days_until_due <= 6',
     tests: [REPORT],
     names: 'due in the next seven days',
   },
@@ -1978,9 +2006,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a login that a mail server says back is shown',
     invariant: 6,
-    file: 'src/config/secrets.ts',
-    search: 'return [`${user}:${plain}`, `\\0${user}\\0${plain}`];',
-    replace: 'return [];',
+    file: 'src/alerts/mail.ts',
+    search: '[plain, `\\0${user}\\0${plain}`]',
+    replace: '[plain]',
     tests: [ALERTS],
     names: 'and no password',
   },

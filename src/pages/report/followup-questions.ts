@@ -98,8 +98,7 @@ order by 1`,
     `
 select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
 from safety.followup_overview o${NOTES}
-where o.account_id = $1 and o.is_open
-  and o.days_until_due between 0 and 6
+where o.account_id = $1 and o.days_until_due between 0 and 6
 order by o.due_on, o.id limit 500`,
     z.object({
       id: text,
