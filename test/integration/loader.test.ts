@@ -7,7 +7,7 @@ import { createLoad, type Load } from '../../src/loading/load.ts';
 import { streamShape } from '../../src/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
-import { createGate } from '../support/gate.ts';
+import { createGate, type Gate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 let database: TestDatabase;
@@ -69,6 +69,20 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   messages,
 });
 const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
+/** A commit that is under way, and waits for the gate. */
+async function beginHeldCommit(): Promise<Gate> {
+  const [gate, reached] = [createGate(), createGate()];
+  await load.beginCommit({
+    covered: null,
+    isLast: false,
+    async beforeCommit() {
+      reached.open();
+      await gate.opened;
+    },
+  });
+  await reached.opened;
+  return gate;
+}
 /** 2,000 fill a batch; 500 are compared together. */
 const fill = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
@@ -139,17 +153,7 @@ test('of two versions in two commits the newer one stays, and the older one is a
 test('a version that is compared while the one before it is being committed is a change of it, with a state in the history', async () => {
   await load.add([followup('a', 1, [message('x')])], {});
   await load.savepoint();
-  const gate = createGate();
-  const reached = createGate();
-  await load.beginCommit({
-    covered: null,
-    isLast: false,
-    async beforeCommit() {
-      reached.open();
-      await gate.opened;
-    },
-  });
-  await reached.opened;
+  const gate = await beginHeldCommit();
   await load.add([{ ...followup('a', 2, [message('y')]), open: false }, ...fill('one', 500)], {});
   // Sent after the comparison, on the same connection: answered after it.
   await session.connection.query('select 1');
@@ -167,17 +171,7 @@ test('a record that comes with its key closes the issue of the one without, also
   load = await openLoad(streamNamed('followups'), { identities: new Set([identity]) });
   await load.add([{ ...followup('a', 1, []), form_id: 9 }], {});
   await load.savepoint();
-  const gate = createGate();
-  const reached = createGate();
-  await load.beginCommit({
-    covered: null,
-    isLast: false,
-    async beforeCommit() {
-      reached.open();
-      await gate.opened;
-    },
-  });
-  await reached.opened;
+  const gate = await beginHeldCommit();
   // With a record that counts as stored by the transaction that is about to end.
   await load.add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
   await load.add(

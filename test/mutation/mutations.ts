@@ -1683,37 +1683,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill commits only at its end',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
-    search: `load.uncommitted >= RECORDS_OF_A_COMMIT) {
-          await load.beginCommit(takeCommit());
-        }
-        break;
-      case 'savepoint':
-        await load.savepoint();
-        break;
-      case 'rollback':
-        await load.rollback();
-        break;
-      case 'commit':
-        await load.commit(takeCommit());
-        break;
-      case 'idle':
-        if (load.isIdle &&`,
-    replace: `load.uncommitted >= Infinity) {
-          await load.beginCommit(takeCommit());
-        }
-        break;
-      case 'savepoint':
-        await load.savepoint();
-        break;
-      case 'rollback':
-        await load.rollback();
-        break;
-      case 'commit':
-        await load.commit(takeCommit());
-        break;
-      case 'idle':
-        if (load.isIdle && key.runId < 0 &&`,
+    file: 'src/loading/load.ts',
+    search: 'await session.commit({ isDurable: isLast });',
+    replace: 'if (isLast) await session.commit({ isDurable: isLast });',
     tests: [KILLED, BACKFILL],
   },
   {
