@@ -99,9 +99,9 @@ export function toServiceError(
   const isThrottled = status === TOO_MANY_REQUESTS;
   if (isServiceErrorIdentifier(error.identifier)) {
     // The service's own word counts more than the status where it says that asking again is of no use.
-    const isOfTime = SERVICE_ERRORS[error.identifier].recovery === 'retry';
+    const canSucceedLater = SERVICE_ERRORS[error.identifier].recovery === 'retry';
     return new SafetySyncError(
-      isThrottled && isOfTime ? 'rate_limit_exceeded' : error.identifier,
+      isThrottled && canSucceedLater ? 'rate_limit_exceeded' : error.identifier,
       `The service refused ${request}: ${described}`,
       options,
     );

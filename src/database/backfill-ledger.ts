@@ -1,12 +1,12 @@
 /** Reads and writes `safety_sync.backfill_slices` and the plan in `stream_state`. Times in ms since 1970. */
 import { and, asc, desc, eq, sql } from 'drizzle-orm';
+import { toMs } from '../shared/time.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import type { Queryable } from './connection.ts';
 import { backfillSlices, streamState, type StreamKey } from './control-tables.ts';
 import { asGiven } from './sql-names.ts';
 
 const toText = (ms: number): string => new Date(ms).toISOString();
-const toMs = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
 
 const inScope = ({ accountId, stream }: StreamKey) =>
   and(eq(backfillSlices.account_id, accountId), eq(backfillSlices.stream, stream));

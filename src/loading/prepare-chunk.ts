@@ -5,7 +5,7 @@ import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
-import { isEarlier, toMs } from '../streams/time-text.ts';
+import { isEarlier, msOfInstant } from '../streams/time-text.ts';
 import { identityOf, type KeyedRecord, type ReadRecord } from './identify.ts';
 import { normalize, parsedOf, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
@@ -94,7 +94,7 @@ function onlySeen(chunk: readonly ReadRecord[], distinct: readonly KeyedRecord[]
 function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   if (stream.versionColumn === null) return 0;
   const version = normalize({ stream, ...record }).parent[stream.versionColumn];
-  return typeof version === 'string' ? toMs(version) : -Infinity;
+  return typeof version === 'string' ? msOfInstant(version) : -Infinity;
 }
 
 /** The earlier of two times, as texts. */

@@ -2,7 +2,7 @@
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
-import { createPageTally, isRefusedPage, MOST_PAGES } from './pages.ts';
+import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** Times that a response which contradicts itself is asked for again. */
@@ -47,15 +47,9 @@ export function createSliceReader(
   read: Pick<ReadRequest, 'stream' | 'service'>,
   { pageSize, filters }: SliceReaderOptions,
 ): SliceReader {
-  const { stream, service } = read;
+  const { stream } = read;
   const fetch = (slice: CreationSlice, more: Readonly<Record<string, number>> = {}): Promise<ListPage> =>
-    service.api.page({
-      method: stream.method,
-      listKey: stream.responseKey,
-      params: { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more },
-      meter: service.meter,
-      signal: service.signal,
-    });
+    fetchPage(read, { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more });
   const incomplete = (slice: CreationSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 

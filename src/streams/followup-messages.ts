@@ -1,5 +1,5 @@
 /** What the messages of a follow-up tell together: their order, and what they amount to. */
-import { isEarlier, toMs } from './time-text.ts';
+import { isEarlier, msOfInstant } from './time-text.ts';
 
 interface Message {
   /** In the list as it came. */
@@ -17,7 +17,7 @@ export const handsOn = ({ fields: { reassignee_id: to } }: Message): boolean => 
 /** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
 export function oldestFirst<One extends Message>(messages: One[]): One[] {
   if (isOldestFirst(messages)) return messages;
-  const times = new Map(messages.map((message) => [message, toMs(message.fields.sent_at ?? '')]));
+  const times = new Map(messages.map((message) => [message, msOfInstant(message.fields.sent_at ?? '')]));
   const dated = messages.every((message) => message.fields.sent_at !== null);
   return messages.toSorted((a, b) => {
     const byTime = dated ? (times.get(a) ?? 0) - (times.get(b) ?? 0) : 0;

@@ -3,7 +3,7 @@ import { boolean, foreignKey, index, integer, primaryKey, text } from 'drizzle-o
 import { RESOURCES } from '../dictionary/resources.ts';
 import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { toMs } from './time-text.ts';
+import { msOfInstant } from './time-text.ts';
 import * as wire from './wire.ts';
 import { as, itemsOf, readFields } from './read-fields.ts';
 
@@ -81,7 +81,7 @@ function oldestFirst<T extends { readonly created_at: string | null; readonly in
 ): T[] {
   const dated = versions.every((version) => version.created_at !== null);
   return versions.toSorted((a, b) => {
-    const byTime = dated ? toMs(a.created_at ?? '') - toMs(b.created_at ?? '') : 0;
+    const byTime = dated ? msOfInstant(a.created_at ?? '') - msOfInstant(b.created_at ?? '') : 0;
     return byTime === 0 ? b.index - a.index : byTime;
   });
 }

@@ -47,14 +47,14 @@ export function toInstant(ms: number): string {
 }
 
 /** ms since 1970 of a text of `toInstant`. Years above 9999 have no sign there, for PostgreSQL; Date.parse wants one, and six digits. */
-export function toMs(text: string): number {
+export function msOfInstant(text: string): number {
   const digits = text.indexOf('-');
   return Date.parse(digits <= 4 ? text : `+${text.slice(0, digits).padStart(6, '0')}${text.slice(digits)}`);
 }
 
 /** Compares two texts of `toInstant`. Those of the same length sort as their times do; the others are parsed. */
 export const isEarlier = (one: string, other: string): boolean =>
-  one.length === other.length ? one < other : toMs(one) < toMs(other);
+  one.length === other.length ? one < other : msOfInstant(one) < msOfInstant(other);
 
 /** YYYYMMDD → `YYYY-MM-DD`; undefined when there is no such day. */
 export function toDate(digits: string): string | undefined {
