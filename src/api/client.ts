@@ -18,6 +18,7 @@ import type {
   ObjectRequest,
   RequestEvent,
 } from './requests.ts';
+import type { TakeRecords } from './response-body.ts';
 import { runRetrying } from './retry.ts';
 import { createSlots } from './slots.ts';
 import { createToken } from './token.ts';
@@ -58,6 +59,11 @@ function toListResponse({ envelope, count, headers }: HttpResponse): ListRespons
   const { requestId, serviceTimeMs, responseTimeMs } = headers;
   return { count, envelope, paging: readPaging(envelope), requestId, serviceTimeMs, responseTimeMs };
 }
+
+type Unsent = Omit<Call, 'token' | 'takeRecords'> & {
+  /** Where the records of the next response go: each is told apart, since one that was refused or broke off is void. */
+  readonly takeNext: (() => TakeRecords) | undefined;
+};
 
 type Asked = (ListRequest | ObjectRequest) & { readonly fewRetries?: FewRetries };
 
@@ -106,22 +112,26 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
   };
 
   /** Asks once more, at once, where the service refused a token that was replaced meanwhile. */
-  const ask = async (call: Omit<Call, 'token'>, attemptNumber: number): Promise<HttpResponse> => {
+  const ask = async ({ takeNext, ...call }: Unsent, attemptNumber: number): Promise<HttpResponse> => {
+    const send = (withToken: string): Promise<HttpResponse> => {
+      const taking = takeNext === undefined ? {} : { takeRecords: takeNext() };
+      return observed({ ...call, ...taking, token: withToken }, attemptNumber);
+    };
     const asked = token.take();
     call.meter.requests += 1;
     if (attemptNumber > 1) call.meter.retries += 1;
     try {
-      return await observed({ ...call, token: asked }, attemptNumber);
+      return await send(asked);
     } catch (error) {
       const isRefused = error instanceof SafetySyncError && error.recovery === 'fail_run';
       if (!isRefused || !token.refuse(asked)) throw error;
       call.meter.requests += 1;
       call.meter.retries += 1;
-      return await observed({ ...call, token: token.take() }, attemptNumber);
+      return await send(token.take());
     }
   };
 
-  const attempt = (call: Omit<Call, 'token'>, attemptNumber: number): Promise<HttpResponse> =>
+  const attempt = (call: Unsent, attemptNumber: number): Promise<HttpResponse> =>
     slots.run(async (ordinal) => {
       try {
         const response = await ask(call, attemptNumber);
@@ -142,6 +152,14 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     abandoned?: AbortSignal,
   ): Promise<HttpResponse> => {
     const { method } = request;
+    let responses = 0;
+    const takeNext: Unsent['takeNext'] =
+      deliver &&
+      (() => {
+        responses += 1;
+        const number = responses;
+        return (records) => deliver(records, number);
+      });
     const stop = new AbortController();
     const sources = [closing.signal, request.signal, abandoned].filter((source) => source !== undefined);
     const onAbort = (): void => {
@@ -157,12 +175,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         policy: options,
         fewRetries: request.fewRetries,
         signal: stop.signal,
-        attempt: (attemptNumber) => {
-          const call = { ...request, signal: stop.signal };
-          if (deliver === undefined) return attempt(call, attemptNumber);
-          const takeRecords = (records: readonly unknown[]): Promise<void> => deliver(records, attemptNumber);
-          return attempt({ ...call, takeRecords }, attemptNumber);
-        },
+        attempt: (attemptNumber) => attempt({ ...request, signal: stop.signal, takeNext }, attemptNumber),
         onRetry: (attemptNumber, delayMs, error) =>
           options.onRetry?.({ method, attempt: attemptNumber, delayMs, error }),
         coolingMs: limiter.coolingMs,
@@ -180,11 +193,10 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
       listParts(async (deliver, abandoned) => toListResponse(await run(request, deliver, abandoned))),
     page: async (request) => {
       let records: readonly unknown[] = [];
-      let attemptNumber = 0;
-      const response = await run(request, (more, ofAttempt) => {
-        // A response that broke off is void.
-        records = ofAttempt === attemptNumber ? [...records, ...more] : more;
-        attemptNumber = ofAttempt;
+      let newest = 0;
+      const response = await run(request, (more, ofResponse) => {
+        records = ofResponse === newest ? [...records, ...more] : more;
+        newest = ofResponse;
         return Promise.resolve();
       });
       return { ...toListResponse(response), records };

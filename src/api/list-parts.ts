@@ -42,8 +42,8 @@ function createChannel<T>(): Channel<T> {
   };
 }
 
-/** Records of one attempt, from 1; a successful one hands on at least an empty array. */
-export type DeliverRecords = (records: readonly unknown[], attempt: number) => Promise<void>;
+/** Records of one response, from 1; a successful one hands on at least an empty array. */
+export type DeliverRecords = (records: readonly unknown[], ofResponse: number) => Promise<void>;
 
 /**
  * Yields what `request` delivers. `request` goes on when its records are taken, so it is one batch ahead of the consumer
@@ -54,11 +54,11 @@ export async function* listParts<T>(
 ): AsyncGenerator<ListPart, T, undefined> {
   const channel = createChannel<ListPart>();
   const abandoned = new AbortController();
-  /** The attempt whose records were yielded last. */
+  /** The response whose records were yielded last. */
   let yielded: number | undefined;
-  const deliver: DeliverRecords = async (records, attempt) => {
-    if (yielded !== undefined && yielded !== attempt) await channel.put({ kind: 'restart' });
-    yielded = records.length > 0 || yielded !== undefined ? attempt : undefined;
+  const deliver: DeliverRecords = async (records, ofResponse) => {
+    if (yielded !== undefined && yielded !== ofResponse) await channel.put({ kind: 'restart' });
+    yielded = records.length > 0 || yielded !== undefined ? ofResponse : undefined;
     if (records.length > 0) await channel.put({ kind: 'records', records });
   };
   const requested = request(deliver, abandoned.signal);

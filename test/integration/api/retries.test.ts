@@ -38,6 +38,20 @@ test('an empty response behind a broken one leaves nothing of the broken one', a
   expect((await client.page({ ...REQUEST, meter: createRequestMeter() })).records).toEqual([]);
 });
 
+test('a refusal that brings records leaves none of them where another token is asked with at once', async () => {
+  server = await startProtocolServer((response, _request, ordinal) => {
+    if (ordinal === 1)
+      respondJson(response, {
+        items: Array.from({ length: 2_000 }, () => 1),
+        ok: false,
+        error: 'token_invalid',
+      });
+    else respondJson(response, { ok: true, items: [2] });
+  });
+  const request = { ...REQUEST, meter: createRequestMeter() };
+  expect((await server.client({ readToken: () => 'another-token' }).page(request)).records).toEqual([2]);
+});
+
 test('when the attempts run out the last error says how many there were', async () => {
   server = await startProtocolServer((response) =>
     respondJson(response, { ok: false, error: 'server_error' }),
