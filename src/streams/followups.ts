@@ -67,8 +67,14 @@ export const followups = safetySchema.table(
       .on(t.id)
       .where(sql`${t._message_count} is null`),
     index('followups_deleted_idx')
-      .on(t.id)
+      .on(t.id, t.account_id)
       .where(sql`${t._deleted_at} is not null`),
+    index('followups_reopened_idx')
+      .on(t.id)
+      .where(sql`${t.is_open} and not ${t._was_open}`),
+    index('followups_due_moved_idx')
+      .on(t.id)
+      .where(sql`${t._due_moved}`),
   ],
 );
 
@@ -76,7 +82,10 @@ export const followups = safetySchema.table(
 export const followupStates = safetySchema.table(
   'followup_states',
   { ...followupColumns(), ...statePeriod(), ...differenceColumns() },
-  (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
+  (t) => [
+    primaryKey({ columns: [t.account_id, t.id, t.valid_from] }),
+    index('followup_states_ended_idx').on(t.valid_to),
+  ],
 );
 
 export const followupMessages = safetySchema.table(

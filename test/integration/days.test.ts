@@ -82,14 +82,15 @@ describe('over random pasts', () => {
     account: string,
     seed: number,
     count: number,
-    timezone: string,
+    timezone: string | null,
+    nowMs = NOW_MS,
   ): Promise<Map<string, PastFollowup>> {
     const random = createRandom(seed);
     const followups = Array.from({ length: count }, (_, index) =>
-      randomFollowup(`f${index}`, { random, nowMs: NOW_MS, days: 200 }),
+      randomFollowup(`f${index}`, { random, nowMs, days: 200 }),
     );
     await store(followups.flatMap((one) => storePast(account, one)));
-    await writeReportingTimezones(connection.db, [{ accountId: account, timezone }]);
+    if (timezone !== null) await writeReportingTimezones(connection.db, [{ accountId: account, timezone }]);
     return new Map(followups.map((one) => [one.id, one]));
   }
   const store = (statements: readonly string[]) =>
@@ -159,6 +160,23 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'moved')).toEqual(expected);
     expect(await keep('moved')).toBeGreaterThan(100);
     expect(await readAll(query, 'moved')).toEqual(expected);
+  });
+
+  test('where the service’s clock is ahead, today counts what holds when it ends and not what comes after it', async () => {
+    const aheadMs = NOW_MS + 100 * DAY_MS;
+    for (const [account, timezone] of [
+      ['ahead', 'Pacific/Auckland'],
+      ['ahead without a time zone', null],
+    ] as const) {
+      const followups = await start(account, 13, 200, timezone, aheadMs);
+      const begun = [...followups.values()].filter(({ created }) => created < NOW_MS);
+      const later = begun.filter(({ states }) => states.some(({ from }) => from > NOW_MS + DAY_MS));
+      expect(later.length).toBeGreaterThan(20);
+      const expected = countDays(followups.values(), timezone ?? 'UTC');
+      expect(await readAll(query, account)).toEqual(expected);
+      await keep(account);
+      expect(await readAll(query, account)).toEqual(expected);
+    }
   });
 
   test('a day from which on something changed is not kept any more, nor those after it; the others are', async () => {

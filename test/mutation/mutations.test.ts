@@ -30,7 +30,7 @@ test('a break of a view is one of its newest definition', () => {
   const stale = MUTATIONS.filter(({ file }) => file.startsWith('migrations/')).flatMap(
     ({ breaks, file, search }) => {
       const before = textOf(file).split(search)[0] ?? '';
-      const statement = before.slice(before.lastIndexOf('--> statement-breakpoint'));
+      const statement = before.slice(Math.max(0, before.lastIndexOf('--> statement-breakpoint')));
       const [, view = ''] = /VIEW (safety\.\w+) AS\n/.exec(statement) ?? [];
       const later = migrations.filter((one) => `migrations/${one}` > file);
       return later.some((one) => view !== '' && textOf(`migrations/${one}`).includes(`VIEW ${view} AS\n`))

@@ -381,20 +381,61 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'days of another time zone are shown as if they were those of the present one',
     invariant: 1,
-    file: 'migrations/0018_quick_views.sql',
+    file: 'migrations/0019_today_apart.sql',
     search: `(n.timezone = o.timezone OR o.is_final)
 					WHERE o.counted_by = 'all' GROUP BY o.account_id
 				) kept ON kept.account_id = f.account_id
-			) b GROUP BY 1, 2, 3, 4, 5, 6, 7
+			) b
+			WHERE coalesce(b.kept_to + 1, date '-infinity') < b.today
+			GROUP BY 1, 2, 3, 4, 5, 6
 		) a CROSS JOIN LATERAL (
 			SELECT step.day`,
     replace: `(n.timezone <> '' OR o.is_final)
 					WHERE o.counted_by = 'all' GROUP BY o.account_id
 				) kept ON kept.account_id = f.account_id
-			) b GROUP BY 1, 2, 3, 4, 5, 6, 7
+			) b
+			WHERE coalesce(b.kept_to + 1, date '-infinity') < b.today
+			GROUP BY 1, 2, 3, 4, 5, 6
 		) a CROSS JOIN LATERAL (
 			SELECT step.day`,
     tests: [DAYS],
+  },
+  {
+    breaks: 'today counts follow-ups as what the service dates after it',
+    invariant: 1,
+    file: 'migrations/0019_today_apart.sql',
+    search: `SELECT b.account_id, b.today,
+				CASE WHEN (b._deleted_at IS NULL OR greatest(b._deleted_at, b._valid_from + interval '1 microsecond') >= b.today_until)
+						AND (b._valid_from < b.today_until OR b.created_at < b.today_until AND b.first_from IS NULL)`,
+    replace: `SELECT b.account_id, b.today,
+				CASE WHEN (b._deleted_at IS NULL OR greatest(b._deleted_at, b._valid_from + interval '1 microsecond') >= b.today_until)
+						AND (b._valid_from < b.today_until OR b.created_at < b.today_until)`,
+    tests: [DAYS],
+    names: 'clock is ahead',
+  },
+  {
+    breaks: 'today counts follow-ups that are deleted',
+    invariant: 1,
+    file: 'migrations/0019_today_apart.sql',
+    search: `SELECT b.account_id, b.assignee_id AS id, b.today,
+				CASE WHEN (b._deleted_at IS NULL OR greatest(`,
+    replace: `SELECT b.account_id, b.assignee_id AS id, b.today,
+				CASE WHEN (true OR greatest(`,
+    tests: [DAYS],
+    names: 'days that begin in',
+  },
+  {
+    breaks: 'where every follow-up is gone, today is in no day',
+    invariant: 1,
+    file: 'migrations/0019_today_apart.sql',
+    search: `		) h
+		GROUP BY h.account_id
+	) t`,
+    replace: `		) h
+		WHERE h.status IS NOT NULL
+		GROUP BY h.account_id
+	) t`,
+    tests: [VIEWS, DAYS],
   },
   {
     breaks: 'checksums are not compared: what changed counts as unchanged',
@@ -1221,9 +1262,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a follow-up that was raised before the calendar begins is in no day',
     invariant: 1,
-    file: 'migrations/0018_quick_views.sql',
-    search: 'WHERE step.day <= a.today\n\t\t\tGROUP BY step.day\n',
-    replace: "WHERE step.day <= a.today AND step.day >= date '2000-01-01'\n\t\t\tGROUP BY step.day\n",
+    file: 'migrations/0019_today_apart.sql',
+    search: 'WHERE step.day < a.today\n\t\t\tGROUP BY step.day\n',
+    replace: "WHERE step.day < a.today AND step.day >= date '2000-01-01'\n\t\t\tGROUP BY step.day\n",
     tests: [VIEWS],
     names: 'before the calendar begins',
   },
@@ -1266,9 +1307,11 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a view leans on a primary key, so that a restore into an empty database fails',
     invariant: 1,
-    file: 'migrations/0011_labelled_views.sql',
-    search: `SELECT s.account_id, max(s.timezone) AS timezone, (now() AT TIME ZONE max(s.timezone))::date AS today`,
-    replace: `SELECT s.account_id, s.timezone, (now() AT TIME ZONE s.timezone)::date AS today`,
+    file: 'migrations/0019_today_apart.sql',
+    search: `SELECT s.account_id, max(s.timezone) AS timezone, (now() AT TIME ZONE max(s.timezone))::date AS today,
+	((now() AT TIME ZONE max(s.timezone))::date + 1)::timestamp AT TIME ZONE max(s.timezone) AS today_until`,
+    replace: `SELECT s.account_id, s.timezone, (now() AT TIME ZONE s.timezone)::date AS today,
+	((now() AT TIME ZONE s.timezone)::date + 1)::timestamp AT TIME ZONE s.timezone AS today_until`,
     tests: ['test/integration/schema.test.ts'],
     names: 'leans on a primary key',
   },

@@ -62,6 +62,7 @@ interface Followup {
   readonly isOpen: boolean;
   readonly createdMs: number;
   readonly createdOn: string;
+  readonly resolvedMs: number | null;
   readonly resolvedOn: string | null;
   readonly due: string | null;
   readonly inTime: boolean | null;
@@ -99,6 +100,7 @@ function readFollowups(
         isOpen,
         createdMs: msOf(row['created_at']) ?? 0,
         createdOn,
+        resolvedMs: msOf(row['resolved_at']),
         resolvedOn,
         due,
         inTime: isOpen || due === null || resolvedOn === null ? null : resolvedOn <= due,
@@ -137,6 +139,12 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
   const perPerson = (some: readonly Followup[]) => groups(some, ({ assignee }) => assignee ?? '');
 
   const lastNinetyDays = context.nowMs - 90 * DAY_MS;
+  const lastThirtyDays = context.nowMs - 30 * DAY_MS;
+  const yearAgo = new Date(context.nowMs);
+  yearAgo.setUTCFullYear(yearAgo.getUTCFullYear() - 1);
+  const closedLastYear = followups.filter(
+    ({ resolvedMs }) => resolvedMs !== null && resolvedMs >= yearAgo.getTime(),
+  );
   /** What people were handed in the last ninety days, and when they were rid of it. */
   const kept = of('followups')
     .filter((row) => row['_deleted_at'] === null)
@@ -362,7 +370,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       12,
     ),
     34: ordered(
-      perPerson(followups.filter(({ inTime }) => inTime !== null))
+      perPerson(closedLastYear.filter(({ inTime }) => inTime !== null))
         .filter(([, some]) => some.length >= 3)
         .map(([assignee, some]) => ({
           assignee_id: assignee,
@@ -377,7 +385,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       ],
     ),
     35: ordered(
-      perPerson(followups.filter(({ daysToResolve }) => daysToResolve !== null)).map(([assignee, some]) => {
+      perPerson(closedLastYear).map(([assignee, some]) => {
         const taken = some.map(({ daysToResolve }) => daysToResolve ?? 0);
         return {
           assignee_id: assignee,
@@ -427,7 +435,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       groups(
         followups.filter(
           (again) =>
-            again.createdMs >= lastNinetyDays &&
+            again.createdMs >= lastThirtyDays &&
             followups.some(
               (before) =>
                 before.resolvedOn !== null &&
