@@ -179,6 +179,23 @@ describe('over random pasts', () => {
     }
   });
 
+  test('where every follow-up is gone there are still days, today among them', async () => {
+    const random = createRandom(17);
+    const gone = {
+      ...randomFollowup('gone', { random, nowMs: NOW_MS - 5 * DAY_MS, days: 30 }),
+      deleted: NOW_MS - 4 * DAY_MS,
+    };
+    await store(storePast('gone', gone));
+    await writeReportingTimezones(connection.db, [{ accountId: 'gone', timezone: 'Europe/Oslo' }]);
+    const expected = countDays([gone], 'Europe/Oslo');
+    expect(await readAll(query, 'gone')).toEqual(expected);
+    await keep('gone');
+    expect(await readAll(query, 'gone')).toEqual(expected);
+    expect(await readDays(query, 'gone', 'followup_daily')).toContain(
+      `${dayOf(String(Date.now()), 'Europe/Oslo') ?? ''} open - 0`,
+    );
+  });
+
   test('a day from which on something changed is not kept any more, nor those after it; the others are', async () => {
     await start('changed', 7, 30, 'Europe/Oslo');
     await keep('changed');
