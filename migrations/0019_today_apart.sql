@@ -107,11 +107,11 @@ FROM (
 	) AS counted (status, followups)
 	WHERE counted.followups > 0 OR counted.status <> 'unknown'
 	UNION ALL
-	SELECT t.account_id, t.today, counted.status, counted.followups, NULL::text, 0
+	SELECT t.account_id, t.today, t.status, t.followups::int, NULL::text, 0
 	FROM (
-		SELECT h.account_id, max(h.today) AS today,
-			(count(*) FILTER (WHERE h.status = 'open'))::int AS open, (count(*) FILTER (WHERE h.status = 'overdue'))::int AS overdue,
-			(count(*) FILTER (WHERE h.status = 'closed'))::int AS closed, (count(*) FILTER (WHERE h.status = 'unknown'))::int AS unknown
+		SELECT h.account_id, max(h.today) AS today, unnest(ARRAY['open', 'overdue', 'closed', 'unknown']) AS status,
+			unnest(ARRAY[count(*) FILTER (WHERE h.status = 'open'), count(*) FILTER (WHERE h.status = 'overdue'),
+				count(*) FILTER (WHERE h.status = 'closed'), count(*) FILTER (WHERE h.status = 'unknown')]) AS followups
 		FROM (
 			SELECT b.account_id, b.today,
 				CASE WHEN (b._deleted_at IS NULL OR greatest(b._deleted_at, b._valid_from + interval '1 microsecond') >= b.today_until)
@@ -153,10 +153,8 @@ FROM (
 			) b
 		) h
 		GROUP BY h.account_id
-	) t CROSS JOIN LATERAL (VALUES
-		('open', t.open), ('overdue', t.overdue), ('closed', t.closed), ('unknown', t.unknown)
-	) AS counted (status, followups)
-	WHERE counted.followups > 0 OR counted.status <> 'unknown'
+	) t
+	WHERE t.followups > 0 OR t.status <> 'unknown'
 ) k;
 --> statement-breakpoint
 CREATE OR REPLACE VIEW safety.followup_daily_by_assignee AS
@@ -244,11 +242,11 @@ FROM (
 	) AS counted (status, followups)
 	WHERE counted.followups > 0
 	UNION ALL
-	SELECT t.account_id, t.today, counted.status, counted.followups, t.id, 0
+	SELECT t.account_id, t.today, t.status, t.followups::int, t.id, 0
 	FROM (
-		SELECT h.account_id, h.id, max(h.today) AS today,
-			(count(*) FILTER (WHERE h.status = 'open'))::int AS open, (count(*) FILTER (WHERE h.status = 'overdue'))::int AS overdue,
-			(count(*) FILTER (WHERE h.status = 'closed'))::int AS closed, (count(*) FILTER (WHERE h.status = 'unknown'))::int AS unknown
+		SELECT h.account_id, h.id, max(h.today) AS today, unnest(ARRAY['open', 'overdue', 'closed', 'unknown']) AS status,
+			unnest(ARRAY[count(*) FILTER (WHERE h.status = 'open'), count(*) FILTER (WHERE h.status = 'overdue'),
+				count(*) FILTER (WHERE h.status = 'closed'), count(*) FILTER (WHERE h.status = 'unknown')]) AS followups
 		FROM (
 			SELECT b.account_id, b.assignee_id AS id, b.today,
 				CASE WHEN (b._deleted_at IS NULL OR greatest(b._deleted_at, b._valid_from + interval '1 microsecond') >= b.today_until)
@@ -290,10 +288,8 @@ FROM (
 			) b
 		) h
 		GROUP BY h.account_id, h.id
-	) t CROSS JOIN LATERAL (VALUES
-		('open', t.open), ('overdue', t.overdue), ('closed', t.closed), ('unknown', t.unknown)
-	) AS counted (status, followups)
-	WHERE counted.followups > 0
+	) t
+	WHERE t.followups > 0
 ) k
 LEFT JOIN safety.users u ON u.account_id = k.account_id AND u.id = k.id;
 --> statement-breakpoint
@@ -381,11 +377,11 @@ FROM (
 	) AS counted (status, followups)
 	WHERE counted.followups > 0
 	UNION ALL
-	SELECT t.account_id, t.today, counted.status, counted.followups, t.id::text, 0
+	SELECT t.account_id, t.today, t.status, t.followups::int, t.id::text, 0
 	FROM (
-		SELECT h.account_id, h.id, max(h.today) AS today,
-			(count(*) FILTER (WHERE h.status = 'open'))::int AS open, (count(*) FILTER (WHERE h.status = 'overdue'))::int AS overdue,
-			(count(*) FILTER (WHERE h.status = 'closed'))::int AS closed, (count(*) FILTER (WHERE h.status = 'unknown'))::int AS unknown
+		SELECT h.account_id, h.id, max(h.today) AS today, unnest(ARRAY['open', 'overdue', 'closed', 'unknown']) AS status,
+			unnest(ARRAY[count(*) FILTER (WHERE h.status = 'open'), count(*) FILTER (WHERE h.status = 'overdue'),
+				count(*) FILTER (WHERE h.status = 'closed'), count(*) FILTER (WHERE h.status = 'unknown')]) AS followups
 		FROM (
 			SELECT b.account_id, b.form_id AS id, b.today,
 				CASE WHEN (b._deleted_at IS NULL OR greatest(b._deleted_at, b._valid_from + interval '1 microsecond') >= b.today_until)
@@ -427,9 +423,7 @@ FROM (
 			) b
 		) h
 		GROUP BY h.account_id, h.id
-	) t CROSS JOIN LATERAL (VALUES
-		('open', t.open), ('overdue', t.overdue), ('closed', t.closed), ('unknown', t.unknown)
-	) AS counted (status, followups)
-	WHERE counted.followups > 0
+	) t
+	WHERE t.followups > 0
 ) k
 LEFT JOIN safety.labels form ON form.account_id = k.account_id AND form.kind = 'form' AND form.id = k.id;
