@@ -13,8 +13,9 @@ export async function writePlot(file: string, figures: readonly Figure[]): Promi
   const svg = await drawSvg((plot) => ({
     width: 900,
     height: 60 + shown.length * 34,
-    marginLeft: 270,
-    x: { label: 'thousand rows a second (line: one COPY of the same rows)', grid: true },
+    marginLeft: 290,
+    marginBottom: 45,
+    x: { label: 'thousand rows a second (line: one COPY of the same rows)', labelOffset: 38, grid: true },
     y: { label: null, domain: shown.map(({ figure }) => figure) },
     marks: [
       plot.barX(bars, { x: 'rows', y: 'figure', fill: '#4c78a8' }),
