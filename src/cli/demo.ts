@@ -132,7 +132,11 @@ async function runDemo(
   const step = (text: string) => terminal.print(indent(colors.dim(text)));
 
   terminal.print(colors.bold('safety-sync demo: a sandbox service, an embedded PostgreSQL, two syncs'));
-  const sandbox = await createSandbox({ clock: now, live: { changesPerMinute: 120, deletions: true } });
+  const sandbox = await createSandbox({
+    clock: now,
+    oddities: false,
+    live: { changesPerMinute: 120, deletions: true },
+  });
   let app: App | undefined;
   let claim: Connection | undefined;
   try {

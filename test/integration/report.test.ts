@@ -78,6 +78,19 @@ describe('of a warehouse with everything in it', () => {
     expect(figures).toContain(`${trained} of ${needed} who need training`);
     expect(figures).toContain(`Expired equipment ${expired} `);
     expect(figures).toContain(`of ${inService} in service`);
+    expect(textOf(page)).toContain(
+      `What is late already stands below: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
+    );
+  });
+
+  test('says why the inspections of the list are more than those of its sentence', async () => {
+    const [row] = await worker.query<{ shared: number }>(`select count(*)::int as shared
+      from safety.equipment_inspections i join safety.equipment e on e.account_id = i.account_id and e.id = i.equipment_id
+      where i.days_until_expiry between 0 and 6 and e.is_in_service and cardinality(e.assigned_user_ids) > 1`);
+    expect(row?.shared).toBeGreaterThan(0);
+    expect(textOf(page)).toContain(
+      'An inspection of equipment that several people are responsible for stands with each of them.',
+    );
   });
 
   test('has every section with its charts and tables, each with a caption or a text that stands for it', () => {
@@ -159,11 +172,11 @@ describe('of a warehouse with everything in it', () => {
     );
     for (const { id, name, due: day } of due) {
       const theirs = people.find((one) => one.startsWith(`${name} `)) ?? '';
-      expect(theirs).toMatch(new RegExp(`${day} form \\d+ ${id} is due`));
+      expect(theirs).toMatch(new RegExp(`${day} form \\d+: follow-up ${id} is due`));
     }
     expect(people.join(' ').match(/ is due\b/g)).toHaveLength(due.length);
     expect(textOf(page)).toMatch(
-      new RegExp(`In the next seven ${due.length} follow-ups fall due, \\d+ required`),
+      new RegExp(`In the next seven days ${due.length} follow-ups fall due, \\d+ required`),
     );
   });
 

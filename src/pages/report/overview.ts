@@ -104,7 +104,7 @@ function followupFigures(report: Report): Figure[] {
         { part: lately?.in_time_before ?? 0, whole: lately?.closed_before ?? 0 },
         'in the 30 days before',
       ),
-      beside: `${formatCount(inTime)} of ${formatCount(closed)} that had a due day, last 30 days`,
+      beside: `${formatCount(inTime)} of ${formatCount(closed)} closed in the last 30 days that had a due day`,
     }),
   ];
 }

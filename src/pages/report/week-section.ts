@@ -2,6 +2,8 @@
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
+import { outOfDateOf } from './equipment-section.ts';
+import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
 import { said } from './said.ts';
 import { empty } from './section.ts';
@@ -45,8 +47,8 @@ function tasksByPerson({ answers, today }: Report): Person[] {
     person.tasks.push(task);
   };
   for (const row of answers.dueSoon) {
-    const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}</b> <code>${row.id}</code> is due.
-      ${said(row, today)}`;
+    const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
+      <code>${row.id}</code> is due. ${said(row, today)}`;
     add(row.assignee_id, row.assignee_name, { day: row.due_on, what, kind: 'follow-up', count: 1 });
   }
   for (const row of answers.lapsingThisWeek) {
@@ -78,7 +80,14 @@ function renderPerson({ name, tasks }: Person): Html {
   const rest = tasks.length - shown.length;
   const rows = [
     ...shown.map(({ day, what }) => [formatWeekday(day), what] as const),
-    ...(rest > 0 ? [['', html`<span class="dim">and ${formatCount(rest)} more</span>`] as const] : []),
+    ...(rest > 0
+      ? [
+          [
+            '',
+            html`<span class="dim">and ${formatCount(rest)} more ${rest === 1 ? 'task' : 'tasks'}</span>`,
+          ] as const,
+        ]
+      : []),
   ];
   return html`<tbody>
     ${rows.map(
@@ -101,7 +110,7 @@ function lead({ answers }: Report): string {
   return (
     `In the last seven days ${formatNumber(raised, 'follow-up')} ${raised === 1 ? 'was' : 'were'} raised and ` +
     `${formatCount(closed)} closed, ${formatCount(inTime)} of them by their due day` +
-    `${reopened === 0 ? '' : `; ${formatCount(reopened)} that had been closed ${reopened === 1 ? 'is' : 'are'} open again`}. In the next seven ` +
+    `${reopened === 0 ? '' : `; ${formatCount(reopened)} that had been closed ${reopened === 1 ? 'is' : 'are'} open again`}. In the next seven days ` +
     `${formatNumber(due, 'follow-up')} ${due === 1 ? 'falls' : 'fall'} due, ${formatNumber(lapsing, 'required training')} ` +
     `${lapsing === 1 ? 'lapses' : 'lapse'}, ${formatNumber(inspections, 'inspection')} ${inspections === 1 ? 'expires' : 'expire'}.`
   );
@@ -120,6 +129,28 @@ function describeOthers(people: readonly Person[]): string {
   return `Not shown: ${who} with ${parts.join(', ')}.`;
 }
 
+/** What else a reader has to know of the list; its sums are not those of the sentence above it. */
+function notesOf(report: Report, people: readonly Person[], others: readonly Person[]): string[] {
+  const { answers } = report;
+  const listed = people
+    .flatMap(({ tasks }) => tasks)
+    .filter(({ kind }) => kind === 'inspection')
+    .reduce((sum, { count }) => sum + count, 0);
+  const overdue = countOf(report, 'overdue');
+  const { expired } = outOfDateOf(report);
+  const late = [
+    ...(overdue > 0 ? [formatNumber(overdue, 'overdue follow-up')] : []),
+    ...(expired > 0 ? [`${formatNumber(expired, 'piece')} of expired equipment`] : []),
+  ];
+  return [
+    ...(others.length > 0 ? [describeOthers(others)] : []),
+    ...(listed > (answers.inspections[0]?.expiring ?? 0)
+      ? ['An inspection of equipment that several people are responsible for stands with each of them.']
+      : []),
+    ...(late.length > 0 ? [`What is late already stands below: ${late.join(', ')}.`] : []),
+  ];
+}
+
 /** null: nothing was read that could tell. */
 export function weekSection(report: Report): Html | null {
   const { answers, today } = report;
@@ -132,6 +163,7 @@ export function weekSection(report: Report): Html | null {
   const shown = people.slice(0, most);
   const nobody = people.slice(most).filter(({ id }) => id === null);
   const others = people.slice(most).filter(({ id }) => id !== null);
+  const notes = notesOf(report, people, others);
   return html`<section id="week" aria-labelledby="week-title">
     <h2 id="week-title">This week</h2>
     <p class="lead">${lead(report)}</p>
@@ -154,6 +186,6 @@ export function weekSection(report: Report): Html | null {
             </table>
           </div>`
     }
-    ${others.length > 0 && html`<p class="note">${describeOthers(others)}</p>`}
+    ${notes.length > 0 && html`<p class="note">${notes.join(' ')}</p>`}
   </section>`;
 }

@@ -11,9 +11,10 @@ export function raiseFollowup({ world, store, random, now }: LiveContext): void 
   const count = random.pick([1, 1, 1, 2, 3]);
   for (let made = 0; made < count; made += 1) {
     const id = freshId(random.int(1, 9_000_000), store.followups);
-    const note = random.chance(0.05)
-      ? random.pick(oddTexts)
-      : random.pick(form.notes).replace('{place}', random.pick(places));
+    const note =
+      world.oddities && random.chance(0.05)
+        ? random.pick(oddTexts)
+        : random.pick(form.notes).replace('{place}', random.pick(places));
     const followup: Followup = {
       id,
       form_id: form.id,
