@@ -7,12 +7,12 @@ CREATE INDEX "followups_due_moved_idx" ON "safety"."followups" USING btree ("id"
 CREATE INDEX "followups_deleted_idx" ON "safety"."followups" USING btree ("id","account_id") WHERE "safety"."followups"."_deleted_at" is not null;
 --> statement-breakpoint
 -- Days and events of follow-ups, quicker. What they show stays the same.
--- A day is worked out in one of three ways. Days that are kept are read. Today is counted from the states that hold now, with no
--- look at those before them; only a follow-up that the service dates beyond today (its clock may be ahead) is counted as the
--- state that today ends with. Days between the last kept one and today, of which there are mostly none, are worked out from all
--- states. Those states are read under a LIMIT that lets all of them through, or none: the planner expects a tenth of the rows
--- behind a limit it cannot know, and the whole view would look expensive enough for jit to inline and optimize it,
--- for longer than it runs, for days that are not there.
+-- A day is worked out in one of three ways. Kept days that are over are read; one may not be over any more, where the server's
+-- clock was set back. Today is counted from the states that hold now, with no look at those before them; only a follow-up that
+-- the service dates beyond today (its clock may be ahead) is counted as the state that today ends with. Days between the last
+-- kept one and today, of which there are mostly none, are worked out from all states. Those are read under a LIMIT that lets all
+-- of them through, or none: the planner expects a tenth of the rows behind a limit it cannot know, and the whole view would look
+-- expensive enough for jit to inline and optimize it, for longer than it runs, for days that are not there.
 -- The columns of the union stand in the order in which the view shows them, because rows would be copied otherwise.
 CREATE OR REPLACE VIEW safety.reporting_clock AS
 SELECT s.account_id, max(s.timezone) AS timezone, (now() AT TIME ZONE max(s.timezone))::date AS today,
@@ -27,7 +27,7 @@ FROM (
 		n.today - o.date AS days_ago
 	FROM safety.followup_days o
 	JOIN safety.reporting_clock n ON n.account_id = o.account_id AND (n.timezone = o.timezone OR o.is_final)
-	WHERE o.counted_by = 'all'
+	WHERE o.counted_by = 'all' AND o.date < n.today
 	UNION ALL
 	SELECT s.account_id, dates.date, counted.status, counted.followups, NULL::text, s.today - dates.date
 	FROM (
@@ -166,7 +166,7 @@ FROM (
 		n.today - o.date AS days_ago
 	FROM safety.followup_days o
 	JOIN safety.reporting_clock n ON n.account_id = o.account_id AND (n.timezone = o.timezone OR o.is_final)
-	WHERE o.counted_by = 'assignee'
+	WHERE o.counted_by = 'assignee' AND o.date < n.today
 	UNION ALL
 	SELECT s.account_id, dates.date, counted.status, counted.followups, s.id, s.today - dates.date
 	FROM (
@@ -301,7 +301,7 @@ FROM (
 		n.today - o.date AS days_ago
 	FROM safety.followup_days o
 	JOIN safety.reporting_clock n ON n.account_id = o.account_id AND (n.timezone = o.timezone OR o.is_final)
-	WHERE o.counted_by = 'form'
+	WHERE o.counted_by = 'form' AND o.date < n.today
 	UNION ALL
 	SELECT s.account_id, dates.date, counted.status, counted.followups, s.id, s.today - dates.date
 	FROM (

@@ -196,6 +196,15 @@ describe('over random pasts', () => {
     );
   });
 
+  test('a day that was counted before the clock was set back is not told twice', async () => {
+    const followups = await start('set back', 19, 30, 'Europe/Oslo');
+    await keep('set back');
+    await query(`insert into safety.followup_days
+      select account_id, counted_by, date + 1, timezone, is_final, ids, statuses, followups from safety.followup_days d
+      where account_id = 'set back' and date = (select max(date) from safety.followup_days where account_id = d.account_id)`);
+    expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
+  });
+
   test('a day from which on something changed is not kept any more, nor those after it; the others are', async () => {
     await start('changed', 7, 30, 'Europe/Oslo');
     await keep('changed');

@@ -425,6 +425,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'days that begin in',
   },
   {
+    breaks: 'a day that was counted before the clock was set back is told twice',
+    invariant: 1,
+    file: 'migrations/0019_today_apart.sql',
+    search: "WHERE o.counted_by = 'all' AND o.date < n.today",
+    replace: "WHERE o.counted_by = 'all'",
+    tests: [DAYS],
+    names: 'clock was set back',
+  },
+  {
     breaks: 'where every follow-up is gone, today is in no day',
     invariant: 1,
     file: 'migrations/0019_today_apart.sql',
