@@ -222,11 +222,14 @@ async function tidy(
       const isQuiet = request.kind === 'sync' && counts.inserted + counts.updated + counts.deleted === 0;
       const countsDays = isScheduled(request) || request.kind === 'reconcile' || isQuiet;
       // Days must be counted before their rows are removed.
-      if (countsDays || retention?.deletedDays !== undefined) await keepDays(session, settings.accountId);
+      if (countsDays || retention?.deletedDays !== undefined) {
+        const days = await keepDays(session, settings.accountId);
+        if (days > 0) events.onDaysCounted?.(stream.name, days);
+      }
     }
   } catch (error) {
     await session.rollback();
-    events.onDaysNotKept?.(stream.name, toError(error, signal));
+    events.onDaysCounted?.(stream.name, 0, toError(error, signal));
     // What is removed is missing in days that are counted afterwards.
     return;
   }

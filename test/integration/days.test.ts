@@ -290,8 +290,13 @@ describe('with syncs', () => {
   test.each(casesOf({ few: [1], all: [1, 2, 3, 4, 5] }))(
     'after any changes of any past the kept days are those that would be worked out anew (%i)',
     async (seed) => {
+      const counted: number[] = [];
       worker = await createTimedWorker({
         sandbox: { seed, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
+        events: {
+          onDaysCounted: (_stream, days, failure) =>
+            failure === undefined ? counted.push(days) : expect.fail(failure.message),
+        },
       });
       await writeReportingTimezones(worker.connection.db, [
         { accountId: 'default', timezone: 'America/New_York' },
@@ -309,8 +314,11 @@ describe('with syncs', () => {
       expect((await readKept(query, 'default'))[0]?.last).toBeNull();
       expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
       expect((await readKept(query, 'default'))[0]?.last).toBeNull();
+      expect(counted).toEqual([]);
       expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      expect((await readKept(query, 'default'))[0]?.last).not.toBeNull();
+      const [kept] = await readKept(query, 'default');
+      expect(kept?.last).not.toBeNull();
+      expect(counted).toEqual([kept?.days]);
       for (let round = 0; round < casesOf({ few: 5, all: 20 }); round += 1) {
         worker.time.now += random.below(4 * 24) * 3_600_000;
         worker.sandbox.live.step(random.below(20));
