@@ -81,12 +81,7 @@ function renderPerson({ name, tasks }: Person): Html {
   const rows = [
     ...shown.map(({ day, what }) => [formatWeekday(day), what] as const),
     ...(rest > 0
-      ? [
-          [
-            '',
-            html`<span class="dim">and ${formatCount(rest)} more ${rest === 1 ? 'task' : 'tasks'}</span>`,
-          ] as const,
-        ]
+      ? [['', html`<span class="dim">and ${formatNumber(rest, 'more task')}</span>`] as const]
       : []),
   ];
   return html`<tbody>
@@ -116,15 +111,18 @@ function lead({ answers }: Report): string {
   );
 }
 
+function countOfTasks(people: readonly Person[], kind: Task['kind']): number {
+  return people
+    .flatMap(({ tasks }) => tasks)
+    .filter((task) => task.kind === kind)
+    .reduce((sum, task) => sum + task.count, 0);
+}
+
 function describeOthers(people: readonly Person[]): string {
-  const count = (kind: Task['kind']) =>
-    people
-      .flatMap(({ tasks }) => tasks)
-      .filter((task) => task.kind === kind)
-      .reduce((sum, task) => sum + task.count, 0);
   const parts = (['follow-up', 'training', 'inspection'] as const)
-    .filter((kind) => count(kind) > 0)
-    .map((kind) => formatNumber(count(kind), kind));
+    .map((kind) => ({ kind, count: countOfTasks(people, kind) }))
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => formatNumber(count, kind));
   const who = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
   return `Not shown: ${who} with ${parts.join(', ')}.`;
 }
@@ -132,10 +130,6 @@ function describeOthers(people: readonly Person[]): string {
 /** What else a reader has to know of the list; its sums are not those of the sentence above it. */
 function notesOf(report: Report, people: readonly Person[], others: readonly Person[]): string[] {
   const { answers } = report;
-  const listed = people
-    .flatMap(({ tasks }) => tasks)
-    .filter(({ kind }) => kind === 'inspection')
-    .reduce((sum, { count }) => sum + count, 0);
   const overdue = countOf(report, 'overdue');
   const { expired } = outOfDateOf(report);
   const late = [
@@ -144,7 +138,7 @@ function notesOf(report: Report, people: readonly Person[], others: readonly Per
   ];
   return [
     ...(others.length > 0 ? [describeOthers(others)] : []),
-    ...(listed > (answers.inspections[0]?.expiring ?? 0)
+    ...(countOfTasks(people, 'inspection') > (answers.inspections[0]?.expiring ?? 0)
       ? ['An inspection of equipment that several people are responsible for stands with each of them.']
       : []),
     ...(late.length > 0 ? [`What is late already stands below: ${late.join(', ')}.`] : []),
