@@ -187,7 +187,13 @@ describe('the README', () => {
     expect(manifest.scripts.prepare).toBe('node .ci/prepare.mjs');
     expect(manifest.scripts.test).toBe("vitest run --project '!proof'");
     expect(verbs).toContain('demo');
-    expect(readme).toContain(`Node ${manifest.engines.node.replace('>=', '')} or later`);
+  });
+
+  it('names the oldest version of each Node.js that package.json supports', () => {
+    const needs = readme.split('\n\n').find((paragraph) => paragraph.startsWith('Needs Node.js'));
+    const oldest = manifest.engines.node.match(/\d+(\.\d+)?/g);
+    expect(oldest).toHaveLength(3);
+    expect(oldest?.filter((version) => !needs?.includes(version))).toEqual([]);
   });
 
   it('is read in one go: 150 lines at most', () => {
