@@ -216,6 +216,8 @@ function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, con
   const verdict = readVerdict(envelope);
   if (verdict.kind === 'error') throw toServiceError(verdict, context);
   if (verdict.kind === 'foreign') fail(verdict.problem);
+  // A cache or gateway may send a part of a response under 206, or a stored one under 5xx: it must not delete rows.
+  if (context.status !== 200) fail('ok is true under a status that the service never uses');
   if (listKey !== undefined && listFound !== 'array') {
     fail(listFound === 'absent' ? `${listKey} is missing` : `${listKey} is not a list`);
   }

@@ -189,7 +189,7 @@ export const departure: fc.Arbitrary<Departure> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('odd-http' as const),
-      httpStatus: fc.constantFrom(500, 503, 429, 403, null),
+      httpStatus: fc.constantFrom(206, 500, 503, 429, 403, null),
       times,
     }),
   },

@@ -1024,6 +1024,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/credentials.test.ts'],
   },
   {
+    breaks: 'a list under another status than 200 is believed',
+    invariant: 4,
+    file: 'src/api/http.ts',
+    search: 'if (context.status !== 200) fail(',
+    replace: 'if (context.status === 299) fail(',
+    tests: ['test/integration/api/failures.test.ts'],
+  },
+  {
     breaks: 'a response shorter than its own total counts as complete',
     invariant: 7,
     file: 'src/reading/slice-reader.ts',

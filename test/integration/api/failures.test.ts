@@ -147,6 +147,18 @@ describe('a response that is none', () => {
     expect(error.message).toBe('x.list: the list is closed by a brace (HTTP 500) (after the only attempt)');
   });
 
+  test.each([206, 203, 404, 500])(
+    'ok: true under status %i is no response of the service',
+    async (status) => {
+      const error = await failureOf((response) => response.writeHead(status).end('{"ok":true,"items":[1]}'));
+      expect(error).toMatchObject({
+        code: 'response_invalid',
+        recovery: 'retry',
+        message: `x.list: ok is true under a status that the service never uses (HTTP ${status}); its fields: ok, items (after the only attempt)`,
+      });
+    },
+  );
+
   test('an empty 503 is someone else’s response', async () => {
     expect((await failureOf((response) => response.writeHead(503).end())).code).toBe('response_not_json');
   });
