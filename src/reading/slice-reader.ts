@@ -29,18 +29,17 @@ export interface SliceReader {
   readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], void, undefined>;
 }
 
-/** The response holds fewer records than both its own total and what was asked for, and its page count does not explain it. */
+/**
+ * The response holds fewer records than both its own total and what was asked for, and smaller pages do not explain it. A
+ * service with smaller pages announces them by their number; one that announces no number may have them, and the walk asks on
+ * below the oldest record.
+ */
 function isShort({ records, paging }: ListPage, pageSize: number): boolean {
   const total = paging?.total;
   if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
-  const announcedPages = paging?.lastPage;
-  // A service with smaller pages than we asked for says so by their number.
-  const isSmallPage =
-    records.length > 0 &&
-    announcedPages !== undefined &&
-    announcedPages > 1 &&
-    Math.ceil(total / records.length) === announcedPages;
-  return !isSmallPage;
+  const { lastPage } = paging ?? {};
+  if (records.length === 0) return true;
+  return lastPage !== undefined && (lastPage <= 1 || Math.ceil(total / records.length) !== lastPage);
 }
 
 export function createSliceReader(

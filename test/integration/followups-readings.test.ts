@@ -70,6 +70,19 @@ describe('each reading of order, bounds, paging and page size', () => {
   );
 });
 
+test.each(
+  casesOf({ few: ['newest-first'] as const, all: ['newest-first', 'oldest-first', 'unordered'] as const }),
+)(
+  'smaller pages than asked for, a total and no last page, %s: the warehouse equals the source',
+  async (followupOrder) => {
+    await start({ pagingFields: 'total-only', largestPage: 20, followupOrder });
+    await sync();
+    await isEqual();
+    expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+    await isEqual();
+  },
+);
+
 const ENDS: [paging: 'present' | 'absent', pastLastPage: 'refused' | 'empty'][] = [
   ['present', 'refused'],
   ['absent', 'empty'],

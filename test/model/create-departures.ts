@@ -22,7 +22,7 @@ export interface Departures {
 /** Whether every page of this list tells how many records there are on all of them. */
 export function isTotalTold(readings: Readings, method: string): boolean {
   return (
-    readings.pagingFields === 'both' &&
+    (readings.pagingFields === 'both' || readings.pagingFields === 'total-only') &&
     ((method === 'followups.list' && readings.followupsPaging === 'present') ||
       (method === 'training-employee-status.list' && readings.trainingPaging === 'present'))
   );

@@ -64,6 +64,7 @@ const CHANGES_OF_READING = [
   { followupsPaging: 'present' },
   { trainingPaging: 'absent' },
   { trainingPaging: 'present' },
+  { pagingFields: 'total-only' },
   { pagingFields: 'last-page-only' },
   { pagingFields: 'none' },
   { pagingFields: 'both' },

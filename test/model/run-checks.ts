@@ -117,7 +117,7 @@ export function createRunChecks(options: {
     // A run that was cut off has left some of the cached pages behind, of an older report than the others will be.
     if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
     return (
-      pagingFields === 'both' &&
+      (pagingFields === 'both' || pagingFields === 'total-only') &&
       pagingTotal === 'exact' &&
       !/^(database|lock|interrupted|delete_guard|request_timeout)/.test(code) &&
       requests.every(

@@ -238,7 +238,7 @@ const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
   resourcesPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
   equipmentsPaging: usually<UnaskedPaging>('none', 'one-page', 'pages'),
   unaskedPageSize: fc.constant(2),
-  pagingFields: usually<Readings['pagingFields']>('both', 'last-page-only', 'none'),
+  pagingFields: usually<Readings['pagingFields']>('both', 'total-only', 'last-page-only', 'none'),
   pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
   pagesOverlap: usually<Readings['pagesOverlap']>('none', 'by-one'),
   dateHeader: usually<Readings['dateHeader']>('present', 'absent', 'asctime', 'iso'),
