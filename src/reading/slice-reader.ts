@@ -69,8 +69,12 @@ export function createSliceReader(
       return paging?.total;
     },
     async *readByPages(slice) {
+      // Where each response has ties in another order, the attempts together show what none of them shows. This counts only for
+      // a slice that does not grow, and not after a deletion: a new or deleted record would stand for a missing one.
+      let together = createPageTally();
       for (let reread = 0; ; reread += 1) {
         const tally = createPageTally();
+        if (slice.toMs === null) together = createPageTally();
         for (let number = 1; number <= MOST_PAGES; number += 1) {
           let page: ListPage;
           try {
@@ -80,11 +84,12 @@ export function createSliceReader(
             break;
           }
           tally.add(page, stream.keyField);
+          together.add(page, stream.keyField);
           yield page.records;
           if (!tally.lastPageWasNews || number >= (tally.lastPage ?? Infinity)) break;
         }
         const shortfall = tally.shortfall();
-        if (shortfall === null) return;
+        if (shortfall === null || together.shortfall() === null) return;
         if (reread === REREADS) throw incomplete(slice, shortfall);
       }
     },

@@ -104,6 +104,18 @@ test.each(casesOf({ few: ENDS.slice(0, 2), all: ENDS }))(
   },
 );
 
+test('more follow-ups of one millisecond than a response holds are all read when each response has them in another order', async () => {
+  await start({ followupTies: 'changing', largestPage: 20 }, 40);
+  const created_on = worker.serviceNow() - 60 * MINUTE_MS;
+  for (let number = 0; number < 62; number += 1) {
+    store().put({ ...SPECIMENS.followups.build(`tie-${number}`), created_on, messages: [] });
+  }
+  await sync();
+  await isEqual();
+  expectSucceeded(await worker.run('followups', { kind: 'reconcile' }));
+  await isEqual();
+});
+
 test('a last page of 0 or 1 for an empty list is no contradiction', async () => {
   for (const lastPageWhenEmpty of [0, 1] as const) {
     await start({ lastPageWhenEmpty }, 0);

@@ -77,6 +77,8 @@ const CHANGES_OF_READING = [
   { largestPage: null },
   { followupOrder: 'oldest-first' },
   { followupOrder: 'unordered' },
+  { followupTies: 'changing' },
+  { followupTies: 'settled' },
   { lastPageWhenEmpty: 1 },
   { resourcesPaging: 'pages' },
   { resourcesPaging: 'none' },

@@ -1032,6 +1032,14 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/api/failures.test.ts'],
   },
   {
+    breaks: 'attempts by page numbers count together in a slice that grows',
+    invariant: 7,
+    file: 'src/reading/slice-reader.ts',
+    search: 'if (slice.toMs === null) together = createPageTally();',
+    replace: '',
+    tests: ['test/unit/reading/slice-reader.test.ts'],
+  },
+  {
     breaks: 'a response shorter than its own total counts as complete',
     invariant: 7,
     file: 'src/reading/slice-reader.ts',

@@ -304,11 +304,23 @@ async function ask(sandbox: Sandbox, method: string, parameters: object): Promis
   return parseExactly(await response.text()) as WireObject;
 }
 
+interface ListQuestion {
+  readonly method: string;
+  readonly list: string;
+  readonly parameters: object;
+}
+
+/** The pages of a list whose order does not change between two of them. */
+async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObject[]> {
+  const { followupTies } = sandbox.readings;
+  sandbox.readings.followupTies = 'settled';
+  return await askPages(sandbox, question).finally(() => {
+    sandbox.readings.followupTies = followupTies;
+  });
+}
+
 /** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing new. */
-async function askAll(
-  sandbox: Sandbox,
-  { method, list, parameters }: { method: string; list: string; parameters: object },
-): Promise<WireObject[]> {
+async function askPages(sandbox: Sandbox, { method, list, parameters }: ListQuestion): Promise<WireObject[]> {
   const pages = new Set<string>();
   const records: WireObject[] = [];
   for (let page = 1; ; page += 1) {

@@ -25,6 +25,8 @@ export interface Readings {
   followupBounds: 'exclusive' | 'inclusive';
   /** Ties go by the same direction. `unordered` is the same shuffle for every request. */
   followupOrder: 'newest-first' | 'oldest-first' | 'unordered';
+  /** `changing`: each response has the follow-ups of one millisecond in another order. */
+  followupTies: 'settled' | 'changing';
   versionOrder: 'newest-first' | 'oldest-first';
   messageOrder: 'oldest-first' | 'newest-first';
   /** Identifiers that are decimal text can come as JSON numbers. */
@@ -93,6 +95,7 @@ export const defaultReadings: Readings = {
   largestPage: null,
   followupBounds: 'exclusive',
   followupOrder: 'newest-first',
+  followupTies: 'settled',
   versionOrder: 'newest-first',
   messageOrder: 'oldest-first',
   identifiers: 'text',

@@ -18,6 +18,7 @@ export interface FollowupQuery {
 export interface FollowupQueryStyle {
   bounds: 'exclusive' | 'inclusive';
   order: 'newest-first' | 'oldest-first' | 'unordered';
+  ties: 'settled' | 'changing';
 }
 
 interface Selection {
@@ -35,6 +36,7 @@ export class FollowupIndex {
   readonly #byCreated: SlotOrder;
   #byUpdated: SlotOrder | undefined;
   readonly #matches = new Map<string, Int32Array>();
+  #turns = 0;
 
   constructor(capacity: number) {
     this.#columns = new FollowupColumns(capacity);
@@ -69,10 +71,11 @@ export class FollowupIndex {
 
   select(query: FollowupQuery, style: FollowupQueryStyle, now: number): Selection {
     const created = this.#byCreated.range(query.created_after, query.created_before, style.bounds);
-    const slots =
+    const settled =
       style.order !== 'unordered' && isByCreationOnly(query)
         ? this.#byCreated.view(created.from, created.to)
         : this.#matching(query, style, now, created);
+    const slots = style.ties === 'changing' ? this.#turnTies(settled) : settled;
     const total = slots.length;
     return {
       total,
@@ -84,6 +87,21 @@ export class FollowupIndex {
         return slice;
       },
     };
+  }
+
+  /** Each time, the records of one millisecond begin with another one of them. */
+  #turnTies(slots: Int32Array): Int32Array {
+    this.#turns += 1;
+    const turned = Int32Array.from(slots);
+    const { created } = this.#columns;
+    for (let from = 0, to = 0; from < slots.length; from = to) {
+      while (to < slots.length && created[slots[to] ?? 0] === created[slots[from] ?? 0]) to += 1;
+      const count = to - from;
+      for (let index = 0; index < count; index += 1) {
+        turned[from + index] = slots[from + ((index + this.#turns) % count)] ?? 0;
+      }
+    }
+    return turned;
   }
 
   /** Kept until the next change, because the next request is most likely for the next page. */

@@ -29,6 +29,7 @@ export const followupsList: Method = {
     const found = store.followups.page(query, {
       bounds: readings.followupBounds,
       order: readings.followupOrder,
+      ties: readings.followupTies,
     });
     const { paging, number } = toPage(found.total, pageSize, page, readings);
     return {
