@@ -20,6 +20,9 @@ export interface BackfillForecast {
   readonly requests: number | null;
 }
 
+/** At its end a backfill holds what it has seen against the totals: of all, up to its beginning, and since. */
+const CHECK_REQUESTS = 3;
+
 interface ForecastRequest {
   readonly stream: StreamName;
   readonly range: CreationSlice;
@@ -61,8 +64,8 @@ export async function forecastBackfill(
       records: left,
       slices: slices.length,
       slicesDone: slices.length - open,
-      // A page for every 500, one that is not full for every slice, and one to see how much there is.
-      requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1,
+      // A page for every 500, one that is not full for every slice, one to see how much there is, and the check.
+      requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
     };
   }
   const { sliceRecords = sliceRecordsFor({ readers, pageSize: readMode.pageSize }) } = context.settings;
@@ -73,6 +76,6 @@ export async function forecastBackfill(
     slices,
     slicesDone: null,
     // As above, and one more to see how far back it reaches.
-    requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2,
+    requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2 + CHECK_REQUESTS,
   };
 }

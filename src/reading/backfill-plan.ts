@@ -87,6 +87,8 @@ interface MadePlan {
   readonly slices: readonly LedgerSlice[];
   /** Records in its range; undefined when the service does not say. */
   readonly total: number | undefined;
+  /** One response held all of it, and was taken: nothing is left to read. */
+  readonly isRead: boolean;
 }
 
 interface PlanOptions {
@@ -100,7 +102,7 @@ interface PlanOptions {
 export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<MadePlan> {
   const { range, reader, sliceRecords } = options;
   const { clock } = read.service;
-  const { page: first, shortfall } = await reader.ask(range);
+  const { page: first, distinct, shortfall } = await reader.ask(range);
   if (shortfall !== null) throw shortfall;
   const plan: BackfillPlan = {
     ...range,
@@ -109,7 +111,7 @@ export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<
   const order = readCreationOrder(first.records);
   const total = first.paging?.total;
   const newestMs = order?.newestMs ?? first.serviceTimeMs ?? clock.now();
-  const isWhole = total !== undefined && first.records.length >= total;
+  const isWhole = total !== undefined && distinct >= total;
   const oldestMs = isWhole
     ? newestMs
     : ((await findOldest(read, first, options)) ?? range.fromMs ?? EARLIEST_MS);
@@ -117,7 +119,7 @@ export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<
   const slices = parts.map((part): LedgerSlice => {
     const slice = toLedgerSlice(part);
     return isWhole
-      ? { ...slice, status: 'done', readToMs: part.fromMs, expected: total, records: first.records.length }
+      ? { ...slice, status: 'done', readToMs: part.fromMs, expected: total, records: distinct }
       : slice;
   });
   const done = slices.filter(({ status }) => status === 'done');
@@ -129,5 +131,5 @@ export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<
     ],
   };
   yield { kind: 'commit' };
-  return { plan, slices, total };
+  return { plan, slices, total, isRead: isWhole };
 }

@@ -2,8 +2,8 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
-import { type CreationSlice, timeOf } from './creation-slice.ts';
-import { walkCreation } from './creation-walk.ts';
+import type { CreationSlice } from './creation-slice.ts';
+import { noteUndated, walkCreation } from './creation-walk.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
 
@@ -24,6 +24,10 @@ export interface Backfill {
   readonly sliceRecords: number;
   readonly queue: Work[];
   readonly failures: SafetySyncError[];
+  /** Different records of the slices that are done. */
+  seen: number;
+  /** Names of the records that tell no creation time, which are of no slice. */
+  readonly undated: Set<string>;
   /** The upper end of the newest slice. */
   readonly topMs: number;
   /** The lower end of the oldest slice. */
@@ -50,6 +54,7 @@ function toStep(
   slicesDone = 0,
 ): RecordsStep {
   backfill.progress.records += list.length;
+  noteUndated(list, backfill.reader.keyField, backfill.undated);
   backfill.progress.slicesDone += slicesDone;
   return { ...records(list), notes, progress: { ...backfill.progress } };
 }
@@ -71,6 +76,7 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
   let state = work.slice;
   /** Records that will not be read again. */
   let finalRecords = state.records;
+  const seenBefore = state.records;
   const walk = walkCreation(bounds, reader);
   let next = await walk.next();
   for (; next.done !== true; next = await walk.next()) {
@@ -79,8 +85,9 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
       if (total !== undefined && state.expected === null) state = { ...state, expected: total };
       continue;
     }
-    const { records: list, remainingTo } = next.value;
-    const rest = state.expected === null ? 0 : state.expected - state.records - list.length;
+    const { records: list, remainingTo, seen } = next.value;
+    state = { ...state, records: seenBefore + seen };
+    const rest = state.expected === null ? 0 : state.expected - state.records;
     if (typeof remainingTo === 'number' && rest > 2 * sliceRecords) {
       const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(rest / sliceRecords));
       if (isCuttable(state, remainingTo, parts)) {
@@ -88,11 +95,9 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
         return;
       }
     }
-    state = { ...state, records: state.records + list.length };
     if (typeof remainingTo === 'number') {
       state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
-      // Whoever goes on from here is shown the border again, and everything below it, and counts it then.
-      finalRecords = state.records - countAtBorder(list, state.readToMs);
+      finalRecords = state.records;
     }
     yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
   }
@@ -102,12 +107,8 @@ async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
     return;
   }
   const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
+  backfill.seen += done.records;
   yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
-}
-
-/** Records in the last millisecond before a border: the next response below it shows them once more. */
-function countAtBorder(list: readonly unknown[], borderMs: number): number {
-  return list.filter((record) => timeOf(record, 'created_on') === borderMs - 1).length;
 }
 
 /** Fewer distinct records than were announced when the slice was begun: deletions explain it, or nothing does. */
@@ -140,7 +141,8 @@ function cutRemainder(
   },
 ): RecordsStep {
   const { state, list, remainingTo, parts } = cut;
-  const seen = state.records + list.length - countAtBorder(list, remainingTo);
+  const seen = state.records;
+  backfill.seen += seen;
   const done: LedgerSlice = {
     fromMs: remainingTo,
     toMs: state.toMs,

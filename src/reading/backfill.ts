@@ -8,6 +8,7 @@ import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
 import { type Backfill, readSlice } from './backfill-slice.ts';
 import { type CreationSlice, isWholeTime } from './creation-slice.ts';
+import { isAnyUnseen } from './creation-walk.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type RecordsStep, type Steps } from './step.ts';
@@ -65,8 +66,8 @@ export async function* readBackfill(
   const stored = await warehouse.readLedger();
   const isResumed =
     stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
-  const { plan, slices, total } = isResumed
-    ? { ...stored, total: await reader.askTotal(range) }
+  const { plan, slices, total, isRead } = isResumed
+    ? { ...stored, total: await reader.askTotal(range), isRead: false }
     : yield* makePlan(read, { range, reader, sliceRecords });
   const open = slices.filter(isOpen);
   const backfill: Backfill = {
@@ -76,6 +77,8 @@ export async function* readBackfill(
     sliceRecords,
     queue: open.map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
     failures: [],
+    seen: slices.reduce((sum, slice) => sum + (isOpen(slice) ? 0 : slice.records), 0),
+    undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
     bottomMs: Math.min(...slices.map((slice) => slice.fromMs)),
     progress: {
@@ -94,6 +97,7 @@ export async function* readBackfill(
       },
       abort: () => stop.abort(),
     });
+    if (!isRead && backfill.failures.length === 0) yield* readUnseen(backfill);
   } finally {
     // Whoever stops in the middle ends the requests.
     stop.abort();
@@ -103,6 +107,22 @@ export async function* readBackfill(
   const failure =
     first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
   return { plan, isResumed, failure };
+}
+
+/**
+ * Holds what all slices have shown against the total of the plan's range, and reads the range by page numbers where that is
+ * more. The watermark moves only afterwards, so a worker that dies before the end asks again.
+ */
+async function* readUnseen({ plan, reader, seen, undated, topMs, failures }: Backfill): Steps {
+  const range = { fromMs: plan.fromMs, toMs: plan.toMs };
+  if (!(await isAnyUnseen(range, reader, { topMs, records: seen, undated: undated.size }))) return;
+  try {
+    // Notes, though there are none: a step with notes may be followed by a commit.
+    for await (const list of reader.readByPages(range)) yield { ...records(list), notes: [] };
+  } catch (error) {
+    if (!(error instanceof SafetySyncError) || error.code !== 'read_incomplete') throw error;
+    failures.push(error);
+  }
 }
 
 interface SideBySide {

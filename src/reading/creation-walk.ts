@@ -11,10 +11,13 @@ import {
   readCreationOrder,
   timeOf,
 } from './creation-slice.ts';
-import type { SliceReader } from './slice-reader.ts';
+import { countDistinct, nameOf } from './pages.ts';
+import type { SliceReader, SliceResponse } from './slice-reader.ts';
 
 /** Halvings of a slice: 2^45 ms is a thousand years. */
 const DEEPEST = 50;
+/** Nothing was created later. */
+const FAR_FUTURE_MS = Date.parse('9999-01-01T00:00:00Z');
 
 export type WalkStep =
   /** The first response, before its records. */
@@ -25,6 +28,8 @@ export type WalkStep =
       readonly records: readonly unknown[];
       /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
       readonly remainingTo: number | null | undefined;
+      /** Different records of the part that was read so far. */
+      readonly seen: number;
     };
 
 type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
@@ -42,10 +47,13 @@ interface Previous {
   /** The part that it delivered, above the border, and the records that it delivered of it. */
   readonly newerSlice: CreationSlice;
   readonly newerCount: number;
+  /** Those of them that count as read. */
+  settled: number;
   /** Its oldest records, which come again. */
   readonly border: Border;
-  /** All that it held: it may have ended there only because responses end there. */
+  /** All that it held, and how many of them differ: it may have ended there only because responses end there. */
   readonly recordCount: number;
+  readonly distinct: number;
 }
 
 interface Task extends CreationSlice {
@@ -55,10 +63,42 @@ interface Task extends CreationSlice {
   readonly byPages?: true;
 }
 
+/** Records without a usable creation time are of no slice: they are known by name. */
+export function noteUndated(list: readonly unknown[], keyField: string, undated: Set<string>): void {
+  for (const record of list) {
+    if (timeOf(record, 'created_on') === undefined) undated.add(nameOf(record, keyField));
+  }
+}
+
+interface Seen {
+  /** Later creations are growth: nobody expects them to be seen. */
+  readonly topMs: number;
+  /** Different ones. */
+  readonly records: number;
+  readonly undated: number;
+}
+
+/**
+ * Whether a slice has records that no question by creation time has shown. It has fewer different ones than its total; or,
+ * however many were deleted meanwhile, its total counts some that no filter on creation shows: their `created_on` is
+ * unusable, or the service compares it more coarsely than by milliseconds. Only page numbers reach those.
+ */
+export async function isAnyUnseen(slice: CreationSlice, reader: SliceReader, seen: Seen): Promise<boolean> {
+  const isOpen = slice.toMs === null;
+  // The total of all comes last: what is created between the questions must not hide anything.
+  const added = isOpen ? await reader.askTotal({ fromMs: seen.topMs, toMs: null }) : 0;
+  if (added === undefined) return false;
+  const filtered = isOpen ? await reader.askTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
+  const total = await reader.askTotal(slice);
+  if (total === undefined) return false;
+  const expected = total - added;
+  return seen.records < expected || (filtered !== undefined && expected - filtered > seen.undated);
+}
+
 /** Returns null when the slice was read completely, else what is missing; other failures are thrown. */
 export async function* walkCreation(slice: CreationSlice, reader: SliceReader): Walk<SafetySyncError | null> {
   try {
-    yield* createWalk(reader).run(slice);
+    yield* createWalk(slice, reader).run();
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
@@ -81,7 +121,14 @@ function isShown(record: unknown, border: Border | undefined): boolean {
 }
 
 /** What is left of a task after a newest-first response that does not hold all of it; undefined when that is not one. */
-function cutOff(task: Task, page: ListPage, order: CreationOrder): Task[] | undefined {
+function cutOff(
+  task: Task,
+  {
+    page,
+    order,
+    keyField,
+  }: { readonly page: ListPage; readonly order: CreationOrder; readonly keyField: string },
+): Task[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
   if (task.fromMs !== null && oldestMs < task.fromMs) return undefined;
@@ -94,13 +141,16 @@ function cutOff(task: Task, page: ListPage, order: CreationOrder): Task[] | unde
     return task.fromMs === oldestMs ? [millisecond] : [millisecond, older];
   }
   const total = page.paging?.total;
-  const newerCount = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs).length;
+  const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
+  const newerCount = countDistinct(newer, keyField);
   const previous: Previous = {
     remainingTotal: total === undefined ? undefined : total - newerCount,
     newerSlice: { fromMs: toMs, toMs: task.toMs },
     newerCount,
+    settled: 0,
     border: atBorder(page.records, oldestMs),
     recordCount: page.records.length,
+    distinct: countDistinct(page.records, keyField),
   };
   return [{ fromMs: task.fromMs, toMs, depth: task.depth, previous }];
 }
@@ -113,10 +163,13 @@ function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boole
   return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
 }
 
-function createWalk(reader: SliceReader) {
+function createWalk(slice: CreationSlice, reader: SliceReader) {
   /** Newest first: the last one is the next. */
-  const tasks: Task[] = [];
-  let passed = 0;
+  const tasks: Task[] = [{ ...slice, depth: 0 }];
+  /** Different records of the parts that were read, which share none: each is of the one part that holds its creation time. */
+  let settled = 0;
+  /** Records without a usable creation time are of no part. */
+  const undated = new Set<string>();
   /** The responses do not add up by creation time alone: ask once more at the end what there is. */
   let isDoubtful = false;
   /** The newest creation that the first response told. */
@@ -132,66 +185,93 @@ function createWalk(reader: SliceReader) {
 
   function toStep(list: readonly unknown[], border?: Border): WalkStep {
     const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
-    passed += news.length;
-    return { kind: 'records', records: news, remainingTo: remainingTo() };
+    noteUndated(news, reader.keyField, undated);
+    return { kind: 'records', records: news, remainingTo: remainingTo(), seen: settled + undated.size };
   }
 
-  async function* readByPages(slice: CreationSlice): Walk {
-    inHand = slice;
-    for await (const list of reader.readByPages(slice)) yield toStep(list);
+  /**
+   * Names of the different records of a part. A service with inclusive bounds shows those of a neighbour, too, which are
+   * counted there; outside of the slice there is no neighbour. What was created since the first response is growth, which is
+   * not expected.
+   */
+  function namesOf(part: CreationSlice, list: readonly unknown[]): Set<string> {
+    const isOfPart = (record: unknown): boolean => {
+      const created = timeOf(record, 'created_on');
+      return (
+        created !== undefined &&
+        (part.fromMs === slice.fromMs || created >= (part.fromMs ?? -Infinity)) &&
+        (part.toMs === slice.toMs || created < (part.toMs ?? Infinity)) &&
+        (slice.toMs !== null || created <= (newestMs ?? Infinity))
+      );
+    };
+    return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
+  }
+
+  /** `others`: records of the parts beside this one. */
+  async function* readByPages(part: CreationSlice, others: number): Walk {
+    inHand = part;
+    const names = new Set<string>();
+    for await (const list of reader.readByPages(part)) {
+      for (const name of namesOf(part, list)) names.add(name);
+      yield toStep(list);
+    }
+    settled = Math.max(settled, others + names.size);
     inHand = undefined;
     yield toStep([]);
   }
 
-  /** Puts what is left of a task after this response on the list. */
-  function divide(task: Task, page: ListPage): void {
+  /** Puts what is left of a task after this response on the list. Returns how many records of the task are settled. */
+  function divide(task: Task, page: ListPage): number {
+    const { keyField } = reader;
     const order = readCreationOrder(page.records);
-    const parts = order === undefined ? undefined : cutOff(task, page, order);
+    const parts = order === undefined ? undefined : cutOff(task, { page, order, keyField });
     if (parts !== undefined) {
+      const [next] = parts;
       tasks.push(...parts.reverse());
-      return;
+      if (next?.previous === undefined) return 0;
+      next.previous.settled = namesOf(next.previous.newerSlice, page.records).size;
+      return next.previous.settled;
     }
     isDoubtful = true;
     if (isBeside(task, order) || page.paging?.total === undefined) {
       // The filter does nothing, or nothing would tell when a half is whole: halving would lead nowhere.
       tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
-      return;
+      return 0;
     }
     const halves = order === undefined || task.depth >= DEEPEST ? undefined : halve(task, order);
     if (halves === undefined)
       tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
     else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
+    return 0;
   }
 
   /** Without a total: nothing came that the previous response had not shown, and not because it is as full as that one. */
-  function isWhole({ records, paging }: ListPage, { previous }: Task): boolean {
+  function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
     const total = paging?.total;
-    if (total !== undefined) return records.length >= total;
-    if (records.length > 0 && records.length === previous?.recordCount) return false;
+    if (total !== undefined) return distinct >= total;
+    const isFull =
+      previous !== undefined && (records.length >= previous.recordCount || distinct >= previous.distinct);
+    if (records.length > 0 && isFull) return false;
     return records.every((record) => isShown(record, previous?.border));
   }
 
-  /** Records that the slice has now, without those that were created since its first response: growth is no shortfall. */
-  async function countOld(slice: CreationSlice): Promise<number> {
-    const isGrowing = slice.toMs === null && newestMs !== undefined;
-    // Asked first: what is created between the two questions must not hide anything.
-    const added = isGrowing
-      ? await reader.askTotal({ fromMs: Math.floor(newestMs ?? 0) + 1, toMs: null })
-      : 0;
-    return ((await reader.askTotal(slice)) ?? 0) - (added ?? 0);
+  /** Returns how many records of the task are settled. */
+  function takePage(task: Task, response: SliceResponse): number {
+    const { page } = response;
+    return isWhole(response, task) ? namesOf(task, page.records).size : divide(task, page);
   }
 
-  async function* take(task: Task, page: ListPage): Walk {
+  async function* take(task: Task, response: SliceResponse): Walk {
+    const { page } = response;
     const total = page.paging?.total;
-    if (!isWhole(page, task)) divide(task, page);
+    const own = takePage(task, response);
     const { previous } = task;
     if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
       // Records were deleted meanwhile, or the previous response kept something back: ask for its part again.
       isDoubtful = true;
       const again = await reader.ask(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
-      const newerTask: Task = { ...previous.newerSlice, depth: task.depth };
-      if (!isWhole(again.page, newerTask)) divide(newerTask, again.page);
+      settled += takePage({ ...previous.newerSlice, depth: task.depth }, again) - previous.settled;
       if ((again.page.paging?.total ?? 0) > previous.newerCount) {
         // The records of the task itself come only after these.
         inHand = task;
@@ -199,20 +279,21 @@ function createWalk(reader: SliceReader) {
         inHand = undefined;
       }
     }
+    settled += own;
     yield toStep(page.records, task.previous?.border);
   }
 
   return {
-    async *run(slice: CreationSlice): Walk {
-      tasks.push({ ...slice, depth: 0 });
+    async *run(): Walk {
       for (let isFirst = true; ; isFirst = false) {
         const task = tasks.pop();
         if (task === undefined) break;
         if (task.byPages === true) {
-          yield* readByPages(task);
+          yield* readByPages(task, settled);
           continue;
         }
-        const { page, shortfall } = await reader.ask(task);
+        const response = await reader.ask(task);
+        const { page, shortfall } = response;
         if (shortfall !== null) {
           // What came is right, but all of the task is still to be read.
           inHand = task;
@@ -223,10 +304,12 @@ function createWalk(reader: SliceReader) {
           newestMs = readCreationOrder(page.records)?.newestMs;
           yield { kind: 'first', page };
         }
-        yield* take(task, page);
+        yield* take(task, response);
       }
-      // A record whose creation time is unusable passes no filter on it: only page numbers reach it.
-      if (isDoubtful && passed < (await countOld(slice))) yield* readByPages(slice);
+      if (!isDoubtful) return;
+      const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
+      const seen = { topMs, records: settled + undated.size, undated: undated.size };
+      if (await isAnyUnseen(slice, reader, seen)) yield* readByPages(slice, 0);
     },
   };
 }

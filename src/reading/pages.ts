@@ -31,6 +31,17 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
   );
 }
 
+/** Recognizes a record that comes again: by its key, or by its content where it has no usable key. */
+export function nameOf(record: unknown, keyField: string): string {
+  const key = isWireRecord(record) ? record[keyField] : undefined;
+  const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
+  return isUsable ? String(key) : JSON.stringify(record);
+}
+
+/** Different records: only these may be held against a total, because a response that repeats records proves nothing. */
+export const countDistinct = (records: readonly unknown[], keyField: string): number =>
+  new Set(records.map((record) => nameOf(record, keyField))).size;
+
 /** What several pages say together: did they show every record that was there from the first page to the last? */
 interface PageTally {
   add(page: ListPage, keyField: string): void;
@@ -52,8 +63,8 @@ interface PageTally {
 
 /**
  * A list that only grew pushes records to later pages, where they are seen again: nothing is missed. A total that
- * shrank means that records may have moved to pages already read. What one page holds twice counts twice: moving
- * between pages cannot do that, so the service has it twice and its total counts it twice.
+ * shrank means that records may have moved to pages already read. A total below the records that were seen is wrong, so
+ * it cannot say that nothing is missing. What one page holds twice counts once.
  */
 export function createPageTally(): PageTally {
   const seen = new Set<string>();
@@ -64,15 +75,7 @@ export function createPageTally(): PageTally {
   return {
     add({ records, paging }, keyField) {
       const before = seen.size;
-      const onThisPage = new Map<string, number>();
-      for (const record of records) {
-        const key = isWireRecord(record) ? record[keyField] : undefined;
-        const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
-        const name = isUsable ? String(key) : JSON.stringify(record);
-        const times = (onThisPage.get(name) ?? 0) + 1;
-        onThisPage.set(name, times);
-        seen.add(times === 1 ? name : `${times} times ${name}`);
-      }
+      for (const record of records) seen.add(nameOf(record, keyField));
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;
       if (paging?.total !== undefined) totals.push(paging.total);
@@ -105,7 +108,9 @@ export function createPageTally(): PageTally {
         if (total < (totals[at - 1] ?? 0))
           return `the total shrank from ${String(totals[at - 1])} to ${total} while pages were read`;
       }
-      return seen.size < first ? `${first} records were announced, ${seen.size} delivered` : null;
+      const last = totals.at(-1) ?? first;
+      const isRight = seen.size >= first && seen.size <= last;
+      return isRight ? null : `${first} records were announced, ${seen.size} delivered`;
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
+import { countDistinct, createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** Times that a response which contradicts itself is asked for again. */
@@ -14,12 +14,21 @@ interface SliceReaderOptions {
   readonly filters: Readonly<Record<string, number>>;
 }
 
+export interface SliceResponse {
+  readonly page: ListPage;
+  /** Records of the page that may be held against its total. */
+  readonly distinct: number;
+  readonly shortfall: SafetySyncError | null;
+}
+
 export interface SliceReader {
+  /** The field that holds a record's key. */
+  readonly keyField: string;
   /**
    * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
-   * `read_incomplete`.
+   * `read_incomplete`. A total that stays below the records beside it is left out.
    */
-  ask(slice: CreationSlice): Promise<{ readonly page: ListPage; readonly shortfall: SafetySyncError | null }>;
+  ask(slice: CreationSlice): Promise<SliceResponse>;
   /** How many records the service says the slice has; undefined when it does not say. */
   askTotal(slice: CreationSlice): Promise<number | undefined>;
   /**
@@ -30,17 +39,34 @@ export interface SliceReader {
 }
 
 /**
- * The response holds fewer records than both its own total and what was asked for, and smaller pages do not explain it. A
- * service with smaller pages announces them by their number; one that announces no number may have them, and the walk asks on
- * below the oldest record.
+ * Different records. Two versions of one record are two where the total says so, and nothing else can be missing because
+ * the response did not end at its limit.
  */
-function isShort({ records, paging }: ListPage, pageSize: number): boolean {
-  const total = paging?.total;
-  if (total === undefined || records.length >= Math.min(total, pageSize)) return false;
-  const { lastPage } = paging ?? {};
-  if (records.length === 0) return true;
-  return lastPage !== undefined && (lastPage <= 1 || Math.ceil(total / records.length) !== lastPage);
+function countRecords({ records, paging }: ListPage, pageSize: number, keyField: string): number {
+  const distinct = countDistinct(records, keyField);
+  if (distinct >= (paging?.total ?? 0) || records.length >= pageSize) return distinct;
+  const versions = new Set(records.map((record) => JSON.stringify(record))).size;
+  return versions === paging?.total ? versions : distinct;
 }
+
+/**
+ * The response holds fewer records than its own total, and neither what was asked for nor smaller pages explain it. A limit
+ * counts rows, a total counts records: a full response may repeat some. A service with smaller pages announces them by their
+ * number; one that announces no number may have them, and the walk asks on below the oldest record.
+ */
+function isShort({ records, paging }: ListPage, distinct: number, pageSize: number): boolean {
+  const total = paging?.total;
+  if (total === undefined || distinct >= total || records.length >= pageSize) return false;
+  if (distinct === 0) return true;
+  const lastPage = paging?.lastPage;
+  return lastPage !== undefined && (lastPage <= 1 || Math.ceil(total / distinct) !== lastPage);
+}
+
+/** A page whose total is wrong says no more of how much there is than one without a total. */
+const withoutTotal = (page: ListPage): ListPage => ({
+  ...page,
+  paging: { total: undefined, lastPage: page.paging?.lastPage },
+});
 
 export function createSliceReader(
   read: Pick<ReadRequest, 'stream' | 'service'>,
@@ -53,15 +79,18 @@ export function createSliceReader(
     new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 
   return {
+    keyField: stream.keyField,
     async ask(slice) {
       for (let reread = 0; ; reread += 1) {
         const page = await fetch(slice);
-        if (!isShort(page, pageSize)) return { page, shortfall: null };
-        if (reread === REREADS) {
-          const total = String(page.paging?.total);
-          const why = `${total} records were announced, ${page.records.length} delivered`;
-          return { page, shortfall: incomplete(slice, why) };
-        }
+        const distinct = countRecords(page, pageSize, stream.keyField);
+        const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
+        if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
+          return { page, distinct, shortfall: null };
+        if (reread < REREADS) continue;
+        if (isTotalTooSmall) return { page: withoutTotal(page), distinct, shortfall: null };
+        const why = `${String(page.paging?.total)} records were announced, ${distinct} delivered`;
+        return { page, distinct, shortfall: incomplete(slice, why) };
       }
     },
     async askTotal(slice) {

@@ -3,12 +3,15 @@ import type { ListResponse, ListRequest } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { keyOf } from '../streams/wire.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
+import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, nameOf } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
 /** Reads of a list with unasked pages before it counts as not consistent. */
 const PAGED_ATTEMPTS = 3;
+
+/** Records of one response that are told apart: those of a larger one would take too much memory. */
+const MOST_NAMES = 50_000;
 
 /** One request of a snapshot. */
 export interface Part {
@@ -32,15 +35,28 @@ function toRecordsStep({ read: { stream }, part, missingKeys }: PartRead, list: 
   return records(wanted, part.about);
 }
 
+interface StreamedList extends ListResponse {
+  /** Different records; null: too many to tell. */
+  readonly distinct: number | null;
+}
+
 /** A list as it arrives. When the response breaks in the middle it is asked for again, from its beginning. */
-async function* readStreamed(partRead: PartRead, request: ListRequest): Steps<ListResponse> {
+async function* readStreamed(partRead: PartRead, request: ListRequest): Steps<StreamedList> {
   const parts = partRead.read.service.api.list(request);
+  const names = new Set<string>();
   try {
     for (;;) {
       const next = await parts.next();
-      if (next.done === true) return next.value;
-      if (next.value.kind === 'restart') yield { kind: 'rollback' };
-      else yield toRecordsStep(partRead, next.value.records);
+      if (next.done === true) return { ...next.value, distinct: names.size < MOST_NAMES ? names.size : null };
+      if (next.value.kind === 'restart') {
+        names.clear();
+        yield { kind: 'rollback' };
+        continue;
+      }
+      for (const record of next.value.records) {
+        if (names.size < MOST_NAMES) names.add(nameOf(record, partRead.read.stream.keyField));
+      }
+      yield toRecordsStep(partRead, next.value.records);
     }
   } finally {
     // Whoever stops in the middle ends the request.
@@ -78,12 +94,15 @@ async function* readAnnouncedPages(partRead: PartRead): Steps<string | null> {
   return shortfall;
 }
 
-/** Without a paging object a response is the whole list; with one, if it tells a total or a last page and neither says that there is more. */
-function isWhole({ paging, count }: ListResponse): boolean {
+/**
+ * Without a paging object a response is the whole list; with one, if it tells a total or a last page and neither says that
+ * there is more, nor less than came.
+ */
+function isWhole({ paging, distinct }: StreamedList): boolean {
   if (paging === undefined) return true;
   const { total, lastPage } = paging;
   if (total === undefined && lastPage === undefined) return false;
-  return (lastPage ?? 1) <= 1 && count >= (total ?? 0);
+  return (lastPage ?? 1) <= 1 && (total === undefined || distinct === total);
 }
 
 /** Reads one part. Returns null when it is complete, else what is missing. */

@@ -54,7 +54,7 @@ describe('backfill --plan', () => {
     database = await createEmptyTestDatabase();
     const { code, stdout } = await run('backfill', '--plan');
     expect(stdout).toBe(`resources: an unknown number of records, a full re-read, about 1 request
-followups: 130 records, 1 slice, about 4 requests
+followups: 130 records, 1 slice, about 7 requests
 training-employee-status: an unknown number of records, a full re-read
 equipments: an unknown number of records, a full re-read, about 4 requests
 users: an unknown number of records, a full re-read
@@ -84,12 +84,12 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     // As a worker leaves it that is killed between its last slice and the end of its run.
     await query(`update safety_sync.stream_state set watermark = null where stream = 'followups'`);
     expect(await plan()).toEqual({
-      plan: [{ stream: 'followups', records: 0, slices: 1, slicesDone: 1, requests: 1 }],
+      plan: [{ stream: 'followups', records: 0, slices: 1, slicesDone: 1, requests: 4 }],
       pending_migrations: 0,
     });
     sandbox.requests.length = 0;
     expect((await run('backfill', 'followups')).code).toBe(0);
-    expect(sandbox.requests.map(({ params }) => params['limit'])).toEqual([1]);
+    expect(sandbox.requests.map(({ params }) => params['limit'])).toEqual([1, 1, 1, 1]);
     // Now it is closed: another one begins anew, and is announced so.
     expect((await plan()).plan[0]).toMatchObject({ records: 130, slicesDone: null });
   });
@@ -98,7 +98,7 @@ Nothing was written to the warehouse. Leave out --plan to do it.
     database = await createTestDatabase();
     expect((await run('backfill', 'followups')).code).toBe(0);
     await query(`update safety_sync.backfill_slices set status = 'pending', records = 30`);
-    expect((await plan()).plan[0]).toMatchObject({ records: 100, slicesDone: 0, requests: 3 });
+    expect((await plan()).plan[0]).toMatchObject({ records: 100, slicesDone: 0, requests: 6 });
     expect((await plan('--restart')).plan[0]).toMatchObject({ records: 130, slicesDone: null });
     expect((await plan('--from', '2020-01-01')).plan[0]).toMatchObject({ slicesDone: null });
   });

@@ -17,11 +17,12 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
   let next = 0;
   return {
     asked,
+    keyField: 'id',
     ask: (slice) => {
       asked.push({ fromMs: slice.fromMs, toMs: slice.toMs });
       const answered = pages[next++];
       if (answered === undefined) throw new Error('one question too many');
-      return Promise.resolve({ page: answered, shortfall: null });
+      return Promise.resolve({ page: answered, distinct: answered.records.length, shortfall: null });
     },
     askTotal: () => Promise.resolve(0),
     async *readByPages() {},

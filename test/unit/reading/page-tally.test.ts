@@ -37,7 +37,7 @@ describe('pages are complete', () => {
         [[2, 3], 4, 2],
       ],
     ],
-    ['when one page holds a record twice and the total counts it twice', [[[1, 1, 2], 3, 1]]],
+    ['when one page holds a record twice and the total counts it once', [[[1, 1, 2], 2, 1]]],
     ['when nothing is announced at all', [[[1, 2]], [[3]]]],
     [
       'when every announced page brought something, without a total',
@@ -76,6 +76,8 @@ describe('pages are not complete', () => {
         [[1, 2], 4, 2],
       ],
     ],
+    ['when one page holds a record twice in the place of another one', [[[1, 1, 2], 3, 1]]],
+    ['when the total is smaller than what came beside it', [[[1, 2, 3], 2, 1]]],
     ['when an announced page did not come, without a total', [[[1, 2], undefined, 2]]],
     [
       'when an announced page brought nothing, without a total',
