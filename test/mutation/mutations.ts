@@ -84,7 +84,8 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/sync/run-steps.ts',
     search: 'notes.push(...(step.notes ?? []));',
-    replace: 'await writeNotes(db, { accountId: key.accountId, stream: stream.name }, step.notes ?? []);',
+    replace:
+      'await writeNotes(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.notes ?? []);',
     tests: [BACKFILL],
   },
   {
@@ -283,7 +284,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 6,
     file: 'src/api/client.ts',
     search: 'if (onRequest === undefined) return await traced(call, attemptNumber);',
-    replace: 'if (onRequest !== null) return await traced(call, attemptNumber);',
+    replace: "if (onRequest === undefined || call.method !== '') return await traced(call, attemptNumber);",
     tests: ['test/integration/requests-told.test.ts'],
   },
   {
@@ -470,7 +471,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/reading/lookup.ts',
     search: '    if (isOfOneId(error)) {',
-    replace: '    if (isOfOneId(error) && portion.failure === error) {',
+    replace: '    if (isOfOneId(error) && batch.failure === error) {',
     tests: [USERS],
     names: 'nobody else from a name',
   },
@@ -1843,7 +1844,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/database/retention.ts',
     search: 'table.history === null',
-    replace: 'table.history !== undefined',
+    replace: "table.history === null || keys !== ''",
     tests: [RETENTION],
     names: 'any life of the source',
   },
