@@ -49,6 +49,7 @@ const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
 const REPORTS = 'test/integration/report-schedule.test.ts';
+const SETTINGS = 'test/integration/server-settings.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -2160,5 +2161,32 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     tests: ['test/e2e/traces.test.ts'],
     names: 'that nobody takes',
+  },
+  {
+    breaks: 'times of the database are read in the DateStyle of the server',
+    invariant: 2,
+    file: 'src/database/connection.ts',
+    search: ', ...TEXT_SETTINGS }',
+    replace: ' }',
+    tests: [SETTINGS],
+    names: 'change nothing of what is stored',
+  },
+  {
+    breaks: 'runs write by the isolation that the database has by default',
+    invariant: 1,
+    file: 'src/database/connection.ts',
+    search: `set_config('default_transaction_isolation', 'read committed', false),`,
+    replace: '',
+    tests: [SETTINGS],
+    names: 'change nothing of what is stored',
+  },
+  {
+    breaks: 'a time in another style than ISO is taken as JavaScript reads it',
+    invariant: 2,
+    file: 'src/shared/time.ts',
+    search: '.test(instant) ? Date.parse(instant) : Number.NaN',
+    replace: '.test(instant) || true ? Date.parse(instant) : Number.NaN',
+    tests: [SETTINGS],
+    names: 'is refused where it is read',
   },
 ];
