@@ -92,7 +92,7 @@ const toAlertRow = (row: Found): AlertRow => ({
   channel: row.channel,
   code: row.code,
   detail: row.detail,
-  beganMs: Date.parse(row.began_at),
+  beganMs: toMs(row.began_at),
   endedMs: toMs(row.ended_at),
   toldMs: toMs(row.told_at),
   dueMs: toMs(row.due_at),

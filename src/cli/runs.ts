@@ -1,6 +1,7 @@
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readRuns, type RunRow } from '../database/runs.ts';
 import { formatCount, formatDuration, formatTime } from '../shared/format.ts';
+import { toMs } from '../shared/time.ts';
 import { parseStreams, parseWholeNumber } from './arguments.ts';
 import { EXIT, statusText } from './run-results.ts';
 import { accountColumn, renderTable, withIsoTimes } from './terminal.ts';
@@ -39,9 +40,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
     }
     const right = (title: string) => ({ title, align: 'right' as const });
     const took = (run: RunRow) =>
-      run.finished_at === null
-        ? '…'
-        : formatDuration(Date.parse(run.finished_at) - Date.parse(run.started_at));
+      run.finished_at === null ? '…' : formatDuration(toMs(run.finished_at) - toMs(run.started_at));
     context.terminal.print(
       renderTable(
         [

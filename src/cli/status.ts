@@ -3,7 +3,7 @@ import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
 import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
-import { toIso } from '../shared/time.ts';
+import { toIso, toMs } from '../shared/time.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../pages/words.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { keepingOf, type UncleanedStream, uncleanedOf } from '../status/keeping.ts';
@@ -32,7 +32,7 @@ function lastRunText({ lastRun }: Judged, nowMs: number, colors: Colors): string
   if (lastRun === null) return colors.dim('–');
   const { status, kind, started_at: startedAt, finished_at: finishedAt } = lastRun;
   const what = `${statusText(status, colors)} ${kind === 'sync' ? '' : `${kind} `}`;
-  if (status === 'running') return `${what}for ${formatDuration(Math.max(0, nowMs - Date.parse(startedAt)))}`;
+  if (status === 'running') return `${what}for ${formatDuration(Math.max(0, nowMs - toMs(startedAt)))}`;
   // When it ended, as the last success is: the two are compared.
   return `${what}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }

@@ -35,7 +35,7 @@ export async function readLedger(
     watermark:
       row.backfill_watermark === null
         ? null
-        : { ms: Date.parse(row.backfill_watermark), clockOffsetMs: row.backfill_clock_offset_ms },
+        : { ms: toMs(row.backfill_watermark), clockOffsetMs: row.backfill_clock_offset_ms },
   };
   return { plan, slices: await readSlices(db, scope) };
 }
@@ -48,9 +48,9 @@ async function readSlices(db: Queryable, scope: StreamKey): Promise<LedgerSlice[
     .where(inScope(scope))
     .orderBy(desc(backfillSlices.created_to), asc(backfillSlices.created_from));
   return rows.map((row) => {
-    const toMsOfRow = Date.parse(row.created_to);
+    const toMsOfRow = toMs(row.created_to);
     return {
-      fromMs: Date.parse(row.created_from),
+      fromMs: toMs(row.created_from),
       toMs: toMsOfRow,
       status: row.status,
       readToMs: toMs(row.read_to) ?? toMsOfRow,

@@ -6,7 +6,7 @@ import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
-import { type Asked, type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
+import { type Asked, type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
 
@@ -111,7 +111,7 @@ export async function migrateDatabase(
   });
   try {
     const [server] = await connection.query<{ version: string }>(
-      `select current_setting('server_version_num') as version, ${NO_TIMEOUTS} as freed`,
+      `select current_setting('server_version_num') as version, ${OWN_SETTINGS}`,
     );
     if (Number(server?.version ?? 0) < OLDEST_SERVER) {
       throw new SafetySyncError('database_too_old', `this PostgreSQL is version ${String(server?.version)}`);

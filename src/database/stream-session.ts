@@ -5,7 +5,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
-import { type Connection, NO_TIMEOUTS, openConnection } from './connection.ts';
+import { type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
 import type { OnStatement } from './watch-statements.ts';
 
 export interface StreamSession {
@@ -57,7 +57,7 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
  * end to end. Compiling statements that take milliseconds costs more than it brings.
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
-  set_config('jit', 'off', false), ${NO_TIMEOUTS} as freed`;
+  set_config('jit', 'off', false), ${OWN_SETTINGS}`;
 
 /**
  * Citus gives a role's time-outs to its sessions on the nodes too, and takes only a `set local` there. On one PostgreSQL it

@@ -14,7 +14,7 @@ import {
 } from '../streams/state.ts';
 
 const toServiceTime = (instant: string | null, clockOffsetMs: number | null): ServiceTime | null =>
-  instant === null ? null : { ms: Date.parse(instant), clockOffsetMs };
+  instant === null ? null : { ms: toMs(instant), clockOffsetMs };
 /** One column serves both: a row is of one stream. */
 const toColumns = (time: ServiceTime | null) => ({
   at: toIso(time?.ms ?? null),

@@ -1,3 +1,4 @@
+import { SafetySyncError } from './errors.ts';
 import { meetLater } from './meet-later.ts';
 
 /** Time as an argument: everything that asks for the time is given a clock. */
@@ -25,9 +26,20 @@ export function toIso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** ms since 1970 of such a text, or of PostgreSQL's own. */
-export const toMs = (instant: string | null): number | null =>
-  instant === null ? null : Date.parse(instant);
+/**
+ * ms since 1970 of such a text, or of PostgreSQL's own. Error: `database_error` for a text in another DateStyle than ISO,
+ * because `12.05.2026` would be read as the 5th of December.
+ */
+export function toMs(instant: string): number;
+export function toMs(instant: string | null): number | null;
+export function toMs(instant: string | null): number | null {
+  if (instant === null) return null;
+  const ms = /^\d{4}-\d\d-\d\d[ T]/.test(instant) ? Date.parse(instant) : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw new SafetySyncError('database_error', `PostgreSQL returned ${JSON.stringify(instant)} for a time`);
+  }
+  return ms;
+}
 
 /** The longest wait that a Node.js timer can hold; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -47,7 +47,7 @@ interface DetailContext {
 const LISTED_RUNS = 25;
 
 function toRunReport(row: RunRow, { judgedMs, facts: { entry } }: DetailContext): RunReport {
-  const startedMs = Date.parse(row.started_at);
+  const startedMs = toMs(row.started_at);
   const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
   const { error_code: code } = row;
   return {
@@ -125,7 +125,7 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
     days: facts.volumes?.days ?? [],
     issues: (rows?.issues ?? []).map(({ firstSeenAt, ...issue }) => ({
       ...issue,
-      firstSeenMs: Date.parse(firstSeenAt),
+      firstSeenMs: toMs(firstSeenAt),
     })),
     nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: one.atMs + offMs })),
   };

@@ -49,6 +49,7 @@ const REPORT = 'test/integration/report.test.ts';
 const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
 const REPORTS = 'test/integration/report-schedule.test.ts';
+const SETTINGS = 'test/integration/server-settings.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -84,7 +85,8 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/sync/run-steps.ts',
     search: 'notes.push(...(step.notes ?? []));',
-    replace: 'await writeNotes(db, { accountId: key.accountId, stream: stream.name }, step.notes ?? []);',
+    replace:
+      'await writeNotes(db, { accountId: key.accountId, stream: stream.name, now: new Date().toISOString() }, step.notes ?? []);',
     tests: [BACKFILL],
   },
   {
@@ -283,7 +285,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 6,
     file: 'src/api/client.ts',
     search: 'if (onRequest === undefined) return await traced(call, attemptNumber);',
-    replace: 'if (onRequest !== null) return await traced(call, attemptNumber);',
+    replace: "if (onRequest === undefined || call.method !== '') return await traced(call, attemptNumber);",
     tests: ['test/integration/requests-told.test.ts'],
   },
   {
@@ -470,7 +472,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/reading/lookup.ts',
     search: '    if (isOfOneId(error)) {',
-    replace: '    if (isOfOneId(error) && portion.failure === error) {',
+    replace: '    if (isOfOneId(error) && batch.failure === error) {',
     tests: [USERS],
     names: 'nobody else from a name',
   },
@@ -1859,7 +1861,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/database/retention.ts',
     search: 'table.history === null',
-    replace: 'table.history !== undefined',
+    replace: "table.history === null || keys !== ''",
     tests: [RETENTION],
     names: 'any life of the source',
   },
@@ -2175,5 +2177,32 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: '',
     tests: ['test/e2e/traces.test.ts'],
     names: 'that nobody takes',
+  },
+  {
+    breaks: 'times of the database are read in the DateStyle of the server',
+    invariant: 2,
+    file: 'src/database/connection.ts',
+    search: ', ...TEXT_SETTINGS }',
+    replace: ' }',
+    tests: [SETTINGS],
+    names: 'change nothing of what is stored',
+  },
+  {
+    breaks: 'runs write by the isolation that the database has by default',
+    invariant: 1,
+    file: 'src/database/connection.ts',
+    search: `set_config('default_transaction_isolation', 'read committed', false),`,
+    replace: '',
+    tests: [SETTINGS],
+    names: 'change nothing of what is stored',
+  },
+  {
+    breaks: 'a time in another style than ISO is taken as JavaScript reads it',
+    invariant: 2,
+    file: 'src/shared/time.ts',
+    search: '.test(instant) ? Date.parse(instant) : Number.NaN',
+    replace: '.test(instant) || true ? Date.parse(instant) : Number.NaN',
+    tests: [SETTINGS],
+    names: 'is refused where it is read',
   },
 ];

@@ -1,0 +1,85 @@
+/** An administrator sets how PostgreSQL behaves towards people and other programs; a loader depends on none of it. */
+import { expect, test } from 'vitest';
+import { migrateDatabase } from '../../src/database/migrate.ts';
+import { openConnection } from '../../src/database/connection.ts';
+
+import { HOUR_MS, toMs } from '../../src/shared/time.ts';
+import { STREAM_NAMES } from '../../src/streams/index.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { createEmptyTestDatabase } from '../support/test-database.ts';
+import { createTimedWorker, expectSucceeded } from '../support/timed-worker.ts';
+
+const OF_DATABASE = {
+  datestyle: 'German',
+  default_transaction_isolation: 'serializable',
+  extra_float_digits: '-10',
+  intervalstyle: 'sql_standard',
+  bytea_output: 'escape',
+  standard_conforming_strings: 'off',
+  transform_null_equals: 'on',
+};
+const OF_ROLE = {
+  timezone: 'America/St_Johns',
+  search_path: 'nowhere',
+  array_nulls: 'off',
+  client_encoding: 'LATIN1',
+  client_min_messages: 'debug1',
+  lock_timeout: '200ms',
+  statement_timeout: '10s',
+  idle_in_transaction_session_timeout: '200ms',
+};
+/** PostgreSQL writes it as 12.05.2026 where DateStyle is German: for JavaScript the 5th of December. */
+const TWELFTH_OF_MAY = Date.UTC(2026, 4, 12, 9);
+
+test('settings of database and role change nothing of what is stored', async () => {
+  const database = await createEmptyTestDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  const admin = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  for (const [setting, value] of Object.entries(OF_DATABASE)) {
+    await admin.query(`alter database "${name}" set ${setting} = '${value}'`);
+  }
+  for (const [setting, value] of Object.entries(OF_ROLE)) {
+    await admin.query(`alter role current_user in database "${name}" set ${setting} = '${value}'`);
+  }
+  await admin.close();
+  await migrateDatabase(database.url);
+  const worker = await createTimedWorker({
+    database,
+    sandbox: { size: { followups: 60, employees: 4, equipment: 6, resources: 4, users: 6 } },
+  });
+  const { followups, resources } = worker.sandbox.store;
+  const [first = '', second = '', third = ''] = followups.keys();
+  const runAll = async (kind: 'sync' | 'reconcile') => {
+    // Side by side: a stricter isolation is noticed only where two write at a time. `users` asks for whom they have met.
+    const others = STREAM_NAMES.filter((stream) => stream !== 'users');
+    const results = await Promise.all(others.map((stream) => worker.run(stream, { kind, force: true })));
+    results.push(await worker.run('users', { kind, force: true }));
+    for (const result of results) expectSucceeded(result);
+    await expectWarehouseEqualsSource(worker);
+  };
+
+  worker.time.now = TWELFTH_OF_MAY;
+  followups.update(first, { open: false, updated_on: TWELFTH_OF_MAY });
+  await runAll('sync');
+  expect(
+    await worker.query(`select watermark::text from safety_sync.stream_state where watermark is not null`),
+  ).toEqual([{ watermark: '2026-05-12 09:00:00+00' }]);
+
+  worker.time.now += HOUR_MS;
+  followups.update(second, { open: false, updated_on: worker.time.now });
+  resources.update([...resources.keys()][0] ?? '', { title: 'x' });
+  worker.time.now += HOUR_MS;
+  await runAll('sync');
+
+  followups.delete(third);
+  await runAll('reconcile');
+  await worker.close();
+});
+
+test('a time that PostgreSQL does not write as ISO is refused where it is read', () => {
+  expect(toMs('2026-05-12 09:00:00.123+00')).toBe(TWELFTH_OF_MAY + 123);
+  expect(() => toMs('12.05.2026 09:00:00 UTC')).toThrow(
+    'PostgreSQL returned "12.05.2026 09:00:00 UTC" for a time',
+  );
+  expect(() => toMs('infinity')).toThrow('PostgreSQL returned "infinity" for a time');
+});
