@@ -14,6 +14,8 @@ export interface OpenIssues {
   readonly identities: ReadonlySet<string>;
   /** Keys of records that were refused for something else. */
   readonly keys: ReadonlySet<string>;
+  /** Fingerprints of unknown fields. */
+  readonly unknownFields: ReadonlySet<string>;
 }
 
 export async function readOpenIssues(db: Queryable, { accountId, stream }: StreamKey): Promise<OpenIssues> {
@@ -26,6 +28,9 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Strea
     .selectDistinct({
       identity: dataIssues.identity,
       key: sql<string | null>`case when ${isRejection} then ${dataIssues.record_id} end`,
+      unknown_field: sql<
+        string | null
+      >`case when ${dataIssues.kind} = 'unknown_field' and ${dataIssues.field} is not null then ${dataIssues.fingerprint} end`,
     })
     .from(dataIssues)
     .where(
@@ -39,6 +44,7 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Strea
     areAny: rows.length > 0,
     identities: new Set(rows.flatMap(({ identity }) => identity ?? [])),
     keys: new Set(rows.flatMap(({ key }) => key ?? [])),
+    unknownFields: new Set(rows.flatMap(({ unknown_field: field }) => field ?? [])),
   };
 }
 

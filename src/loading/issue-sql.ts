@@ -4,6 +4,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { instantOf, staged, taken, target, type TransactionTime } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';
+import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'ord', type: 'bigint' },
@@ -16,6 +17,7 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'value', type: 'jsonb' },
   { name: 'identity', type: 'text' },
   { name: 'context', type: 'jsonb' },
+  { name: 'times', type: 'bigint' },
 ];
 
 /** Whose issues are written, and the time that they are given. */
@@ -24,8 +26,8 @@ export type IssueWrites = StreamKey & TransactionTime;
 const openIssues = ({ accountId, stream }: StreamKey): SQL =>
   sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
 
-const notStaged = sql`not exists (
-  select from ${taken('stage_issues', ['fingerprint'])} s where s.fingerprint = d.fingerprint)`;
+/** Not seen by this transaction: `recordIssues` comes first, and gives what is staged the transaction's time. */
+const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
 export function createIssueStage(): SQL {
   const columns = ISSUE_STAGE_COLUMNS.map((column) => `${column.name} ${column.type}`).join(', ');
@@ -52,7 +54,7 @@ export function recordIssues(scope: IssueWrites): SQL {
       (account_id, stream, fingerprint, record_id, field, kind, problem, value, identity, context, occurrences,
         first_seen_at, last_seen_at)
     select distinct on (fingerprint) ${accountId}::text, ${stream}::text, fingerprint, record_id, field, kind, problem,
-      value, identity, context, count(*) over (partition by fingerprint),
+      value, identity, context, sum(times) over (partition by fingerprint),
       ${instantOf(scope)}, ${instantOf(scope)}
     from pg_temp.stage_issues order by fingerprint, ord desc
     on conflict (account_id, stream, fingerprint) do update set
@@ -66,81 +68,83 @@ export function dropIssuesOf(keys: readonly string[]): SQL {
   return sql`delete from pg_temp.stage_issues i where i.of_row and i.record_id = any(${toArrayLiteral(keys)}::text[])`;
 }
 
-/** Records whose rows this transaction wrote, and which no longer show the problem. */
+/**
+ * Records whose rows this transaction wrote, and which no longer show the problem. Each issue looks its row up by the primary
+ * key, because the planner has no statistics of what this very transaction wrote: a join may compare every issue with every row.
+ */
 export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged}
-      and exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
-        and t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)} and t._deleted_at is null)`;
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged(scope)}
+      and coalesce((select t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)} and t._deleted_at is null
+        from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id), false)`;
 }
 
 /** Records that could not be rows and now came as they are stored. */
 export function resolveByKey(keys: readonly string[], scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
-      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged}`;
+      and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged(scope)}`;
 }
 
 /** Records that the source no longer has. */
 export function resolveDeleted(keys: readonly string[], scope: IssueWrites): SQL {
-  const values = sql.join(
-    keys.map((key) => sql`${key}`),
-    sql`, `,
-  );
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id in (${values})`;
+    where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${toArrayLiteral(keys)}::text[])`;
 }
 
 /** Records without a key that came back with one, recognized by what stays the same. */
 export function resolveByIdentity(identities: readonly string[], scope: IssueWrites): SQL {
-  const values = sql.join(
-    identities.map((identity) => sql`${identity}`),
-    sql`, `,
-  );
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.record_id is null and d.identity in (${values}) and ${notStaged}`;
+    where ${openIssues(scope)} and d.record_id is null
+      and d.identity = any(${toArrayLiteral(identities)}::text[]) and ${notStaged(scope)}`;
 }
 
-/** Records that could not be rows and that a complete read no longer shows. `parts`: the equipment types that were covered; null: all. */
-export function resolveVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
+/** Open rejections that a complete read did not show. `parts`: the equipment types that were covered; null: all. */
+function vanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
   const covered =
-    parts === null
-      ? sql``
-      : sql` and d.context->>'equipmentTypeId' in (${sql.join(
-          parts.map((value) => sql`${value}`),
-          sql`, `,
-        )})`;
-  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged}
-      and (d.record_id is null or (d.field is null
-        and not exists (select from ${taken('stage_seen', ['key'])} s where s.key = d.record_id)))`;
+    parts === null ? sql`` : sql` and d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
+  return sql`${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged(scope)}`;
 }
 
-/** Resolved issues about records without a key that are kept of each stream. */
-const MOST_RESOLVED_KEYLESS = 100;
+/** Records without a key that a complete read no longer shows. */
+export function resolveVanishedKeyless(parts: readonly string[] | null, scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${vanishedRejections(parts, scope)} and d.record_id is null`;
+}
+
+/** Keys of records that could not be rows and that a complete read no longer shows. A set operation, which no plan makes a loop. */
+export function readVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
+  return sql`select d.record_id as key from safety_sync.data_issues d
+    where ${vanishedRejections(parts, scope)} and d.record_id is not null and d.field is null
+    except select s.key from ${taken('stage_seen', ['key'])} s`;
+}
+
+/** Resolved issues that are kept of each stream and kind of those whose number nothing else bounds. */
+const MOST_RESOLVED = 100;
 
 /**
- * Of records without a key only the last resolved issues are kept: their content is what identifies them, so that a record
- * which changes is a new issue every time. All others are as many as there are records and fields, and are used again.
+ * Of records without a key, and of unknown fields, only the last resolved issues are kept: their content or their name is
+ * what identifies them, so that one which changes is a new issue every time. All others are as many as there are records
+ * and fields, and are used again.
  */
-export function deleteResolvedKeyless({ accountId, stream }: StreamKey): SQL {
-  const resolved = sql`account_id = ${accountId} and stream = ${stream} and record_id is null
-    and kind = 'record_rejected' and resolved_at is not null`;
-  return sql`delete from safety_sync.data_issues where ${resolved} and fingerprint in (
-    select fingerprint from safety_sync.data_issues where ${resolved}
-    order by resolved_at desc, fingerprint offset ${MOST_RESOLVED_KEYLESS}::int)`;
+export function deleteResolved(what: 'keyless' | 'unknown_field', { accountId, stream }: StreamKey): SQL {
+  const kind =
+    what === 'keyless' ? sql`record_id is null and kind = 'record_rejected'` : sql`kind = 'unknown_field'`;
+  const resolved = sql`account_id = ${accountId} and stream = ${stream} and ${kind} and resolved_at is not null`;
+  return sql`delete from safety_sync.data_issues where ${resolved} and (resolved_at, fingerprint) < (
+    select resolved_at, fingerprint from safety_sync.data_issues where ${resolved}
+    order by resolved_at desc, fingerprint desc offset ${MOST_RESOLVED - 1}::int limit 1)`;
 }
 
 /** Lookups whose response could not be used before, and can be now. */
 export function resolveLookups(askedFor: readonly string[], scope: IssueWrites): SQL {
-  const values = sql.join(
-    askedFor.map((id) => sql`${id}`),
-    sql`, `,
-  );
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
-    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' in (${values})`;
+    where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' = any(${toArrayLiteral(askedFor)}::text[])`;
 }
+
+/** Unknown fields that one transaction looks for in all rows, at most: of hundreds that vanish at once the next ones look for the rest. */
+const MOST_LOOKED_FOR = 50;
 
 /** Open unknown fields whose example record does not show them any longer: candidates for closing. */
 export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQL {
@@ -148,7 +152,16 @@ export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQ
   return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
     where ${openIssues(scope)} and d.kind = 'unknown_field' and d.context->>'path' is not null
       and not exists (select from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id
-        and t._deleted_at is null and jsonb_path_exists(t._raw, (d.context->>'path')::jsonpath))`;
+        and t._deleted_at is null and jsonb_path_exists(t._raw, (d.context->>'path')::jsonpath))
+    order by d.last_seen_at, d.fingerprint limit ${MOST_LOOKED_FOR}::int`;
+}
+
+/** The issue about unknown fields beyond the bound, when there is room for them again and none was met. */
+export function resolveUnlisted(scope: IssueWrites): SQL {
+  return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
+    where ${openIssues(scope)} and d.fingerprint = ${UNLISTED} and ${notStaged(scope)}
+      and (select count(*) from safety_sync.data_issues i where i.account_id = ${scope.accountId}
+        and i.stream = ${scope.stream} and i.kind = 'unknown_field' and i.resolved_at is null) <= ${MOST_UNKNOWN_FIELDS}::int`;
 }
 
 /** Closes an unknown field when no live record has it; else points at one that has. */

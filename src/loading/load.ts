@@ -88,7 +88,12 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const staging = createStaging(session, shape, accountId);
   const copies = createRecordCopies(session, shape, scope);
   const write = createBatchWriter({ ...options, scope, staging, copies });
-  const preparing = { ...options, compare: createComparison(session, shape, scope), render: copies.render };
+  const preparing = {
+    ...options,
+    compare: createComparison(session, shape, scope),
+    render: copies.render,
+    listed: new Set(openIssues.unknownFields),
+  };
   await staging.open();
 
   const committed = noCounts();

@@ -143,6 +143,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   }
   if (dropped > 0) {
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
+    await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
     await tx.execute(issues.dropOrphanIssues(parent, request));
   }
   const changedFrom =
@@ -186,10 +187,8 @@ async function mergeIssues(
   const scope = { accountId: request.accountId, stream: shape.stream.name, now: request.now };
   await tx.execute(issues.recordIssues(scope));
   if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
-  for (let at = 0; at < request.deletedKeys.length; at += 1000) {
-    await tx.execute(issues.resolveDeleted(request.deletedKeys.slice(at, at + 1000), scope));
-  }
-  const { resolvedIdentities, resolvedKeys } = request;
+  const { deletedKeys, resolvedIdentities, resolvedKeys } = request;
+  if (deletedKeys.length > 0) await tx.execute(issues.resolveDeleted(deletedKeys, scope));
   if (resolvedKeys.length > 0) await tx.execute(issues.resolveByKey(resolvedKeys, scope));
   let resolved = 0;
   if (resolvedIdentities.length > 0) {
@@ -197,16 +196,25 @@ async function mergeIssues(
   }
   if (request.covered !== null) {
     const parts = request.covered.column === null ? null : request.covered.parts;
-    resolved += await rowCount(tx, issues.resolveVanishedRejections(parts, scope));
-  }
-  if (resolved > 0) await tx.execute(issues.deleteResolvedKeyless(scope));
-  if (request.changed || request.deletedKeys.length > 0) {
-    const stale = await tx.execute<{ fingerprint: string }>(
-      issues.readStaleUnknownFields(shape.parent, scope),
-    );
-    for (const { fingerprint } of stale) {
-      await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
+    resolved += await rowCount(tx, issues.resolveVanishedKeyless(parts, scope));
+    const vanished = await tx.execute<{ key: string }>(issues.readVanishedRejections(parts, scope));
+    if (vanished.length > 0) {
+      await tx.execute(
+        issues.resolveByKey(
+          vanished.map(({ key }) => key),
+          scope,
+        ),
+      );
     }
+  }
+  if (resolved > 0) await tx.execute(issues.deleteResolved('keyless', scope));
+  const stale = await tx.execute<{ fingerprint: string }>(issues.readStaleUnknownFields(shape.parent, scope));
+  for (const { fingerprint } of stale) {
+    await tx.execute(issues.resolveUnknownField(shape.parent, fingerprint, scope));
+  }
+  if (stale.length > 0) {
+    await tx.execute(issues.deleteResolved('unknown_field', scope));
+    await tx.execute(issues.resolveUnlisted(scope));
   }
 }
 

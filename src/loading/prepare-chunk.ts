@@ -9,6 +9,7 @@ import { isEarlier, msOfInstant } from '../streams/time-text.ts';
 import { identityOf, type KeyedRecord, type ReadRecord } from './identify.ts';
 import { normalize, parsedOf, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
+import { collectUnknownFields } from './unknown-fields.ts';
 import type { ChangeStatus, Comparison } from './compare.ts';
 import { type CopyText, joinTexts, type RecordCopies } from './copy-records.ts';
 import type { StreamShape } from '../database/table-shape.ts';
@@ -56,6 +57,8 @@ interface PrepareOptions {
   /** Unchanged records are rows too, since what is stored of them may have been changed behind our back. */
   readonly fullCompare: boolean;
   readonly openIssues: OpenIssues;
+  /** Fingerprints of unknown fields that have an issue of their own. */
+  readonly listed: Set<string>;
 }
 
 const isStorable = (record: ReadRecord): record is KeyedRecord => record.identified.problem === null;
@@ -170,8 +173,12 @@ export async function prepareChunk(chunk: readonly ReadRecord[], options: Prepar
 }
 
 /** In one go. The keys differ. Without what is said of the whole chunk. */
-function prepareTurn(records: readonly Compared[], { render, shape, openIssues }: PrepareOptions): Prepared {
+function prepareTurn(
+  records: readonly Compared[],
+  { render, shape, openIssues, listed }: PrepareOptions,
+): Prepared {
   const { stream, parent, children } = shape;
+  const unknownFields = collectUnknownFields(listed);
   const issues: StagedIssue[] = [];
   const rows = {
     added: [] as PreparedRecord[],
@@ -187,7 +194,10 @@ function prepareTurn(records: readonly Compared[], { render, shape, openIssues }
   for (const { read, status } of records) {
     const { identified } = read;
     const { issues: found, ...rowsOfRecord } = normalize({ stream, ...read });
-    for (const issue of found) issues.push(issue);
+    for (const issue of found) {
+      if (issue.kind === 'unknown_field') unknownFields.add(issue);
+      else issues.push(issue);
+    }
     for (const [position, columns] of userIdColumns.entries()) {
       if (columns.length === 0) continue;
       const ofTable = position === 0 ? [rowsOfRecord.parent] : (rowsOfRecord.children[position - 1] ?? []);
@@ -210,7 +220,7 @@ function prepareTurn(records: readonly Compared[], { render, shape, openIssues }
     added: render(rows.added, 'tables'),
     changed: render(rows.changed, 'stages'),
     repeated: rows.repeated,
-    issues,
+    issues: [...issues, ...unknownFields.issues],
     userIds,
     countsFrom,
     counts: noCounts(),

@@ -16,6 +16,8 @@ export interface StagedIssue {
   readonly value: unknown;
   readonly identity: string | null;
   readonly context: unknown;
+  /** How often it was met. */
+  readonly times: number;
 }
 
 /** A record, and how its stream understands it. */
@@ -67,6 +69,7 @@ export function toStagedIssue(issue: RecordIssue, { identified, about, ord }: St
     value: issue.value,
     identity: null,
     context: isUnknownField ? { ...about, path: toJsonPath(issue) } : about,
+    times: 1,
   };
 }
 
@@ -86,5 +89,6 @@ export function buildRejection(request: StreamRecord): StagedIssue {
     identity:
       identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
     context: identified.isShortened ? { ...about, isShortened: true } : about,
+    times: 1,
   };
 }

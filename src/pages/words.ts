@@ -80,6 +80,7 @@ export function describeIssue({
     case 'field_nulled':
       return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':
+      if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
       return `The service sends ${name} in ${stream}, which is not known here; it is kept in _raw.`;
     case 'unknown_value':
       return `${formatNumber(count, 'value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;

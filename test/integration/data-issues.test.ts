@@ -129,6 +129,38 @@ test('an unknown field is told as long as a record has it, also with a dot in it
   expect(await openIssues('resources')).toEqual([]);
 });
 
+test('a service that uses data as names of fields is told with a thousand of them, and one issue counts the others', async () => {
+  await start();
+  const odd = (id: string, names: number) => ({
+    ...SPECIMENS.resources.build(id),
+    ...Object.fromEntries(Array.from({ length: names }, (_, at) => [`${id}-${at}`, at])),
+  });
+  for (const id of ['a', 'b', 'c']) worker.sandbox.store.resources.put(odd(id, 400));
+  await sync('resources');
+  const told = await openIssues('resources');
+  expect(told.filter(({ field }) => field !== null)).toHaveLength(1000);
+  expect(told.filter(({ field }) => field === null)).toMatchObject([
+    { kind: 'unknown_field', record_id: 'c', value: { 'c-399': 399 }, occurrences: 200 },
+  ]);
+  // Of a changed record all fields are met again; what has a name keeps it.
+  worker.sandbox.store.resources.put({ ...odd('b', 400), title: 'changed' });
+  worker.sandbox.store.resources.put({ ...odd('c', 400), title: 'changed' });
+  await sync('resources');
+  const again = await openIssues('resources');
+  expect(again.map(({ field }) => field)).toEqual(told.map(({ field }) => field));
+  expect(again.find(({ field }) => field === null)).toMatchObject({ occurrences: 400 });
+  expect(again.find(({ field }) => field === 'b-7')).toMatchObject({ occurrences: 2 });
+  // Fields that are gone make room, some with each run.
+  worker.sandbox.store.resources.put(odd('a', 0));
+  worker.sandbox.store.resources.put(odd('c', 0));
+  await sync('resources');
+  const left = await openIssues('resources');
+  expect(left.every(({ field }) => field !== null)).toBe(true);
+  expect(left).toHaveLength(950);
+  await sync('resources');
+  expect(await openIssues('resources')).toHaveLength(900);
+});
+
 test('identifiers that become the same one by what PostgreSQL cannot store are told', async () => {
   await start();
   worker.sandbox.store.resources.put(SPECIMENS.resources.build('k\ud800'), 'k1');

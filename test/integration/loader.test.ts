@@ -32,7 +32,7 @@ const openLoad = (
     guard: { maxRatio: 1, allowMassDelete: false },
     fullCompare: false,
     tracksSeen,
-    openIssues: { areAny: true, identities, keys: new Set() },
+    openIssues: { areAny: true, identities, keys: new Set(), unknownFields: new Set() },
     keyless: null,
   });
 

@@ -1,0 +1,46 @@
+/**
+ * Issues about fields that the specification does not name: one for each name, however many records show it. A service that
+ * uses data as names (`{"2026-11-21": …, "2026-11-22": …}`) sends ever new ones, so that beyond a bound one issue stands for
+ * all others.
+ */
+import { formatCount } from '../shared/format.ts';
+import { fingerprintOf, type StagedIssue } from './staged-issue.ts';
+
+/** Names that have an issue of their own at a time, of a stream of an account. */
+export const MOST_UNKNOWN_FIELDS = 1000;
+
+/** Identifies the issue about the names beyond the bound. */
+export const UNLISTED = fingerprintOf({ kind: 'unknown_field', field: null }, null);
+
+const toUnlisted = (issue: StagedIssue): StagedIssue => ({
+  ...issue,
+  fingerprint: UNLISTED,
+  field: null,
+  problem: `more than ${formatCount(MOST_UNKNOWN_FIELDS)} fields that the specification does not name: the others are not listed`,
+  value: { [issue.field ?? '']: issue.value },
+  context: null,
+});
+
+export interface UnknownFields {
+  add(issue: StagedIssue): void;
+  /** One for each name that was added, counted in `times`; the last record that showed it is its example. */
+  readonly issues: readonly StagedIssue[];
+}
+
+/** Of some records. `listed`: fingerprints of the names that have an issue of their own; grows up to the bound. */
+export function collectUnknownFields(listed: Set<string>): UnknownFields {
+  const found = new Map<string, StagedIssue>();
+  return {
+    add(issue) {
+      const isListed = listed.has(issue.fingerprint) || listed.size < MOST_UNKNOWN_FIELDS;
+      if (isListed) listed.add(issue.fingerprint);
+      const shown = isListed ? issue : toUnlisted(issue);
+      const times = (found.get(shown.fingerprint)?.times ?? 0) + 1;
+      // Of the format, and not of one row: it stays when that row is refused or not needed.
+      found.set(shown.fingerprint, { ...shown, of_row: false, times });
+    },
+    get issues() {
+      return [...found.values()];
+    },
+  };
+}

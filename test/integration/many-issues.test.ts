@@ -1,0 +1,97 @@
+/** Tens of thousands of data issues at once, as when the service renames `id`, are opened and closed in time that grows with their number. */
+import type { SQL } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { streamShape } from '../../src/database/table-shape.ts';
+import * as issues from '../../src/loading/issue-sql.ts';
+import { streamNamed } from '../../src/streams/index.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+
+/** A loop over both sides would meet 4,000,000 rows. */
+const MANY = 2000;
+const NOW = '2026-11-20T10:00:00Z';
+const scope = { accountId: 'default', stream: 'resources', now: NOW } as const;
+
+let database: TestDatabase;
+let connection: Connection;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  connection = openConnection({ url: database.url, applicationName: 'test', max: 1 });
+  await connection.db.execute(issues.createIssueStage());
+  await connection.query('create temporary table stage_seen (ord bigint, key text)');
+});
+afterEach(async () => {
+  await connection.close();
+  await database.drop();
+});
+
+/** Numbers, which PostgreSQL 18 spells as texts. */
+type Plan = Readonly<
+  Partial<
+    Record<'Actual Rows' | 'Actual Loops' | 'Rows Removed by Filter' | 'Rows Removed by Join Filter', unknown>
+  >
+> & { readonly Plans?: readonly Plan[] };
+
+/** Rows that the plan met, over all loops. */
+function rowsMet(plan: Plan): number {
+  const ofNode = ['Actual Rows', 'Rows Removed by Filter', 'Rows Removed by Join Filter'] as const;
+  const perLoop = ofNode.reduce((sum, name) => sum + Number(plan[name] ?? 0), 0);
+  const below = (plan.Plans ?? []).reduce((sum, one) => sum + rowsMet(one), 0);
+  return perLoop * Number(plan['Actual Loops'] ?? 1) + below;
+}
+
+async function explain(statement: SQL): Promise<number> {
+  const [row] = await connection.db.execute<{ 'QUERY PLAN': readonly [{ readonly Plan: Plan }] }>(
+    sql`explain (analyze, format json) ${statement}`,
+  );
+  return row === undefined ? Infinity : rowsMet(row['QUERY PLAN'][0].Plan);
+}
+
+const stageIssues = async (kind: string, recordId: string): Promise<void> => {
+  await connection.query(`insert into pg_temp.stage_issues (ord, of_row, fingerprint, record_id, kind, problem, value, identity, times)
+    select n, false, '${kind}' || n, ${recordId}, '${kind}', 'test', '{}', 'i' || n, 1 from generate_series(1, ${MANY}) as n`);
+};
+
+test('issues are closed without comparing each with each, whatever the planner expects of tables just filled', async () => {
+  await stageIssues('record_rejected', 'null');
+  await stageIssues('field_nulled', `'r' || n`);
+  await connection.query(`insert into safety.resources (account_id, id, _run_id, _synced_at, _hash, _raw)
+    select 'default', 'r' || n, 1, '${NOW}', md5(n::text)::uuid, '{}' from generate_series(1, ${MANY}) as n`);
+  await connection.query(
+    `insert into pg_temp.stage_seen select n, 'r' || n from generate_series(1, ${MANY}) as n`,
+  );
+  await connection.db.execute(issues.recordIssues(scope));
+  const parent = streamShape(streamNamed('resources')).parent;
+  const later = { ...scope, now: '2026-11-20T11:00:00Z' };
+  const keys = Array.from({ length: MANY }, (_, at) => `i${at + 1}`);
+  await connection.query(`update safety.resources set _synced_at = '${later.now}'`);
+  // What is staged stays open; then everything vanishes or comes right.
+  for (const at of [scope, later]) {
+    expect(await explain(issues.resolveWritten(parent, 1, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.resolveVanishedKeyless(null, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.readVanishedRejections(null, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.resolveByIdentity(keys, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.resolveByKey(keys, at))).toBeLessThan(20 * MANY);
+    expect(await explain(issues.deleteResolved('keyless', at))).toBeLessThan(20 * MANY);
+  }
+  expect(
+    await connection.query(
+      `select kind, resolved_at is null as is_open, count(*)::int from safety_sync.data_issues group by 1, 2 order by 1`,
+    ),
+  ).toEqual([
+    { kind: 'field_nulled', is_open: false, count: MANY },
+    { kind: 'record_rejected', is_open: false, count: 100 },
+  ]);
+});
+
+test('70,000 records whose keys come back are one statement, more than it could have parameters', async () => {
+  const many = Array.from({ length: 70_000 }, (_, at) => `i${at}`);
+  for (const statement of [
+    issues.resolveByIdentity(many, scope),
+    issues.resolveDeleted(many, scope),
+    issues.resolveLookups(many, scope),
+  ]) {
+    expect((await connection.db.execute(statement)).count).toBe(0);
+  }
+});
