@@ -174,6 +174,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
     const scheduled = STREAM_NAMES.filter((stream) => offReasons[stream] === undefined);
     let api: ApiClient | undefined;
     const health = createAccountHealth({
+      accountId,
       log: ownLog,
       clock,
       streams: scheduled,

@@ -131,7 +131,8 @@ export function createAlerts(options: AlertsOptions): Alerts {
       // A worker that starts migrates first.
       if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
-      for (const sender of senders) sender.tellAway({ sinceMs: awaySinceMs, code });
+      const advice = isBehind ? undefined : outage?.advice;
+      for (const sender of senders) sender.tellAway({ sinceMs: awaySinceMs, code, advice });
       return;
     }
     awaySinceMs = undefined;
@@ -147,7 +148,10 @@ export function createAlerts(options: AlertsOptions): Alerts {
   return {
     get report() {
       return {
-        open: new Set(rows.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size,
+        // An outage of the database stands nowhere but in the memory of its worker.
+        open:
+          new Set(rows.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size +
+          (awaySinceMs === undefined ? 0 : 1),
         channels: senders.map(({ name, problem }) => {
           // Also what other workers could not tell.
           const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);

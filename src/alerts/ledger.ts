@@ -30,6 +30,8 @@ export interface AlertRow extends AlertKey {
   readonly dueMs: number | null;
   readonly tries: number;
   readonly problem: string | null;
+  /** What to do, where that is not by event and code; it is in no table. */
+  readonly advice?: string | undefined;
 }
 
 /** What has begun. */

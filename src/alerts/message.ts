@@ -72,7 +72,7 @@ function toLine(
     isNews,
     what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
-    advice: isOver ? null : adviceOfAlert(told),
+    advice: isOver ? null : (first.advice ?? adviceOfAlert(told)),
   };
 }
 

@@ -31,6 +31,8 @@ interface Away {
   /** By our clock. */
   readonly sinceMs: number;
   readonly code: string;
+  /** What to do, where the failure shows more than its code. */
+  readonly advice: string | undefined;
 }
 
 interface Sender {
@@ -99,12 +101,13 @@ export function createSender(options: SenderOptions): Sender {
     return true;
   }
 
-  const awayRow = ({ sinceMs, code }: Away): AlertRow => ({
+  const awayRow = ({ sinceMs, code, advice }: Away): AlertRow => ({
     accountId: [...teller.accounts.keys()][0] ?? '',
     event: 'database_away',
     subject: '',
     channel: name,
     code,
+    advice,
     detail: teller.owner,
     beganMs: sinceMs + nowMs() - clock.now(),
     endedMs: null,

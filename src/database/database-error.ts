@@ -36,9 +36,16 @@ const UNREACHABLE = new Set([
   '57P01', // admin shutdown
   '57P02', // crash shutdown
   '57P03', // starting up
-  '55000', // this database is closed to connections for now
-  '53300', // too many connections
+  '53300', // too many connections, on a node of Citus
 ]);
+
+/** PostgreSQL has refused or ended the connection, whatever its code says: `connect` was revoked (42501), too many connections. */
+function isConnectionRefused(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ((at as { severity?: unknown }).severity === 'FATAL') return true;
+  }
+  return false;
+}
 
 /** The server's certificate is not trusted, or is another one's. */
 const CERTIFICATE = new Set([
@@ -60,11 +67,20 @@ function adviceOn(code: string | undefined, said: string): string | undefined {
   if (code === '28P01') {
     return 'Correct user and password in DATABASE_URL; @ / : # ? % in them are written %40 %2F %3A %23 %3F %25.';
   }
+  if (code === '53300') {
+    return 'PostgreSQL has no connection left: a worker takes up to 3, and one for each run under way (SYNC_CONCURRENCY, twice as many while services hang). Raise max_connections there (or the limit of the role or the database), or lower SYNC_CONCURRENCY.';
+  }
+  if (code === '42501') {
+    return 'This user may not connect to the database: grant connect on it, as its owner.';
+  }
   if (said.includes('before secure TLS connection')) {
     return 'This PostgreSQL does not speak TLS: switch it on there (ssl = on), or take sslmode out of DATABASE_URL.';
   }
   if (code === '28000' && said.includes('no encryption')) {
     return 'This PostgreSQL wants TLS: add ?sslmode=require to DATABASE_URL.';
+  }
+  if (code === '28000') {
+    return 'PostgreSQL does not let this user log in from here: see alter role … login, and pg_hba.conf.';
   }
   if (CERTIFICATE.has(code ?? '')) {
     return 'Name the authority of the server’s certificate in NODE_EXTRA_CA_CERTS, or ask for less with sslmode=require.';
@@ -89,11 +105,9 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   const code = databaseCode(error);
   const said = databaseMessage(error);
   const message = `PostgreSQL: ${said}${code === undefined || said.includes(code) ? '' : ` (${code})`}`;
-  const advice = adviceOn(code, said);
-  if (code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'))) {
-    return new SafetySyncError('database_unreachable', message, { cause: error, advice });
-  }
-  if (code === '28P01' || code === '28000' || code === '3D000' || CERTIFICATE.has(code ?? '')) {
+  const isUnreachable = code !== undefined && (UNREACHABLE.has(code) || code.startsWith('08'));
+  if (isUnreachable || CERTIFICATE.has(code ?? '') || isConnectionRefused(error)) {
+    const advice = adviceOn(code, said);
     return new SafetySyncError('database_unreachable', message, { cause: error, advice });
   }
   if (code === '42501') return new SafetySyncError('database_permission', message, { cause: error });

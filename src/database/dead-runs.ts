@@ -1,4 +1,4 @@
-/** Runs whose worker is gone: their record says `running`, and nobody holds the lock of their stream. */
+/** Runs whose database session is gone, as a rule with their worker: their record says `running`, and nobody holds the lock of their stream. */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from './connection.ts';
@@ -49,7 +49,7 @@ export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Prom
           ...row,
           status: 'failed',
           error_code: 'worker_died',
-          error_message: `the worker ${row.owner} ended without closing this run (its process died)`,
+          error_message: `the worker ${row.owner}, or its database session, ended without closing this run`,
         }
       : row,
   );
@@ -70,7 +70,7 @@ export async function closeAllDeadRuns(db: Database, accountIds: readonly string
       const [lock] = await tx.execute<{ locked: boolean }>(sql`
         select pg_try_advisory_xact_lock(${sql.raw(streamLockKey('o.account_id', 'o.stream'))}) as locked
         from (values (${accountId}::text, ${stream}::text)) as o (account_id, stream)`);
-      return lock?.locked === true ? await closeDeadRuns(tx, accountId, stream) : 0;
+      return lock?.locked === true ? await closeDeadRuns(tx, { accountId, stream }) : 0;
     });
     if (closed > 0) all.push({ accountId, stream, closed });
   }

@@ -16,6 +16,8 @@ export interface Warehouse {
   migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   /** Throws `database_not_migrated` when the warehouse lacks a migration of this program. */
   assertMigrated(): Promise<void>;
+  /** Opens a connection beside those that are open, and closes it. */
+  tryConnecting(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -54,6 +56,14 @@ export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehou
           'database_not_migrated',
           `the warehouse lacks ${pending} of this program’s migrations`,
         );
+      }
+    },
+    async tryConnecting() {
+      const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });
+      try {
+        await tried.query('select 1');
+      } finally {
+        await tried.close();
       }
     },
     close: () => connection.close(),

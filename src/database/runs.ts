@@ -39,15 +39,24 @@ interface RunEnd extends RunKey {
 
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
-/** Runs that are still open while we hold the stream's lock belong to workers that are gone. */
-export async function closeDeadRuns(db: Queryable, accountId: string, stream: StreamName): Promise<number> {
+/**
+ * Runs that are still open while we hold the stream's lock: their database sessions are gone. `owner` is still there, so of
+ * its own runs only the session has ended, as when PostgreSQL is restarted; of all others the worker, too, as far as is known.
+ */
+export async function closeDeadRuns(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  owner: string | null = null,
+): Promise<number> {
+  const isOwn = sql`${runs.owner} = ${owner}::text`;
   const closed = await db
     .update(runs)
     .set({
       status: 'failed',
       finished_at: sql`statement_timestamp()`,
-      error_code: 'worker_died',
-      error_message: sql`'the worker ' || ${runs.owner} || ' ended without closing this run; nothing was half stored'`,
+      error_code: sql`case when ${isOwn} then 'lock_lost' else 'worker_died' end`,
+      error_message: sql`case when ${isOwn} then 'its database session ended'
+        else 'the worker ' || ${runs.owner} || ', or its database session, ended without closing this run' end || '; nothing was half stored'`,
     })
     .where(and(eq(runs.account_id, accountId), eq(runs.stream, stream), eq(runs.status, 'running')))
     .returning({ run_id: runs.run_id });

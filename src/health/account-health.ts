@@ -43,6 +43,8 @@ interface RunPermit {
 export interface AccountHealth {
   /** Undefined: the circuit is open for this stream. */
   admit(stream: StreamName): RunPermit | undefined;
+  /** A run of the stream has its record in the database, however long it goes on. */
+  recordBegun(stream: StreamName): void;
   /** A request failed and is repeated: until a run has ended without an outage, the account counts as unhealthy. */
   recordRetry(): void;
   onChange(listener: (isHealthy: boolean) => void): void;
@@ -51,6 +53,7 @@ export interface AccountHealth {
 }
 
 interface AccountHealthOptions {
+  readonly accountId: string;
   readonly log: Logger;
   readonly clock: Clock;
   /** The scheduled ones. */
@@ -63,6 +66,7 @@ interface AccountHealthOptions {
 }
 
 export function createAccountHealth({
+  accountId,
   log,
   clock,
   streams,
@@ -77,11 +81,14 @@ export function createAccountHealth({
     const { stream } = result;
     const error = failureOf(result);
     const dependency = error === undefined ? undefined : dependencyOf(error);
-    if (error === undefined) options.database.recordResponse(stream);
-    else if (dependency === 'database') options.database.recordFailure(error, { stream, kind });
-    else if (dependency === 'service') outage.recordFailure(error, { stream, kind });
-    if (hasResponse(result)) outage.recordResponse(stream);
-    else if (error === undefined) outage.recordUnasked(stream);
+    const target = { accountId, stream };
+    const failedRun = { ...target, kind, isScheduled: streams.includes(stream) };
+    if (error !== undefined && dependency === 'database') options.database.recordFailure(error, failedRun);
+    else options.database.recordResponse(target);
+    if (error !== undefined && dependency === 'service')
+      outage.recordFailure(error, { ...failedRun, isScheduled: true });
+    if (hasResponse(result)) outage.recordResponse(target);
+    else if (error === undefined) outage.recordUnasked(target);
     report(outage.current === undefined);
     return dependency !== undefined;
   }
@@ -137,7 +144,11 @@ export function createAccountHealth({
         breaker.tryNow();
         permit = breaker.admit(stream);
       }
-      if (permit === undefined) return undefined;
+      if (permit === undefined) {
+        // It is not run, so it cannot show that the database is back.
+        options.database.recordResponse({ accountId, stream });
+        return undefined;
+      }
       return {
         end(result, kind) {
           const isOutage = followOutages(result, kind);
@@ -146,6 +157,7 @@ export function createAccountHealth({
         },
       };
     },
+    recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
     recordRetry: () => report(false),
     onChange: (listener) => void (report = listener),
     get outage() {

@@ -12,19 +12,38 @@ export interface Outage {
   /** ms since 1970, by our clock. */
   readonly sinceMs: number;
   readonly failedRuns: number;
-  /** Of the first failure. */
+  /** Of the first failure that says why: a session that broke says nothing of the reason. */
   readonly code: string;
   readonly message: string;
+  /** What to do. */
+  readonly advice: string;
 }
 
-/** Of the database one response ends the outage; of the service each stream that failed has to get one. */
+/** A stream of an account. */
+interface Target {
+  readonly accountId: string;
+  readonly stream: StreamName;
+}
+
+interface FailedRun extends Target {
+  readonly kind: string;
+  /** The stream is synced again by itself, so that its next run can end the outage. */
+  readonly isScheduled: boolean;
+}
+
+/**
+ * An outage ends when each stream that failed has got a response since. That of the database needs also a look over a new
+ * connection, because a connection that is open goes on working while no run can open one.
+ */
 export interface OutageLog {
   /** `run`: undefined for the worker's own look at the database, which is no failed run. */
-  recordFailure(error: SafetySyncError, run?: { readonly stream: StreamName; readonly kind: string }): void;
-  /** The dependency has responded, whatever it said. */
-  recordResponse(stream?: StreamName): void;
+  recordFailure(error: SafetySyncError, run?: FailedRun): void;
+  /** The dependency has responded, whatever it said. `target`: undefined for a look at the database over a new connection. */
+  recordResponse(target?: Target): void;
   /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams got responses. */
-  recordUnasked(stream: StreamName): void;
+  recordUnasked(target: Target): void;
+  /** Streams whose next run has to show that the dependency can be used again. */
+  readonly failing: readonly Target[];
   readonly current: Outage | undefined;
 }
 
@@ -37,8 +56,10 @@ export function dependencyOf({ code, recovery }: SafetySyncError): Dependency | 
 interface OpenOutage {
   readonly sinceMs: number;
   readonly startedMs: number;
-  readonly error: SafetySyncError;
-  readonly failing: Set<StreamName>;
+  error: SafetySyncError;
+  readonly failing: Map<string, Target>;
+  /** No look over a new connection has succeeded since the newest failure. */
+  needsLook: boolean;
   hasResponded: boolean;
   failedRuns: number;
 }
@@ -49,27 +70,31 @@ interface OutageLogOptions {
   readonly clock: Clock;
 }
 
+const keyOf = ({ accountId, stream }: Target): string => `${stream} ${accountId}`;
+
 export function createOutageLog({ dependency, log, clock }: OutageLogOptions): OutageLog {
   let open: OpenOutage | undefined;
 
-  function begin(error: SafetySyncError, run: object): OpenOutage {
+  function begin(error: SafetySyncError, run: FailedRun | undefined): OpenOutage {
     const { code, message, advice } = error;
+    const of = run === undefined ? {} : { stream: run.stream, kind: run.kind };
     log.error(
-      { outage: dependency, error_code: code, error_message: message, advice, ...run },
+      { outage: dependency, error_code: code, error_message: message, advice, ...of },
       `the ${dependency} cannot be used (${code}: ${message}); trying on, silent until it is back. ${advice}`,
     );
     return {
       sinceMs: clock.now(),
       startedMs: clock.monotonicMs(),
       error,
-      failing: new Set(),
+      failing: new Map(),
+      needsLook: false,
       hasResponded: false,
       failedRuns: 0,
     };
   }
 
-  function endWhenNoneFails({ failing, startedMs, failedRuns }: OpenOutage): void {
-    if (failing.size > 0) return;
+  function endWhenNoneFails({ failing, needsLook, startedMs, failedRuns }: OpenOutage): void {
+    if (failing.size > 0 || needsLook) return;
     open = undefined;
     const durationMs = clock.monotonicMs() - startedMs;
     log.info(
@@ -80,27 +105,33 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
 
   return {
     recordFailure(error, run) {
-      open ??= begin(error, { ...run });
+      open ??= begin(error, run);
+      if (open.error.code === 'lock_lost') open.error = error;
+      open.needsLook = dependency === 'database';
       if (run === undefined) return;
       open.failedRuns += 1;
-      open.failing.add(run.stream);
+      if (run.isScheduled) open.failing.set(keyOf(run), run);
     },
-    recordResponse(stream) {
+    recordResponse(target) {
       if (open === undefined) return;
       open.hasResponded = true;
-      if (stream === undefined || dependency === 'database') open.failing.clear();
-      else open.failing.delete(stream);
+      if (target === undefined) open.needsLook = false;
+      else open.failing.delete(keyOf(target));
       endWhenNoneFails(open);
     },
-    recordUnasked(stream) {
+    recordUnasked(target) {
       if (open?.hasResponded !== true) return;
-      open.failing.delete(stream);
+      open.failing.delete(keyOf(target));
       endWhenNoneFails(open);
+    },
+    get failing() {
+      return [...(open?.failing.values() ?? [])];
     },
     get current() {
       if (open === undefined) return undefined;
       const { sinceMs, failedRuns, error } = open;
-      return { dependency, sinceMs, failedRuns, code: error.code, message: error.message };
+      const { code, message, advice } = error;
+      return { dependency, sinceMs, failedRuns, code, message, advice };
     },
   };
 }

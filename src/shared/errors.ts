@@ -168,7 +168,7 @@ const WAREHOUSE_ERRORS = {
   worker_died: {
     recovery: 'fail_stream',
     advice:
-      'The worker of that run ended without closing it (killed, power, memory); nothing was half stored.',
+      'The worker of that run, or its database session, ended without closing it (killed, power, memory); nothing was half stored.',
   },
   interrupted: {
     recovery: 'fail_stream',

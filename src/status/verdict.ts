@@ -35,6 +35,13 @@ function freshnessReason(
   }
 }
 
+const sinceOf = ({ sinceMs }: Outage, nowMs: number): string => age(sinceMs, nowMs).replace(/ ago$/, '');
+
+function outageReason(outage: Outage, nowMs: number): string {
+  const { dependency, code, message } = outage;
+  return `the ${dependency} has been unavailable for ${sinceOf(outage, nowMs)} (${code}: ${message.replace(/\.$/, '')})`;
+}
+
 /** What is refused, the service's response, and what comes next. */
 function describeCircuit(
   { code, message, advice, stream, holdsAll, nextTryMs }: OpenCircuit,
@@ -148,12 +155,12 @@ export function untoldReasons({ channels }: AlertsReport): string[] {
 function detailsOf(at: Circumstances): string[] {
   const isAway = at.database.problem !== null;
   const holdsAll = at.openCircuits.some((circuit) => circuit.holdsAll);
-  const outages = at.outages.map(({ dependency, sinceMs, code, message, failedRuns }) => {
-    const since = age(sinceMs, at.nowMs).replace(/ ago$/, '');
-    const failed = `${formatNumber(failedRuns, 'run')} failed`;
-    return dependency === 'database' && isAway
-      ? `the database has been unreachable for ${since}; ${failed} meanwhile`
-      : `the ${dependency} has been unavailable for ${since} (${code}: ${message.replace(/\.$/, '')}); ${failed}`;
+  const outages = at.outages.map((outage) => {
+    const since = sinceOf(outage, at.nowMs);
+    const failed = `${formatNumber(outage.failedRuns, 'run')} failed`;
+    return outage.dependency === 'database' && isAway
+      ? `the database has been unreachable for ${since}; ${failed} meanwhile. ${outage.advice}`
+      : `${outageReason(outage, at.nowMs)}; ${failed}`;
   });
   // That all is refused the sentence above says already.
   const openCircuits = !holdsAll

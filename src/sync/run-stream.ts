@@ -164,7 +164,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   const { context, request, session, meter } = run;
   const { accountId } = context.settings;
   const { db } = session.connection;
-  const dead = await closeDeadRuns(db, accountId, request.stream);
+  const dead = await closeDeadRuns(db, { accountId, stream: request.stream }, context.owner);
   if (dead > 0) context.events.onDeadRuns?.(request.stream, dead);
   const state = await readStreamState(db, accountId, request.stream);
   if (state === NO_STATE) await recordStream(db, accountId, request.stream);
@@ -173,6 +173,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     db,
     newRun(context, request, { backendPid: session.backendPid, watermarkMs: state.watermark?.ms ?? null }),
   );
+  context.events.onBegun?.(request.stream);
   const key = { accountId, runId };
   const record: RunRecord = { runId, watermarkBefore: watermark, watermarkAfter: watermark };
   let load: Load | undefined;

@@ -50,6 +50,8 @@ export interface RunEvents {
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
   readonly onSession?: (stream: StreamName, backendPid: number) => void;
+  /** The run has its record in `runs`. */
+  readonly onBegun?: (stream: StreamName) => void;
   /** Every statement of the run's session; absent: nothing is measured. */
   readonly onStatement?: OnStatement | undefined;
   /** The session is closed, however the run ended. */

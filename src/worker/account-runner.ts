@@ -70,6 +70,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
       sessions.add(pid);
       monitor.refreshSoon();
     },
+    onBegun: (stream) => health.recordBegun(stream),
     onSessionEnd: (stream, pid) => {
       sessions.delete(pid);
       progress.delete(stream);

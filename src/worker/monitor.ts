@@ -10,7 +10,7 @@ export interface MonitorState<Seen, Counted> {
   readonly counted: Counted | null;
   /** When the counting began, by our clock; null: never. */
   readonly countedAtMs: number | null;
-  /** Why the database cannot be used. Slowness is no reason: what was read is then older. */
+  /** Why the database cannot be used, by this monitor or by runs. Slowness is no reason: what was read is then older. */
   readonly problem: string | null;
   /** The newest read has not ended in time, though the database responds. */
   readonly isSlow: boolean;
@@ -34,6 +34,10 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
   readonly count: () => Promise<Counted>;
   /** The cheapest question that there is. */
   readonly ping: () => Promise<unknown>;
+  /** Opens a new connection, as every run does, and closes it. Done only during an outage. */
+  readonly connect: () => Promise<unknown>;
+  /** A new connection was opened during an outage: runs that failed may try again. No more often than `everyMs`. */
+  readonly onConnected?: (() => void) | undefined;
   readonly clock: Clock;
   readonly outage: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
@@ -78,6 +82,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   let countAtMs = -Infinity;
   let restUntilMs = -Infinity;
   let respondedAtMs = -Infinity;
+  let connectedAtMs = -Infinity;
 
   function recordFailure(caught: unknown): void {
     if (isStopped) return;
@@ -116,7 +121,6 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     const endedMs = clock.monotonicMs();
     respondedAtMs = endedMs;
     latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
-    outage.recordResponse();
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
     if (seen.pendingMigrations === 0) void count();
   });
@@ -130,7 +134,18 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     }
     if (!latest.isSlow) options.onSlow(PATIENCE_MS);
     latest = { ...latest, problem: null, isSlow: true };
+  }
+
+  /** Whether runs can connect: the connections that are open say nothing of it. */
+  async function endOutage(): Promise<void> {
+    if (outage.current === undefined) return;
+    await options.connect();
     outage.recordResponse();
+    const nowMs = clock.monotonicMs();
+    // Where a few connections are left, runs that try at once take them from each other again and again.
+    if (nowMs - connectedAtMs < everyMs) return;
+    connectedAtMs = nowMs;
+    options.onConnected?.();
   }
 
   const refresh = oneAtATime(async (): Promise<void> => {
@@ -138,6 +153,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     try {
       const { inTime } = await withTimeout(read(), PATIENCE_MS);
       if (!inTime) await judgeSilence(startedMs);
+      await endOutage();
     } catch (error) {
       recordFailure(error);
     }
@@ -152,7 +168,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
 
   return {
     get latest() {
-      return latest;
+      return { ...latest, problem: latest.problem ?? outage.current?.message ?? null };
     },
     refresh,
     refreshSoon: () => schedule(SOON_MS),

@@ -136,7 +136,10 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       );
     },
     onDeadRuns: (stream, closed) => {
-      log.warn({ stream, closed }, `${stream}: closed ${closed} run(s) of workers that had died`);
+      log.warn(
+        { stream, closed },
+        `${stream}: closed ${closed} run(s) that were left open by a worker or a database session that ended`,
+      );
     },
   };
 }

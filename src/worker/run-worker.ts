@@ -40,7 +40,13 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
 
-  const monitor = createWarehouseMonitor(app, options.refreshEveryMs);
+  const monitor = createWarehouseMonitor(app, {
+    everyMs: options.refreshEveryMs,
+    // Their next runs end the outage: that need not wait for a schedule, which may be a day away.
+    onConnected: () => {
+      for (const { accountId, stream } of app.databaseOutage.failing) scheduler.trigger(accountId, stream);
+    },
+  });
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,

@@ -61,7 +61,7 @@ interface NextRun {
 export interface Scheduler {
   /** Nothing is triggered by a schedule before this. */
   start(): void;
-  /** Triggers a sync now, as its schedule would. */
+  /** Triggers a sync now, unless one waits or is under way. */
   trigger(accountId: string, stream: StreamName): void;
   /** Jobs that are not done yet. */
   readonly open: readonly JobTarget[];
@@ -170,7 +170,10 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
         },
       });
     },
-    trigger: (accountId, stream) => trigger({ accountId, stream, kind: 'sync' }),
+    trigger(accountId, stream) {
+      const target = { accountId, stream, kind: 'sync' } as const;
+      if (busyWith(target) === undefined) trigger(target);
+    },
     get open() {
       return [...open.values()].map(({ job }) => job);
     },

@@ -13,7 +13,7 @@ import { readCleaningProgress } from '../sync/privacy.ts';
 import { VERSION } from '../version.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 import type { AccountRunner } from './account-runner.ts';
-import { createMonitor, type Monitor, type MonitorState } from './monitor.ts';
+import { createMonitor, type Monitor, type MonitorOptions, type MonitorState } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -57,10 +57,13 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   return { ...read, uncleaned: uncleanedOf(progress.get(accountId) ?? []) };
 }
 
-/** Of one account everything is read; of several a line each. */
-export function createWarehouseMonitor(app: App, everyMs?: number): WarehouseMonitor {
-  const { log, clock, accounts } = app;
-  const { connection } = app.warehouse;
+/** Of one account everything is read; of several a line each. `onConnected`: see `MonitorOptions`. */
+export function createWarehouseMonitor(
+  app: App,
+  { everyMs, onConnected }: Pick<MonitorOptions<AccountsRead, null>, 'everyMs' | 'onConnected'>,
+): WarehouseMonitor {
+  const { log, clock, accounts, warehouse } = app;
+  const { connection } = warehouse;
   const ids = accounts.map(({ id }) => id);
   const [only] = ids.length === 1 ? ids : [];
   return createMonitor<AccountsRead, Volumes | null>({
@@ -68,6 +71,8 @@ export function createWarehouseMonitor(app: App, everyMs?: number): WarehouseMon
     outage: app.databaseOutage,
     everyMs,
     ping: () => connection.query('select 1'),
+    connect: () => warehouse.tryConnecting(),
+    onConnected,
     read: () => (only === undefined ? readAccounts(connection, ids, { clock }) : readInFull(app, only)),
     count: async () => (only === undefined ? null : await readVolumes(connection.db, only)),
     onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
@@ -162,9 +167,9 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
     const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
     try {
       const read = await withTimeout(readInFull(app, accountId), ONE_PATIENCE_MS);
-      if (read.inTime) return { ...nothing, seen: read.value };
       // Whether it is unreachable the monitor has found out.
       const { problem } = monitor.latest;
+      if (read.inTime) return { ...nothing, seen: read.value, problem };
       return { ...nothing, problem, isSlow: problem === null };
     } catch (error) {
       return { ...nothing, problem: toDatabaseError(error).message };

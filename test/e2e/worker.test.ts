@@ -173,7 +173,7 @@ describe.concurrent('sync', () => {
     }
     expect(await readRuns(stage)).toMatchObject([{ status: 'running' }]);
     const next = await stage.run(['sync', 'resources'], stage.env);
-    expect(next.stderr).toContain('resources: closed 1 run(s) of workers that had died');
+    expect(next.stderr).toContain('resources: closed 1 run(s) that were left open');
     expect(next.code).toBe(0);
     expect(await readRuns(stage)).toMatchObject([
       { status: 'failed', error_code: 'worker_died' },

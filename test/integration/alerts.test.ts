@@ -537,15 +537,25 @@ it('a database that is away is told of by each worker that cannot use it, and it
   const workers = ['a', 'b'].map((owner) => startTelling({ owner }));
   for (const one of workers) await one.lookAndTell();
   const sinceMs = Date.now();
-  outage = { dependency: 'database', sinceMs, failedRuns: 0, code: 'database_unreachable', message: CANARY };
+  outage = {
+    dependency: 'database',
+    sinceMs,
+    failedRuns: 0,
+    code: 'database_unreachable',
+    message: CANARY,
+    advice: 'Raise max_connections.',
+  };
   for (const one of workers) await one.lookAndTell();
   expect(hook.texts).toEqual([]);
   outage = { ...outage, sinceMs: sinceMs - AFTER_MS };
   const late = startTelling({ owner: 'c' });
   for (const one of [late, late]) await one.lookAndTell();
   expect(hook.texts).toEqual([
-    expect.stringMatching(/^✗ The database cannot be used by c \(database_unreachable\);/),
+    expect.stringMatching(
+      /^✗ The database cannot be used by c \(database_unreachable\);.*\n {3}What to do: Raise max_connections\.\n/,
+    ),
   ]);
+  expect(late.report.open).toBe(1);
   const again = startTelling({ owner: 'd' });
   await again.lookAndTell();
   expect(hook.texts).toHaveLength(2);

@@ -71,7 +71,7 @@ const volumes = {
   rows: STREAM_NAMES.map((stream) => ({ stream, rows: 12_345_678, isEstimate: true })),
   days,
 };
-const outage = { sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
+const outage = { advice: SAID, sinceMs: NOON - HOUR_MS, failedRuns: 1_234 };
 
 const STATES: Readonly<Record<string, string>> = {
   'nothing read yet': renderStatus(buildStatus(statusFacts({ operations: null, nextRuns: [] })), 'N'),

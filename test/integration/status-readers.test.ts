@@ -104,6 +104,17 @@ describe('a run whose worker died', () => {
     ]);
   });
 
+  it('is not said to be of a worker that died when the same worker closes it: its database session ended', async () => {
+    await insertOpenRun('resources');
+    await worker.query(`update safety_sync.runs set owner = 'test'`);
+    expect((await worker.run('resources')).outcome).toBe('succeeded');
+    expect(
+      await worker.query('select error_code, error_message from safety_sync.runs order by run_id limit 1'),
+    ).toEqual([
+      { error_code: 'lock_lost', error_message: 'its database session ended; nothing was half stored' },
+    ]);
+  });
+
   it('is closed when a worker starts, not only when its stream is run again', async () => {
     await worker.runAll();
     await insertOpenRun('equipments');

@@ -50,7 +50,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
   const due: { stream: StreamName; atMs: number }[] = [];
   const heard = { log: log as unknown as Logger, clock };
   const database = createOutageLog({ dependency: 'database', ...heard });
-  const health = createAccountHealth({ ...heard, streams: scheduled, database });
+  const health = createAccountHealth({ accountId: made.id, ...heard, streams: scheduled, database });
   const account = { ...made, api: made.api, log: heard.log, health };
   const runner = createAccountRunner({
     account,

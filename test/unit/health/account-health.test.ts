@@ -24,7 +24,8 @@ function createStage() {
     warn: hear('warn'),
   } as unknown as Logger;
   const database = createOutageLog({ dependency: 'database', log, clock });
-  const createHealth = () => createAccountHealth({ log, clock, streams: STREAM_NAMES, database });
+  const createHealth = (accountId = 'default') =>
+    createAccountHealth({ accountId, log, clock, streams: STREAM_NAMES, database });
   const health = createHealth();
   const changes: boolean[] = [];
   health.onChange((isHealthy) => changes.push(isHealthy));
@@ -105,15 +106,51 @@ describe('an outage', () => {
     expect(health.outage).toBeUndefined();
   });
 
-  it('of the database is one for all accounts, ends with its first response, and looking at it counts as no run', () => {
-    const { heard, health, database, createHealth } = createStage();
+  it('of the database is one for all accounts, lasts until each of them was stored and a look connected, and looking at it counts as no run', () => {
+    const { heard, health, database, createHealth, time } = createStage();
+    const south = createHealth('south');
     database.recordFailure(databaseGone);
+    time.passedMs += MINUTE_MS;
     expect(end(health, failed('followups', databaseGone)).isTold).toBe(true);
-    expect(end(createHealth(), failed('users', databaseGone)).isTold).toBe(true);
+    expect(end(south, failed('users', databaseGone)).isTold).toBe(true);
     expect(health.outage).toBeUndefined();
+    // North is on a node of Citus that is there.
+    end(health, answered('followups'));
+    expect(database.current).toMatchObject({ sinceMs: NOON, failedRuns: 2 });
     database.recordResponse();
+    expect(database.failing).toMatchObject([{ accountId: 'south', stream: 'users' }]);
+    expect(heard).toHaveLength(1);
+    south.recordBegun('users');
     expect(heard).toHaveLength(2);
-    expect(heard[1]?.text).toMatch(/^the database is back after .*; 2 runs failed meanwhile$/);
+    expect(heard[1]?.text).toBe('the database is back after 1 min; 2 runs failed meanwhile');
+  });
+
+  it('of the database needs a look that connected after its newest failure', () => {
+    const { health, database } = createStage();
+    end(health, failed('followups', databaseGone));
+    database.recordResponse();
+    end(health, failed('followups', databaseGone));
+    end(health, answered('followups'));
+    expect(database.current).toMatchObject({ failedRuns: 2 });
+    database.recordResponse();
+    expect(database.current).toBeUndefined();
+  });
+
+  it('of the database does not wait for a stream that is not run, because its credentials are refused', () => {
+    const { health, database } = createStage();
+    end(health, failed('users', databaseGone));
+    end(health, failed('resources', new SafetySyncError('token_inactive', 'inactive')));
+    database.recordResponse();
+    expect(database.failing).toHaveLength(1);
+    expect(health.admit('users')).toBeUndefined();
+    expect(database.current).toBeUndefined();
+  });
+
+  it('is of the reason that a later failure shows, when the first one was a session that broke', () => {
+    const { health, database } = createStage();
+    end(health, failed('followups', new SafetySyncError('lock_lost', 'the connection broke')));
+    database.recordFailure(databaseGone);
+    expect(database.current).toMatchObject({ code: 'database_unreachable', failedRuns: 1 });
   });
 
   it('is nothing that the service or the data did wrong', () => {
@@ -149,6 +186,7 @@ describe('whatever runs met before', () => {
           for (const stream of STREAM_NAMES) health.admit(stream)?.end(answered(stream), 'sync');
           time.passedMs += MINUTE_MS;
         }
+        database.recordResponse();
         expect(health.openCircuits).toEqual([]);
         expect([health.outage, database.current]).toEqual([undefined, undefined]);
         expect(changes.at(-1)).toBe(true);

@@ -42,7 +42,14 @@ function evilStatus() {
       operations: operations({ runs, issues }),
       volumes: { rows: [{ stream: 'resources', rows: 1_234_567, isEstimate: true }], days },
       outages: [
-        { dependency: 'service', sinceMs: NOON - MINUTE_MS, failedRuns: 1, code: EVIL, message: EVIL },
+        {
+          dependency: 'service',
+          sinceMs: NOON - MINUTE_MS,
+          failedRuns: 1,
+          code: EVIL,
+          message: EVIL,
+          advice: EVIL,
+        },
       ],
     }),
   );

@@ -117,13 +117,14 @@ describe('the verdict', () => {
             failedRuns: 3,
             code: 'database_unreachable',
             message: 'connect ECONNREFUSED',
+            advice: 'Start it.',
           },
         ],
       }),
     );
     expect(away.verdict.details).toEqual([
       'The database is unreachable: connect ECONNREFUSED.',
-      'The database has been unreachable for 1 min; 3 runs failed meanwhile.',
+      'The database has been unreachable for 1 min; 3 runs failed meanwhile. Start it.',
     ]);
     expect(buildStatus(statusFacts({ openCircuits: [openCircuit] })).verdict).toMatchObject({
       sentence: 'The service refuses the credentials.',
@@ -193,7 +194,13 @@ describe('the verdict', () => {
     expect(sentenceOf({ openCircuits: [{ ...openCircuit, holdsAll: false }] })).toBe(
       'Everything is fresh, but the service denies access to resources.',
     );
-    const outage = { sinceMs: NOON - 70_000, failedRuns: 3, code: 'network_error', message: 'reset' };
+    const outage = {
+      sinceMs: NOON - 70_000,
+      failedRuns: 3,
+      code: 'network_error',
+      message: 'reset',
+      advice: '',
+    };
     expect(sentenceOf({ outages: [{ ...outage, dependency: 'service' }] })).toBe(
       'Everything is fresh, but the service is unavailable.',
     );
@@ -255,7 +262,7 @@ describe('the status', () => {
 
   it('tells every time in JSON as a text, and only durations in ms', () => {
     const volumes = { rows: [{ stream: 'users', rows: 1, isEstimate: false } as const], days: [] };
-    const outage = { sinceMs: NOON, failedRuns: 1, code: 'network_error', message: 'reset' };
+    const outage = { sinceMs: NOON, failedRuns: 1, code: 'network_error', message: 'reset', advice: '' };
     const status = buildStatus(
       statusFacts({
         volumes,

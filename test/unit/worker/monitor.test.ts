@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutageLog, type OutageLog } from '../../../src/health/outage-log.ts';
+import { SafetySyncError } from '../../../src/shared/errors.ts';
 import { createLogger } from '../../../src/shared/logger.ts';
 import type { Clock } from '../../../src/shared/time.ts';
 import { createMonitor, type Monitor, type MonitorOptions } from '../../../src/worker/monitor.ts';
@@ -19,6 +20,8 @@ let monitor: Monitor<Seen, number> | undefined;
 let outage: OutageLog;
 let slow: number[];
 let defects: string[];
+let connects: () => Promise<void>;
+let connectedAtMs: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -26,6 +29,8 @@ beforeEach(() => {
   outage = createOutageLog({ dependency: 'database', log, clock });
   slow = [];
   defects = [];
+  connects = () => Promise.resolve();
+  connectedAtMs = [];
 });
 
 afterEach(() => {
@@ -38,6 +43,8 @@ function start(options: Partial<MonitorOptions<Seen, number>> = {}): Monitor<See
     read: () => Promise.resolve(SEEN),
     count: () => Promise.resolve(7),
     ping: () => Promise.resolve(),
+    connect: () => connects(),
+    onConnected: () => connectedAtMs.push(Date.now()),
     clock,
     outage,
     onDefect: (error) => defects.push(error.message),
@@ -131,5 +138,41 @@ describe('a look at the database', () => {
     await pass(140_000);
     expect(begun).toEqual([0, 130_000]);
     expect(made.latest).toMatchObject({ counted: 2, countedAtMs: startedMs + 130_000 });
+  });
+
+  it('ends the outage that runs met when a new connection opens, not while the open one reads', async () => {
+    const made = start();
+    await pass(0);
+    const full = Object.assign(new Error('sorry, too many clients already'), {
+      code: '53300',
+      severity: 'FATAL',
+    });
+    connects = () => Promise.reject(full);
+    const run = { accountId: 'north', stream: 'users', kind: 'sync', isScheduled: true } as const;
+    outage.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), run);
+    const { sinceMs } = outage.current ?? {};
+    await pass(60_000);
+    expect(made.latest).toMatchObject({
+      seen: SEEN,
+      problem: 'PostgreSQL: sorry, too many clients already (53300)',
+    });
+    expect(outage.current).toMatchObject({ sinceMs, failedRuns: 1 });
+    connects = () => Promise.resolve();
+    await pass(10_000);
+    expect(made.latest.problem).toBe('too many clients');
+    outage.recordResponse(run);
+    expect(made.latest.problem).toBeNull();
+  });
+
+  it('that connects during an outage lets runs try again, at most every ten seconds', async () => {
+    const startedMs = Date.now();
+    const made = start();
+    const run = { accountId: 'north', stream: 'users', kind: 'sync', isScheduled: true } as const;
+    outage.recordFailure(new SafetySyncError('database_unreachable', 'too many clients'), run);
+    for (let at = 0; at < 50; at += 1) {
+      made.refreshSoon();
+      await pass(500);
+    }
+    expect(connectedAtMs.map((ms) => Math.floor((ms - startedMs) / 1000))).toEqual([0, 10, 20]);
   });
 });
