@@ -128,8 +128,8 @@ async function fill(connection: Connection, names: string): Promise<void> {
     [names, `{${STREAM_NAMES.join(',')}}`],
   );
   await query(
-    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, started_at, finished_at, owner)
-     select a, s, 'sync', 'schedule', case when r % 7 = 0 then 'failed' else 'succeeded' end, now() - r * interval '15 minutes', now(), 'bench'
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, started_at, finished_at, owner, program_version)
+     select a, s, 'sync', 'schedule', case when r % 7 = 0 then 'failed' else 'succeeded' end, now() - r * interval '15 minutes', now(), 'bench', '1.0.0'
      from generate_series(${RUNS_OF_A_STREAM}, 1, -1) r, unnest($1::text[]) a, unnest($2::text[]) s`,
     [names, `{${STREAM_NAMES.join(',')}}`],
   );

@@ -50,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   dictionary: [],
   config: ['shared', 'streams'],
   api: ['shared'],
-  database: ['shared', 'streams', 'dictionary'],
+  database: ['version.ts', 'shared', 'streams', 'dictionary'],
   embedded: ['shared'],
   loading: ['shared', 'streams', 'database'],
   reading: ['shared', 'api', 'streams'],

@@ -62,6 +62,7 @@ const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {
   const failed = checks.filter(({ result }) => result === 'failed');
+  if (failed.some(({ code }) => code === 'database_newer')) return EXIT.usage;
   if (failed.some(({ isRefusal }) => isRefusal === true)) return EXIT.refused;
   return failed.length > 0 ? EXIT.failed : EXIT.ok;
 }

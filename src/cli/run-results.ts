@@ -28,6 +28,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
 export function exitCodeOf(results: readonly RunResult[]): number {
   if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
+  if (results.some((one) => one.outcome === 'failed' && one.error.code === 'database_newer'))
+    return EXIT.usage;
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 

@@ -1,11 +1,14 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
+import { STREAM_NAMES } from '../streams/index.ts';
+import { VERSION } from '../version.ts';
 import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { type Asked, type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
@@ -37,16 +40,19 @@ export interface MigrateOptions {
   readonly onCitus?: boolean;
 }
 
-async function knownMigrations(): Promise<number[]> {
-  const journal = JSON.parse(await readFile(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+/** Read when the process begins: a newer program may be installed over a worker that runs. */
+const KNOWN = (
+  JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
     entries: { when: number }[];
-  };
-  return journal.entries.map((entry) => entry.when);
-}
+  }
+).entries.map((entry) => entry.when);
 
-/** What the warehouse still lacks. A warehouse that was never migrated lacks everything. */
+/**
+ * What the warehouse still lacks. A warehouse that was never migrated lacks everything. Error: `database_newer` where it
+ * was migrated by a newer program, because this one does not know what the columns that were added there have to hold.
+ */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
-  const known = await knownMigrations();
+  const known = KNOWN;
   const [found] = await connection.query<{ present: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,
   );
@@ -55,14 +61,54 @@ export async function readMigrationStatus(connection: Asked): Promise<MigrationS
     `select max(created_at)::text as newest from ${MIGRATIONS.schema}.${MIGRATIONS.table}`,
   );
   const newest = Number(last?.newest ?? 0);
+  if (newest > (known.at(-1) ?? 0)) {
+    const [by] = await connection.query<{ version: string }>(
+      `select program_version as version from ${MIGRATIONS.schema}.${MIGRATIONS.table} order by created_at desc limit 1`,
+    );
+    throw new SafetySyncError(
+      'database_newer',
+      `the warehouse was migrated by safety-sync ${by?.version ?? '(a newer version)'}, and this is the older ${VERSION}`,
+    );
+  }
   return { known: known.length, pending: known.filter((when) => when > newest).length };
 }
 
-/** As drizzle's migrator keeps it. */
+/** Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. */
+export async function assertMigrated(connection: Asked): Promise<void> {
+  const { pending } = await readMigrationStatus(connection);
+  if (pending > 0) {
+    throw new SafetySyncError(
+      'database_not_migrated',
+      `the warehouse lacks ${pending} of this program’s migrations`,
+    );
+  }
+}
+
+/** As drizzle's migrator keeps it, and by which program each migration was applied. */
 const CREATE_LEDGER = [
   `create schema if not exists ${MIGRATIONS.schema}`,
   `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (id serial primary key, hash text not null, created_at bigint)`,
+  `alter table ${MIGRATIONS.schema}.${MIGRATIONS.table} add column if not exists program_version text`,
 ];
+
+/** Of runs whose worker this role may end. */
+const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+  where datname = current_database() and application_name = any ($1::text[]) and pg_has_role(usesysid, 'usage')`;
+
+/**
+ * Ends runs under way, which lose nothing by it: they would go on storing as their program knows it. Until the migration is
+ * committed no run can be opened; then a run of an older program fails before it stores anything.
+ */
+async function endRuns(connection: Connection): Promise<void> {
+  const [runs] = await connection.query<{ present: boolean }>(
+    `select to_regclass('safety_sync.runs') is not null as present`,
+  );
+  if (runs?.present !== true) return;
+  await connection.query(
+    `lock table ${MIGRATIONS.schema}.${MIGRATIONS.table}, safety_sync.runs in access exclusive mode`,
+  );
+  await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map((stream) => `safety-sync ${stream}`))]);
+}
 
 /** All of them or none, and with them what readers may see of what they bring. */
 async function applyMissing(connection: Connection, isDistributed: boolean): Promise<void> {
@@ -70,6 +116,7 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
   const missing = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).slice(known - pending);
   if (missing.length > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
   await connection.query('begin');
+  if (missing.length > 0) await endRuns(connection);
   // Statements over several tables that foreign keys tie together, in one transaction.
   if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
   for (const { sql: statements, hash, folderMillis } of missing) {
@@ -79,8 +126,8 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
       if (isDistributed && /create table/i.test(statement)) await distribute(connection);
     }
     await connection.query(
-      `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at) values ($1, $2)`,
-      [hash, folderMillis],
+      `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at, program_version) values ($1, $2, $3)`,
+      [hash, folderMillis, VERSION],
     );
   }
   await completeAccess(connection);

@@ -1,11 +1,5 @@
 import { type Connection, openConnection } from './connection.ts';
-import {
-  migrateDatabase,
-  type MigrateOptions,
-  type MigrationOutcome,
-  readMigrationStatus,
-} from './migrate.ts';
-import { SafetySyncError } from '../shared/errors.ts';
+import { assertMigrated, migrateDatabase, type MigrateOptions, type MigrationOutcome } from './migrate.ts';
 import type { OnStatement } from './watch-statements.ts';
 
 export interface Warehouse {
@@ -14,7 +8,7 @@ export interface Warehouse {
   readonly connection: Connection;
   /** Applies what is missing. */
   migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
-  /** Throws `database_not_migrated` when the warehouse lacks a migration of this program. */
+  /** Errors: `database_not_migrated`, `database_newer`. */
   assertMigrated(): Promise<void>;
   /** Opens a connection beside those that are open, and closes it. */
   tryConnecting(): Promise<void>;
@@ -49,15 +43,7 @@ export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehou
     },
     connection,
     migrate: (options) => migrateDatabase(currentUrl(), options),
-    async assertMigrated() {
-      const { pending } = await readMigrationStatus(connection);
-      if (pending > 0) {
-        throw new SafetySyncError(
-          'database_not_migrated',
-          `the warehouse lacks ${pending} of this program’s migrations`,
-        );
-      }
-    },
+    assertMigrated: () => assertMigrated(connection),
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });
       try {

@@ -7,6 +7,7 @@ import { type RunKey, runs, type RunStatus, type RunTrigger, type StreamKey } fr
 import type { RunKind } from '../streams/state.ts';
 import type { RecordCounts } from './record-counts.ts';
 import { toArrayLiteral } from './array-literal.ts';
+import { VERSION } from '../version.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
@@ -71,6 +72,7 @@ const firstColumns = (run: NewRun) => ({
   trigger: run.trigger,
   watermark_before: run.watermark,
   owner: run.owner,
+  program_version: VERSION,
 });
 
 export async function startRun(db: Queryable, run: NewRun): Promise<number> {

@@ -33,6 +33,7 @@ export const describeControl = (stream: string): Descriptions => ({
       request_id: 'The service’s id of the failing request, else of the last one; null when there was none.',
       note: 'Why it was skipped, or what to know of a run that succeeded; null when there is nothing to say.',
       owner: 'Host and process of the worker.',
+      program_version: 'The version of safety-sync that wrote the run; unknown for runs before 1.0.0.',
       backend_pid: 'Database session that held the stream’s lock; null when it was skipped.',
     },
   },

@@ -138,6 +138,11 @@ const WAREHOUSE_ERRORS = {
     advice: 'Check DATABASE_URL and that PostgreSQL is up and accepts connections from here.',
   },
   database_not_migrated: { recovery: 'fail_stream', advice: 'Run: safety-sync migrate' },
+  database_newer: {
+    recovery: 'fix_usage',
+    advice:
+      'Use that version of safety-sync, or a newer one; to go back, restore the backup from before the upgrade.',
+  },
   database_too_old: { recovery: 'fail_stream', advice: 'PostgreSQL 14 or later is needed.' },
   citus_missing: {
     recovery: 'fail_stream',

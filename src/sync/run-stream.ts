@@ -15,6 +15,7 @@ import {
   startRun,
 } from '../database/runs.ts';
 import { keepDays } from '../database/followup-days.ts';
+import { assertMigrated } from '../database/migrate.ts';
 import { countMessages } from '../database/followup-figures.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
@@ -119,6 +120,8 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       return await skipTaken(db, 'another run of this stream is under way');
     }
     context.events.onSession?.(request.stream, session.backendPid);
+    // Another process may have migrated since this one began.
+    await assertMigrated(session.connection);
     if (request.unlessBegunWithinMs !== undefined) {
       const { kind, stream } = request;
       const withinMs = request.unlessBegunWithinMs();

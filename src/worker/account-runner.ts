@@ -3,6 +3,7 @@ import type { Account } from '../app.ts';
 import type { NextSync } from '../health/account-health.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { PressureReport } from '../status/status.ts';
+import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { BackfillProgress } from '../reading/step.ts';
@@ -29,6 +30,8 @@ interface AccountRunnerOptions {
   readonly sessions: Set<number>;
   /** Is told what runs tell of the database. */
   readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
+  /** A newer program has migrated the warehouse: no run of this process can store any more. */
+  readonly onNewer: (error: SafetySyncError) => void;
 }
 
 /** A skipped sync that would have something to do within this time is done then, not a whole period later. */
@@ -109,6 +112,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
         );
       }
       if (result.outcome !== 'failed') monitor.recordResponse();
+      else if (result.error.code === 'database_newer') options.onNewer(result.error);
       monitor.refreshSoon();
       return [...nextSyncs, ...whenDue(result)];
     },

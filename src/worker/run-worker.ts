@@ -40,6 +40,11 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
 
+  let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
+  /** Rejects, because a worker that went on without a run would look well. */
+  const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
+  newer.catch(() => undefined);
+
   const monitor = createWarehouseMonitor(app, {
     everyMs: options.refreshEveryMs,
     // Their next runs end the outage: that need not wait for a schedule, which may be a day away.
@@ -50,7 +55,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,
-      createAccountRunner({ account, clock, metrics, sessions, monitor }),
+      createAccountRunner({ account, clock, metrics, sessions, monitor, onNewer: stopAsNewer }),
     ]),
   );
   // Alone an account takes slots from nobody.
@@ -95,7 +100,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
         for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
       }
       logWhatIsOff(app);
-      await untilAborted(signal);
+      await Promise.race([untilAborted(signal), newer]);
     }
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);

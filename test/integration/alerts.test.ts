@@ -463,8 +463,8 @@ it('a field that the service did not send before, and what a reconcile repaired,
       : response;
   await succeed();
   await worker.query(
-    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, repaired, finished_at, owner, backend_pid)
-     values ('default', 'followups', 'reconcile', 'manual', 'succeeded', 3, clock_timestamp(), 'test', 1)`,
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, repaired, finished_at, owner, program_version, backend_pid)
+     values ('default', 'followups', 'reconcile', 'manual', 'succeeded', 3, clock_timestamp(), 'test', '1.0.0', 1)`,
   );
   await one.lookAndTell();
   expect(hook.texts).toHaveLength(1);

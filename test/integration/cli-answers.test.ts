@@ -114,8 +114,8 @@ describe('runs', () => {
     await query(
       `insert into safety_sync.stream_state (account_id, stream) values ('default', 'users') on conflict do nothing`,
     );
-    await query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, finished_at, error_code, error_message)
-      values ('default', 'users', 'sync', 'manual', 'failed', 'test', now(), 'worker_died', '${REASON}')`);
+    await query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, finished_at, error_code, error_message)
+      values ('default', 'users', 'sync', 'manual', 'failed', 'test', '1.0.0', now(), 'worker_died', '${REASON}')`);
   });
 
   test('cuts no remark when it is piped', async () => {

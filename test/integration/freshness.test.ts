@@ -47,8 +47,8 @@ async function addRun(run: {
   // As every run that begins does.
   if (run.status !== 'skipped') await recordStream(worker.connection.db, run.account, run.stream);
   await worker.query(
-    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner)
-     values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test')`,
+    `insert into safety_sync.runs (account_id, stream, kind, trigger, status, requests, finished_at, owner, program_version)
+     values ('${run.account}', '${run.stream}', 'sync', 'manual', '${run.status}', ${run.requests}, ${ended}, 'test', '1.0.0')`,
   );
 }
 

@@ -46,8 +46,8 @@ async function lastRuns(name: string) {
 
 async function insertOpenRun(stream: StreamName): Promise<void> {
   await recordStream(worker.connection.db, 'default', stream);
-  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, backend_pid)
-    values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', 99999)`);
+  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, backend_pid)
+    values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', 99999)`);
 }
 
 describe('a run that found its stream taken', () => {

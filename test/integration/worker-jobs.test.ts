@@ -58,6 +58,7 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
     metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
     sessions: new Set(),
     monitor: { refreshSoon: () => undefined, recordResponse: () => undefined },
+    onNewer: () => undefined,
   });
   const runNow = async (stream: StreamName, kind: 'sync' | 'reconcile' = 'sync') => {
     const job = { accountId: account.id, stream, kind, triggeredMs: passedMs, periodMs: null };

@@ -50,6 +50,7 @@ const LABELS = 'test/integration/labels.test.ts';
 const ALERTS = 'test/integration/alerts.test.ts';
 const REPORTS = 'test/integration/report-schedule.test.ts';
 const SETTINGS = 'test/integration/server-settings.test.ts';
+const SCHEMA = 'test/integration/program-and-schema.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -2255,5 +2256,50 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: ');',
     tests: ['test/integration/status-readers.test.ts'],
     names: 'its database session ended',
+  },
+  {
+    breaks: 'a program goes on where a newer one has migrated',
+    invariant: 1,
+    file: 'src/database/migrate.ts',
+    search: 'if (newest > (known.at(-1) ?? 0)) {',
+    replace: 'if (newest < 0) {',
+    tests: [SCHEMA],
+    names: 'stores nothing more',
+  },
+  {
+    breaks: 'a worker that runs does not ask whether a newer program has migrated',
+    invariant: 1,
+    file: 'src/sync/run-stream.ts',
+    search: 'await assertMigrated(session.connection);',
+    replace: '',
+    tests: [SCHEMA],
+    names: 'stores nothing more',
+  },
+  {
+    breaks: 'a program that does not know the schema can open a run',
+    invariant: 1,
+    file: 'migrations/0020_program_version.sql',
+    search: `ALTER TABLE "safety_sync"."runs" ALTER COLUMN "program_version" DROP DEFAULT;`,
+    replace: 'select 1;',
+    tests: [SCHEMA],
+    names: 'cannot open a run',
+  },
+  {
+    breaks: 'a run under way goes on storing while a newer program migrates',
+    invariant: 1,
+    file: 'src/database/migrate.ts',
+    search: 'if (missing.length > 0) await endRuns(connection);',
+    replace: '',
+    tests: [SCHEMA],
+    names: 'is ended by a migration',
+  },
+  {
+    breaks: 'figures that an older program left wrong stay',
+    invariant: 1,
+    file: 'migrations/0020_program_version.sql',
+    search: 'IS DISTINCT FROM (p.was_open, p.due_moved, p.due_before, p.due_changes, p.reopen_count);',
+    replace: 'IS NOT DISTINCT FROM (p.was_open, p.due_moved, p.due_before, p.due_changes, p.reopen_count);',
+    tests: [SCHEMA],
+    names: 'left wrong beside a newer one',
   },
 ];

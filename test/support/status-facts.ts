@@ -49,6 +49,7 @@ export function runRow(run: Partial<RunRow> = {}): RunRow {
     note: null,
     owner: 'host pid 1',
     backend_pid: 1,
+    program_version: '1.0.0',
     ...run,
   };
 }

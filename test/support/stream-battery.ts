@@ -477,9 +477,9 @@ export function describeStream({
         const worker = await createWorker();
         await specimen.beforeRun(worker);
         await worker.query(
-          `insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
-       values ('default', '${name}', 'sync', 'schedule', 'running', 'gone'),
-         ('another account', '${name}', 'sync', 'schedule', 'running', 'alive')`,
+          `insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version)
+       values ('default', '${name}', 'sync', 'schedule', 'running', 'gone', '1.0.0'),
+         ('another account', '${name}', 'sync', 'schedule', 'running', 'alive', '1.0.0')`,
         );
         expectSuccess(await worker.run(name, { force: true }));
         expect(await runsOf(worker, name)).toMatchObject([
