@@ -9,7 +9,6 @@ import { type DeliverRecords, listParts } from './list-parts.ts';
 import type {
   ApiClientOptions,
   ClientPressure,
-  FewRetries,
   ListResponse,
   ListPage,
   ListPart,
@@ -64,8 +63,6 @@ type Unsent = Omit<Call, 'token' | 'takeRecords'> & {
   /** Where the records of the next response go: each is told apart, since one that was refused or broke off is void. */
   readonly takeNext: (() => TakeRecords) | undefined;
 };
-
-type Asked = (ListRequest | ObjectRequest) & { readonly fewRetries?: FewRetries };
 
 export function createApiClient(options: ApiClientOptions): ApiClient {
   const { clock } = options;
@@ -147,7 +144,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     }, call.signal);
 
   const run = async (
-    request: Asked,
+    request: ListRequest | ObjectRequest,
     deliver?: DeliverRecords,
     abandoned?: AbortSignal,
   ): Promise<HttpResponse> => {

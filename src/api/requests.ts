@@ -58,6 +58,8 @@ interface Request {
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
+  /** Errors that are not worth as many retries as others. */
+  readonly fewRetries?: FewRetries | undefined;
 }
 
 export interface ListRequest extends Request {
@@ -68,8 +70,6 @@ export interface ListRequest extends Request {
 export interface ObjectRequest extends Request {
   /** The property of the response that holds what was asked for. */
   readonly objectKey: string;
-  /** Errors that are not worth as many retries as others. */
-  readonly fewRetries?: FewRetries;
 }
 
 export interface FewRetries {

@@ -140,6 +140,8 @@ export const backfillSlices = controlSchema.table(
     expected: bigint({ mode: 'number' }),
     /** Distinct records seen. */
     records: bigint({ mode: 'number' }).notNull().default(0),
+    /** Times in a row that the service failed for one of its records; 0: it is no hole. */
+    failures: integer().notNull().default(0),
     finished_at: instant(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],

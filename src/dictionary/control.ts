@@ -71,10 +71,13 @@ export const describeControl = (stream: string): Descriptions => ({
       stream,
       created_from: 'Creation time from which the slice holds.',
       created_to: 'Creation time up to which it holds.',
-      status: 'pending, done or failed.',
+      status:
+        'pending, done or failed; failed with failures: it was left out and is tried again by itself, further and further apart.',
       read_to: 'Everything created from here on is stored: where a cut-off slice goes on; null before.',
       expected: 'The service’s total for the slice when it was begun; null before.',
       records: 'Distinct records seen.',
+      failures:
+        'Times in a row that the service failed for every response that holds a certain record of the slice; 0: it did not.',
       finished_at: 'When it was done; null before.',
     },
   },

@@ -10,8 +10,8 @@ export type UserLookup =
   | { readonly kind: 'unusable'; readonly userId: string; readonly record: unknown }
   | { readonly kind: 'unknown'; readonly userId: string };
 
-/** What the service may do with one id while it is well; what else fails has nothing to do with the id. */
-const OF_ONE_ID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** What the service may do with one id, or one record, while it is well; what else fails has nothing to do with it. */
+export const OF_ONE_ID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'server_error',
   'service_error_unknown',
   'request_timeout',
@@ -34,7 +34,7 @@ export function toUserParameters(userId: string): readonly UserParameter[] {
   return Number.isSafeInteger(number) ? [number, userId] : [userId, new ExactNumber(userId)];
 }
 
-/** The lookup failed in a way that may be due to the id alone. */
+/** A question failed in a way that may be due to the one id or record alone that it is about. */
 export function isOfOneId(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && OF_ONE_ID.has(error.code);
 }

@@ -1,10 +1,11 @@
 /** Asks how much there is, and cuts creation time into slices. All times in ms since 1970, `to` exclusive. */
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
+import { isOfOneId } from './ask-user.ts';
 import { type CreationSlice, readCreationOrder, toCreationFilters } from './creation-slice.ts';
 import { fetchPage, isRefusedPage } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import type { SliceReader } from './slice-reader.ts';
+import type { SliceReader, SliceResponse } from './slice-reader.ts';
 import { records, type Steps } from './step.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
@@ -63,7 +64,7 @@ function planSlices(request: PlanRequest): TimeSlice[] {
 }
 
 export function toLedgerSlice({ fromMs, toMs }: TimeSlice): LedgerSlice {
-  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0 };
+  return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures: 0 };
 }
 
 /** The last page of a newest-first list tells where creation time begins. */
@@ -77,8 +78,19 @@ async function findOldest(read: ReadRequest, first: ListPage, { range, sliceReco
     const last = await fetchPage(read, { limit: pageSize, page, ...filters });
     return readCreationOrder(last.records)?.oldestMs;
   } catch (error) {
-    if (isRefusedPage(error)) return undefined;
+    if (isRefusedPage(error) || isOfOneId(error)) return undefined;
     throw error;
+  }
+}
+
+/** Where the service fails for one of the newest records, any other one tells enough for a plan. */
+async function askFirst(range: CreationSlice, reader: SliceReader): Promise<SliceResponse> {
+  try {
+    return await reader.ask(range);
+  } catch (error) {
+    const page = isOfOneId(error) ? await reader.probe(range) : undefined;
+    if (page === undefined || page.records.length === 0) throw error;
+    return { page, distinct: 1, shortfall: null };
   }
 }
 
@@ -102,7 +114,7 @@ interface PlanOptions {
 export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<MadePlan> {
   const { range, reader, sliceRecords } = options;
   const { clock } = read.service;
-  const { page: first, distinct, shortfall } = await reader.ask(range);
+  const { page: first, distinct, shortfall } = await askFirst(range, reader);
   if (shortfall !== null) throw shortfall;
   const plan: BackfillPlan = {
     ...range,

@@ -3,7 +3,7 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
 import type { CreationSlice } from './creation-slice.ts';
-import { noteUndated, walkCreation } from './creation-walk.ts';
+import { noteUndated, toHole, walkCreation, type WalkStep } from './creation-walk.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
 
@@ -15,6 +15,12 @@ interface Work {
   readonly halvings: number;
 }
 
+/** A part that was left out in this run. */
+export interface FoundHole {
+  readonly slice: TimeSlice;
+  readonly error: SafetySyncError;
+}
+
 /** What the slices of one backfill share. */
 export interface Backfill {
   readonly method: string;
@@ -24,12 +30,16 @@ export interface Backfill {
   readonly sliceRecords: number;
   readonly queue: Work[];
   readonly failures: SafetySyncError[];
+  /** Parts that were left out because the service fails for a record of them. */
+  readonly holes: FoundHole[];
   /** Different records of the slices that are done. */
   seen: number;
   /** Names of the records that tell no creation time, which are of no slice. */
   readonly undated: Set<string>;
   /** The upper end of the newest slice. */
   readonly topMs: number;
+  /** The newest slice is asked for without its upper end. */
+  isTopOpen: boolean;
   /** The lower end of the oldest slice. */
   readonly bottomMs: number;
   readonly progress: { -readonly [Name in keyof BackfillProgress]: BackfillProgress[Name] };
@@ -39,10 +49,10 @@ type SliceSteps = AsyncGenerator<RecordsStep, void, undefined>;
 
 /** What to ask for: the ends of an unbounded plan are open, whatever the ledger says of them. */
 function boundsOf(
-  { plan, topMs, bottomMs }: Pick<Backfill, 'plan' | 'topMs' | 'bottomMs'>,
+  { topMs, isTopOpen, plan, bottomMs }: Pick<Backfill, 'topMs' | 'isTopOpen' | 'plan' | 'bottomMs'>,
   slice: LedgerSlice,
 ): CreationSlice {
-  const isTop = plan.toMs === null && slice.toMs === topMs && slice.readToMs === slice.toMs;
+  const isTop = isTopOpen && slice.toMs === topMs && slice.readToMs === slice.toMs;
   const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
   return { fromMs: isBottom ? null : slice.fromMs, toMs: isTop ? null : slice.readToMs };
 }
@@ -59,31 +69,25 @@ function toStep(
   return { ...records(list), notes, progress: { ...backfill.progress } };
 }
 
-/** Reads one slice to its end, or until it turns out to be too large and is cut into smaller ones. */
+/** Reads one slice to its end, or until it turns out to be too large, or to have a hole, and is cut into smaller ones. */
 export async function* readSlice(backfill: Backfill, work: Work): SliceSteps {
-  try {
-    yield* readToEnd(backfill, work);
-  } catch (error) {
-    const isTooSlow = error instanceof SafetySyncError && error.code === 'request_timeout';
-    if (!isTooSlow || work.halvings === MOST_HALVINGS) throw error;
-    yield giveUpOrHalve(backfill, work, error);
-  }
-}
-
-async function* readToEnd(backfill: Backfill, work: Work): SliceSteps {
   const { reader, sliceRecords } = backfill;
   const bounds = boundsOf(backfill, work.slice);
   let state = work.slice;
   /** Records that will not be read again. */
   let finalRecords = state.records;
   const seenBefore = state.records;
-  const walk = walkCreation(bounds, reader);
+  const walk = walkCreation(bounds, reader, { isSuspect: state.failures > 0 });
   let next = await walk.next();
   for (; next.done !== true; next = await walk.next()) {
     if (next.value.kind === 'first') {
       const total = next.value.page.paging?.total;
       if (total !== undefined && state.expected === null) state = { ...state, expected: total };
       continue;
+    }
+    if (next.value.kind === 'hole') {
+      yield leaveOut(backfill, { ...work, slice: state, finalRecords }, next.value);
+      return;
     }
     const { records: list, remainingTo, seen } = next.value;
     state = { ...state, records: seenBefore + seen };
@@ -150,6 +154,7 @@ function cutRemainder(
     readToMs: remainingTo,
     expected: seen,
     records: seen,
+    failures: 0,
   };
   const isNewestPartEmpty = remainingTo === state.toMs;
   backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: cut.halvings })));
@@ -162,6 +167,45 @@ function cutRemainder(
           { kind: 'cut', slice: state, parts: [done, ...parts] },
           { kind: 'slice', slice: done },
         ],
+  );
+}
+
+/** The hole, and what is newer and older than it, become slices of their own: the newer one was read, the older one is next. */
+function leaveOut(
+  backfill: Backfill,
+  { slice, halvings, finalRecords }: Work & { readonly finalRecords: number },
+  { part, error }: Extract<WalkStep, { kind: 'hole' }>,
+): RecordsStep {
+  const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
+  if (hole.fromMs >= slice.toMs) {
+    // Newer than the plan: it comes as a change does.
+    backfill.isTopOpen = false;
+    backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
+    return toStep(backfill, [], []);
+  }
+  const newer = { fromMs: hole.toMs, toMs: slice.toMs };
+  const older = { fromMs: slice.fromMs, toMs: hole.fromMs };
+  const done: LedgerSlice = {
+    ...toLedgerSlice(newer),
+    status: 'done',
+    readToMs: newer.fromMs,
+    expected: slice.records,
+    records: slice.records,
+  };
+  const failed: LedgerSlice = { ...toLedgerSlice(hole), status: 'failed', failures: slice.failures + 1 };
+  const isAny = ({ fromMs, toMs }: TimeSlice): boolean => fromMs < toMs;
+  backfill.seen += slice.records;
+  backfill.holes.push({ slice: toHole(part), error });
+  if (isAny(older)) backfill.queue.unshift({ slice: toLedgerSlice(older), halvings });
+  const parts = [newer, hole, older].filter(isAny);
+  return toStep(
+    backfill,
+    [],
+    [
+      { kind: 'cut', slice, parts },
+      ...(isAny(newer) ? [{ kind: 'slice', slice: done } as const] : []),
+      { kind: 'slice', slice: failed },
+    ],
   );
 }
 

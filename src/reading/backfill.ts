@@ -4,11 +4,11 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SafetySyncError } from '../shared/errors.ts';
-import type { BackfillPlan, LedgerSlice } from '../streams/state.ts';
+import type { BackfillPlan, Hole, LedgerSlice } from '../streams/state.ts';
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
-import { type Backfill, readSlice } from './backfill-slice.ts';
+import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
 import { type CreationSlice, isWholeTime } from './creation-slice.ts';
-import { isAnyUnseen } from './creation-walk.ts';
+import { FAILING_TIME, isAnyUnseen } from './creation-walk.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type RecordsStep, type Steps } from './step.ts';
@@ -32,6 +32,8 @@ interface BackfillOutcome {
   readonly isResumed: boolean;
   /** Slices that could not be read completely; everything else is stored. */
   readonly failure: SafetySyncError | null;
+  /** Parts that were left out. */
+  readonly holes: readonly FoundHole[];
 }
 
 export const isOpen = (slice: LedgerSlice): boolean => slice.status !== 'done';
@@ -43,12 +45,16 @@ const isSameRange = (plan: BackfillPlan, range: CreationSlice): boolean =>
 const isUnclosed = (plan: BackfillPlan, stateMs: number | null): boolean =>
   isWholeTime(plan) && plan.watermark !== null && (stateMs === null || stateMs < plan.watermark.ms);
 
-/** Whether a backfill goes on where an earlier one was cut off: the run and its forecast ask this alike. */
+/** Whether a backfill goes on where an earlier one was cut off: the run and its forecast ask this alike. A hole was not cut off. */
 export function isResumable(
   { plan, slices }: StoredBackfill,
   { range, restart, watermarkMs }: BackfillAsked,
 ): boolean {
-  return !restart && isSameRange(plan, range) && (isUnclosed(plan, watermarkMs) || slices.some(isOpen));
+  return (
+    !restart &&
+    isSameRange(plan, range) &&
+    (isUnclosed(plan, watermarkMs) || slices.some((slice) => isOpen(slice) && slice.failures === 0))
+  );
 }
 
 /** Continues what was cut off, if it has the same range; else begins anew. */
@@ -77,6 +83,8 @@ export async function* readBackfill(
     sliceRecords,
     queue: open.map((slice) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
     failures: [],
+    holes: [],
+    isTopOpen: plan.toMs === null,
     seen: slices.reduce((sum, slice) => sum + (isOpen(slice) ? 0 : slice.records), 0),
     undated: new Set(),
     topMs: Math.max(...slices.map((slice) => slice.toMs)),
@@ -102,19 +110,53 @@ export async function* readBackfill(
     // Whoever stops in the middle ends the requests.
     stop.abort();
   }
-  const [first, ...others] = backfill.failures;
+  return { plan, isResumed, failure: joinFailures(backfill), holes: backfill.holes };
+}
+
+function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncError | null {
   const more = others.length === 0 ? '' : ` (and ${others.length} more slices)`;
-  const failure =
-    first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
-  return { plan, isResumed, failure };
+  return first === undefined ? null : new SafetySyncError(first.code, first.message + more, { cause: first });
+}
+
+/** Tries parts again that were left out. Returns those that still fail. */
+export async function* readHoles(
+  { stream, service }: ReadRequest,
+  holes: readonly Hole[],
+  { pageSize }: { readonly pageSize: number },
+): Steps<Pick<BackfillOutcome, 'holes' | 'failure'>> {
+  const backfill: Backfill = {
+    method: stream.method,
+    plan: { fromMs: null, toMs: null, watermark: null },
+    reader: createSliceReader({ stream, service }, { pageSize, filters: {} }),
+    sliceRecords: Infinity,
+    queue: holes.map(({ slice }) => ({ slice: { ...slice, status: 'pending' }, halvings: 0 })),
+    failures: [],
+    holes: [],
+    seen: 0,
+    undated: new Set(),
+    topMs: FAILING_TIME.toMs,
+    isTopOpen: true,
+    bottomMs: FAILING_TIME.fromMs,
+    progress: { records: 0, total: null, slicesDone: 0 },
+  };
+  for (let work = backfill.queue.shift(); work !== undefined; work = backfill.queue.shift()) {
+    // Without progress: nobody waits for a backfill here.
+    for await (const { kind, records: list, about, notes } of readSlice(backfill, work)) {
+      yield { kind, records: list, about, ...(notes === undefined ? {} : { notes }) };
+    }
+  }
+  return { holes: backfill.holes, failure: joinFailures(backfill) };
 }
 
 /**
  * Holds what all slices have shown against the total of the plan's range, and reads the range by page numbers where that is
  * more. The watermark moves only afterwards, so a worker that dies before the end asks again.
  */
-async function* readUnseen({ plan, reader, seen, undated, topMs, failures }: Backfill): Steps {
+async function* readUnseen(backfill: Backfill): Steps {
+  const { plan, reader, undated, topMs, failures, holes } = backfill;
   const range = { fromMs: plan.fromMs, toMs: plan.toMs };
+  // How many records a hole has is not known: then only those count that no filter shows.
+  const seen = holes.length > 0 ? Infinity : backfill.seen;
   if (!(await isAnyUnseen(range, reader, { topMs, records: seen, undated: undated.size }))) return;
   try {
     // Notes, though there are none: a step with notes may be followed by a commit.

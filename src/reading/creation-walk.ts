@@ -4,6 +4,8 @@
  */
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import { isOfOneId } from './ask-user.ts';
 import {
   type CreationOrder,
   type CreationSlice,
@@ -18,6 +20,34 @@ import type { SliceReader, SliceResponse } from './slice-reader.ts';
 const DEEPEST = 50;
 /** Nothing was created later. */
 const FAR_FUTURE_MS = Date.parse('9999-01-01T00:00:00Z');
+/** Where a failing part without bounds is divided, and what the ledger has for them. */
+export const FAILING_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
+
+/** A part that was left out, as the ledger has it. */
+export const toHole = ({ fromMs, toMs }: CreationSlice): TimeSlice => ({
+  fromMs: fromMs ?? FAILING_TIME.fromMs,
+  toMs: toMs ?? FAILING_TIME.toMs,
+});
+
+/** How a hole of the ledger is asked for. */
+export const toPart = ({ fromMs, toMs }: TimeSlice): CreationSlice => ({
+  fromMs: fromMs <= FAILING_TIME.fromMs ? null : fromMs,
+  toMs: toMs >= FAILING_TIME.toMs ? null : toMs,
+});
+
+/** The parts of a slice between holes, oldest first. */
+function partsBetween(slice: CreationSlice, holes: readonly TimeSlice[]): CreationSlice[] {
+  const parts: CreationSlice[] = [];
+  let fromMs = slice.fromMs;
+  for (const hole of holes.toSorted((one, other) => one.fromMs - other.fromMs)) {
+    const part = toPart(hole);
+    if (part.fromMs !== null && part.fromMs > (fromMs ?? -Infinity))
+      parts.push({ fromMs, toMs: part.fromMs });
+    if (part.toMs === null) return parts;
+    fromMs = Math.max(fromMs ?? part.toMs, part.toMs);
+  }
+  return [...parts, { fromMs, toMs: slice.toMs }];
+}
 
 export type WalkStep =
   /** The first response, before its records. */
@@ -30,7 +60,19 @@ export type WalkStep =
       readonly remainingTo: number | null | undefined;
       /** Different records of the part that was read so far. */
       readonly seen: number;
-    };
+    }
+  /**
+   * The service fails for every response that holds a certain record of this part, and for nothing else: it is left out.
+   * Everything newer was read, what is older comes next.
+   */
+  | { readonly kind: 'hole'; readonly part: CreationSlice; readonly error: SafetySyncError };
+
+interface WalkOptions {
+  /** Parts that are known to fail: they are not asked for. */
+  readonly without?: readonly TimeSlice[];
+  /** The slice failed before: a few attempts tell whether it still does. */
+  readonly isSuspect?: boolean;
+}
 
 type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 
@@ -61,6 +103,8 @@ interface Task extends CreationSlice {
   readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
+  /** It is part of one that failed. */
+  readonly isSuspect?: boolean;
 }
 
 /** Records without a usable creation time are of no slice: they are known by name. */
@@ -96,9 +140,13 @@ export async function isAnyUnseen(slice: CreationSlice, reader: SliceReader, see
 }
 
 /** Returns null when the slice was read completely, else what is missing; other failures are thrown. */
-export async function* walkCreation(slice: CreationSlice, reader: SliceReader): Walk<SafetySyncError | null> {
+export async function* walkCreation(
+  slice: CreationSlice,
+  reader: SliceReader,
+  options: WalkOptions = {},
+): Walk<SafetySyncError | null> {
   try {
-    yield* createWalk(slice, reader).run();
+    yield* createWalk(slice, reader, options).run();
     return null;
   } catch (error) {
     if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
@@ -163,16 +211,21 @@ function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boole
   return isTooOld || (slice.toMs !== null && order.newestMs > slice.toMs);
 }
 
-function createWalk(slice: CreationSlice, reader: SliceReader) {
+function createWalk(
+  slice: CreationSlice,
+  reader: SliceReader,
+  { without = [], isSuspect = false }: WalkOptions,
+) {
   /** Newest first: the last one is the next. */
-  const tasks: Task[] = [{ ...slice, depth: 0 }];
+  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, depth: 0, isSuspect }));
+  let hasHoles = without.length > 0;
   /** Different records of the parts that were read, which share none: each is of the one part that holds its creation time. */
   let settled = 0;
   /** Records without a usable creation time are of no part. */
   const undated = new Set<string>();
   /** The responses do not add up by creation time alone: ask once more at the end what there is. */
-  let isDoubtful = false;
-  /** The newest creation that the first response told. */
+  let isDoubtful = hasHoles;
+  /** The newest creation that was told first. */
   let newestMs: number | undefined;
   /** What is being read and is not complete: all of it is still to be read. */
   let inHand: CreationSlice | undefined;
@@ -283,16 +336,39 @@ function createWalk(slice: CreationSlice, reader: SliceReader) {
     yield toStep(page.records, task.previous?.border);
   }
 
+  /**
+   * A question failed again and again although the service is well: a record that it would hold makes the service fail. The
+   * task is halved until nothing but that record's millisecond fails, which is left out.
+   */
+  async function* narrow(task: Task, error: unknown): Walk {
+    if (!isOfOneId(error) || !(await reader.isWell())) throw error;
+    isDoubtful = true;
+    const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
+    const halves = reader.mayDivide() ? halve(task, order) : undefined;
+    if (halves !== undefined) {
+      for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth, isSuspect: true });
+      return;
+    }
+    hasHoles = true;
+    yield { kind: 'hole', part: { fromMs: task.fromMs, toMs: task.toMs }, error };
+  }
+
   return {
     async *run(): Walk {
-      for (let isFirst = true; ; isFirst = false) {
+      for (let isFirst = true; ;) {
         const task = tasks.pop();
         if (task === undefined) break;
         if (task.byPages === true) {
           yield* readByPages(task, settled);
           continue;
         }
-        const response = await reader.ask(task);
+        let response: SliceResponse;
+        try {
+          response = await reader.ask(task, { isSuspect: task.isSuspect });
+        } catch (error) {
+          yield* narrow(task, error);
+          continue;
+        }
         const { page, shortfall } = response;
         if (shortfall !== null) {
           // What came is right, but all of the task is still to be read.
@@ -300,15 +376,16 @@ function createWalk(slice: CreationSlice, reader: SliceReader) {
           yield toStep(page.records, task.previous?.border);
           throw shortfall;
         }
-        if (isFirst) {
-          newestMs = readCreationOrder(page.records)?.newestMs;
-          yield { kind: 'first', page };
-        }
+        newestMs ??= readCreationOrder(page.records)?.newestMs;
+        if (isFirst) yield { kind: 'first', page };
+        isFirst = false;
         yield* take(task, response);
       }
       if (!isDoubtful) return;
       const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
-      const seen = { topMs, records: settled + undated.size, undated: undated.size };
+      // How many records a hole has is not known: then only those count that no filter shows.
+      const records = hasHoles ? Infinity : settled + undated.size;
+      const seen = { topMs, records, undated: undated.size };
       if (await isAnyUnseen(slice, reader, seen)) yield* readByPages(slice, 0);
     },
   };

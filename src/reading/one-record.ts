@@ -104,6 +104,7 @@ async function findFollowup(read: OneRequest, known: KnownRecord): Promise<Found
       if (next.value !== null) throw next.value;
       return null;
     }
+    if (next.value.kind === 'hole') throw next.value.error;
     if (next.value.kind !== 'records') continue;
     const record = next.value.records.findLast((one) => keyOf(one, stream.keyField) === known.key);
     if (record !== undefined) return { record, about: {} };

@@ -1,5 +1,5 @@
 /** Reads one page of a list into memory: pages are bounded by the service's own limits. */
-import type { ListPage } from '../api/requests.ts';
+import type { FewRetries, ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -11,6 +11,7 @@ export const MOST_PAGES = 100_000;
 export async function fetchPage(
   { stream, service: { api, meter, signal } }: Pick<ReadRequest, 'stream' | 'service'>,
   params: Readonly<Record<string, unknown>>,
+  fewRetries?: FewRetries,
 ): Promise<ListPage> {
   return await api.page({
     method: stream.method,
@@ -18,6 +19,7 @@ export async function fetchPage(
     params,
     meter,
     signal,
+    fewRetries,
   });
 }
 

@@ -6,6 +6,7 @@ import type {
   BackfillPlan,
   DueLookup,
   FailingLookups,
+  Hole,
   LedgerSlice,
   RunKind,
   StreamState,
@@ -39,6 +40,8 @@ export interface WarehouseReads {
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
   /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
   readLedger(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
+  /** Slices that earlier runs left out. */
+  readHoles(): Promise<readonly Hole[]>;
   /** To the microsecond, as text. */
   readTime(): Promise<string>;
   /** Whoever was not asked for the longest time first. `all`: also those who were asked for lately. */
@@ -66,6 +69,8 @@ export interface ReadRequest {
   readonly kind: RunKind;
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
+  /** Nobody waits: what failed lately need not be tried again yet. */
+  readonly isScheduled?: boolean;
   /** Creation time that a backfill covers. */
   readonly range: CreationSlice;
   /** Forget the ledger of an earlier backfill. */

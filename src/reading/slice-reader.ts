@@ -2,11 +2,16 @@
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
+import { isOfOneId, OF_ONE_ID } from './ask-user.ts';
 import { countDistinct, createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** Times that a response which contradicts itself is asked for again. */
 const REREADS = 4;
+/** A question that is part of one that failed: a few attempts tell whether it fails, too. */
+const FEW_RETRIES = { codes: OF_ONE_ID, retries: 1 };
+/** Failing questions of one run that are divided: two records that the service fails for take about 80. */
+const MOST_DIVIDED = 120;
 
 interface SliceReaderOptions {
   readonly pageSize: number;
@@ -28,9 +33,18 @@ export interface SliceReader {
    * The newest records of the slice, in a response that does not contradict itself; else with the `shortfall`, a
    * `read_incomplete`. A total that stays below the records beside it is left out.
    */
-  ask(slice: CreationSlice): Promise<SliceResponse>;
+  ask(slice: CreationSlice, options?: { readonly isSuspect?: boolean | undefined }): Promise<SliceResponse>;
   /** How many records the service says the slice has; undefined when it does not say. */
   askTotal(slice: CreationSlice): Promise<number | undefined>;
+  /**
+   * A response with the newest record of the slice, or with the second newest, because the service may fail for the newest;
+   * undefined when it fails for both, or has neither.
+   */
+  probe(slice: CreationSlice): Promise<ListPage | undefined>;
+  /** Whether the service responds with any record of the account: a question that fails then fails by what it is about. */
+  isWell(): Promise<boolean>;
+  /** Whether one more failing question may be divided: a service that fails for much would be asked for ever. */
+  mayDivide(): boolean;
   /**
    * The last resort, by page numbers: for a slice that can be divided no further, or whose records do not tell their
    * creation. Yields pages as they come; throws `read_incomplete` when they do not add up.
@@ -73,16 +87,36 @@ export function createSliceReader(
   { pageSize, filters }: SliceReaderOptions,
 ): SliceReader {
   const { stream } = read;
-  const fetch = (slice: CreationSlice, more: Readonly<Record<string, number>> = {}): Promise<ListPage> =>
-    fetchPage(read, { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more });
+  let divided = 0;
+  const fetch = (
+    slice: CreationSlice,
+    more: Readonly<Record<string, number>> = {},
+    isSuspect = false,
+  ): Promise<ListPage> => {
+    const params = { limit: pageSize, ...filters, ...toCreationFilters(slice), ...more };
+    return fetchPage(read, params, isSuspect ? FEW_RETRIES : undefined);
+  };
+  async function probe(slice: CreationSlice): Promise<ListPage | undefined> {
+    try {
+      return await fetch(slice, { limit: 1 });
+    } catch (error) {
+      if (!isOfOneId(error)) throw error;
+    }
+    try {
+      return await fetch(slice, { limit: 1, page: 2 }, true);
+    } catch (error) {
+      if (!isOfOneId(error) && !isRefusedPage(error)) throw error;
+      return undefined;
+    }
+  }
   const incomplete = (slice: CreationSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 
   return {
     keyField: stream.keyField,
-    async ask(slice) {
+    async ask(slice, { isSuspect = false } = {}) {
       for (let reread = 0; ; reread += 1) {
-        const page = await fetch(slice);
+        const page = await fetch(slice, {}, isSuspect);
         const distinct = countRecords(page, pageSize, stream.keyField);
         const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
@@ -94,9 +128,21 @@ export function createSliceReader(
       }
     },
     async askTotal(slice) {
-      const { paging } = await fetch(slice, { limit: 1 });
-      return paging?.total;
+      return (await probe(slice))?.paging?.total;
     },
+    probe,
+    async isWell() {
+      for (const params of [{ limit: 1 }, { limit: 1, page: 2 }]) {
+        try {
+          const { records } = await fetchPage(read, params, FEW_RETRIES);
+          if (records.length > 0) return true;
+        } catch (error) {
+          if (!isOfOneId(error) && !isRefusedPage(error)) throw error;
+        }
+      }
+      return false;
+    },
+    mayDivide: () => (divided += 1) <= MOST_DIVIDED,
     async *readByPages(slice) {
       // Where each response has ties in another order, the attempts together show what none of them shows. This counts only for
       // a slice that does not grow, and not after a deletion: a new or deleted record would stand for a missing one.

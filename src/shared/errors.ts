@@ -116,6 +116,11 @@ const READ_ERRORS = {
     advice:
       'The service keeps announcing other records than it delivers; what came is stored, nothing was deleted.',
   },
+  range_unreadable: {
+    recovery: 'fail_stream',
+    advice:
+      'The service fails for every response that holds a certain record; give its operator the range and the request ID. All else is stored; the range is tried again by itself.',
+  },
   calculation_unsettled: {
     recovery: 'fail_stream',
     advice: 'The training report changed between pages again and again; the next run tries anew.',

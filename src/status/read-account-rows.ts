@@ -71,7 +71,7 @@ async function readIssueGroups(db: Queryable, accountId: string): Promise<IssueG
 
 async function readSlices(db: Queryable, accountId: string): Promise<SliceProgress[]> {
   const rows = await db.execute<Omit<SliceProgress, 'slicesDone'> & { done: number }>(sql`
-    select stream, count(*)::int as slices, count(*) filter (where status = 'done')::int as done,
+    select stream, count(*)::int as slices, count(*) filter (where status = 'done' or failures > 0)::int as done,
       sum(records)::float8 as records, sum(expected)::float8 as expected
     from safety_sync.backfill_slices where account_id = ${accountId} group by stream`);
   return rows.map(({ done, ...row }) => ({ ...row, slicesDone: done }));

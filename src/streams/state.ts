@@ -79,6 +79,15 @@ export interface LedgerSlice extends TimeSlice {
   readonly readToMs: number;
   readonly expected: number | null;
   readonly records: number;
+  /** Times in a row that no response came that holds a certain record of it, although the service was well; 0: it is no hole. */
+  readonly failures: number;
+}
+
+/** A slice that was left out because the service fails for one of its records: nothing of it is stored. */
+export interface Hole {
+  readonly slice: LedgerSlice;
+  /** It has waited long enough to be tried again. */
+  readonly isDue: boolean;
 }
 
 /** A change of the backfill's ledger. */
@@ -86,6 +95,8 @@ export type LedgerChange =
   /** A new plan replaces everything that the ledger holds. */
   | { readonly kind: 'plan'; readonly plan: BackfillPlan; readonly slices: readonly TimeSlice[] }
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
+  /** A range that was left out of a read of changes. */
+  | { readonly kind: 'hole'; readonly slice: TimeSlice }
   /** Smaller slices in the place of one. */
   | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly TimeSlice[] };
 

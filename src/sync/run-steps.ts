@@ -1,6 +1,6 @@
 /** The order of a run's steps: what the reader yields is stored and committed together with what the run has learned. */
 import type { RequestMeter } from '../api/requests.ts';
-import { readLedger, writeLedger } from '../database/backfill-ledger.ts';
+import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
@@ -67,6 +67,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     stream,
     kind: request.kind,
     force: request.force,
+    isScheduled: isScheduled(request),
     range: request.range ?? WHOLE_TIME,
     restart: request.restart ?? false,
     onlyRecord: request.onlyRecord,
@@ -95,6 +96,7 @@ function createWarehouseReads(
   return {
     findVanished: (covered) => load.findVanished(covered),
     readLedger: () => readLedger(db, scope),
+    readHoles: () => readHoles(db, scope),
     readTime: () => readDatabaseTime(db),
     readDueLookups: (due) => readDueLookups(db, { accountId, ...due }),
     readSucceededLookups: (limit) => readSucceededLookups(db, accountId, limit),

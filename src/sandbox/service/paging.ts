@@ -64,7 +64,7 @@ function earlier(record: object): object {
 
 /** The paging object as this reading sends it. */
 export function shapePaging(paging: Page['paging'], readings: Readings): Record<string, unknown> {
-  const total = readings.pagingTotal === 'exact' ? paging.total : paging.total + DELETED;
+  const total = shownTotal(paging.total, readings);
   const { pagingFields } = readings;
   const shown = {
     ...(pagingFields === 'both' || pagingFields === 'total-only' ? { total } : {}),
@@ -76,3 +76,15 @@ export function shapePaging(paging: Page['paging'], readings: Readings): Record<
 
 /** How many deleted records a total counts that counts them. */
 const DELETED = 3;
+const CAP = 20;
+
+function shownTotal(total: number, { pagingTotal }: Readings): number {
+  switch (pagingTotal) {
+    case 'exact':
+      return total;
+    case 'counts-deleted':
+      return total + DELETED;
+    case 'capped':
+      return Math.min(total, CAP);
+  }
+}

@@ -23,6 +23,20 @@ export interface Readings {
   largestPage: number | null;
   /** Whether "before" and "after" leave out the moment itself. */
   followupBounds: 'exclusive' | 'inclusive';
+  /** `seconds`: created_before and created_after compare whole seconds, so that no question divides one. */
+  followupTimes: 'milliseconds' | 'seconds';
+  /**
+   * Follow-ups without a usable `created_on`. `unfiltered`: a filter on creation time shows none of them, and they come last
+   * in any order. `as-before`: like the creation time that they had.
+   */
+  undatedFollowups: 'as-before' | 'unfiltered';
+  /**
+   * About every tenth follow-up comes twice, as from a join: `limit` counts rows, `paging` the different records. So
+   * `last_page` may be too small.
+   */
+  repeatedRows: boolean;
+  /** Ids of follow-ups for which the service fails: `server_error` in the place of each response that would hold one. */
+  unrenderable: readonly string[];
   /** Ties go by the same direction. `unordered` is the same shuffle for every request. */
   followupOrder: 'newest-first' | 'oldest-first' | 'unordered';
   /** `changing`: each response has the follow-ups of one millisecond in another order. */
@@ -63,8 +77,8 @@ export interface Readings {
   lastUpdatedAheadMs: number;
   /** What a paging object holds. */
   pagingFields: 'both' | 'total-only' | 'last-page-only' | 'none';
-  /** `counts-deleted`: the total counts records that no page has. */
-  pagingTotal: 'exact' | 'counts-deleted';
+  /** `counts-deleted`: the total counts records that no page has. `capped`: it ends at 20, as a search engine's does. */
+  pagingTotal: 'exact' | 'counts-deleted' | 'capped';
   /** `by-one`: every page but the first begins with the last record of the page before it, beyond its `limit`. */
   pagesOverlap: 'none' | 'by-one';
   /** `sub-type`: about every third equipment names a type of its own (`22.1`), and is listed when 22 is asked for. */
@@ -94,6 +108,10 @@ export const defaultReadings: Readings = {
   pastLastPage: 'refused',
   largestPage: null,
   followupBounds: 'exclusive',
+  followupTimes: 'milliseconds',
+  undatedFollowups: 'as-before',
+  repeatedRows: false,
+  unrenderable: [],
   followupOrder: 'newest-first',
   followupTies: 'settled',
   versionOrder: 'newest-first',

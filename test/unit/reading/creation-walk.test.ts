@@ -25,6 +25,9 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
       return Promise.resolve({ page: answered, distinct: answered.records.length, shortfall: null });
     },
     askTotal: () => Promise.resolve(0),
+    probe: () => Promise.resolve(undefined),
+    isWell: () => Promise.resolve(false),
+    mayDivide: () => false,
     async *readByPages() {},
   };
 }

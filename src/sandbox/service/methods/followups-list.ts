@@ -1,6 +1,11 @@
+import { hashText } from '../../random.ts';
+import type { Followup } from '../../records.ts';
 import type { FollowupQuery } from '../../store/followup-index.ts';
+import type { FollowupTable } from '../../store/followup-table.ts';
 import type { Method } from '../method.ts';
 import { rangeOf, toPage } from '../paging.ts';
+import type { Readings } from '../readings.ts';
+import { ServiceError } from '../service-error.ts';
 import { aNumber, aPage, aText, oneOf, wholeNumber } from '../parameters.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -25,23 +30,56 @@ export const followupsList: Method = {
   respond(parameters, { store, readings }) {
     const { limit = DEFAULT_LIMIT, page = 1, ...rest } = parameters as FollowupParameters;
     const pageSize = Math.min(limit, readings.largestPage ?? limit);
-    const query = pickQuery(rest);
-    const found = store.followups.page(query, {
+    const query = toQuery(pickQuery(rest), readings);
+    const style = {
       bounds: readings.followupBounds,
       order: readings.followupOrder,
       ties: readings.followupTies,
-    });
+    };
+    const found = find(store.followups.page(query, style), query, readings);
     const { paging, number } = toPage(found.total, pageSize, page, readings);
+    const records = found.read(...rangeOf(number, pageSize, readings));
+    if (records.some(({ id }) => readings.unrenderable.includes(id))) throw new ServiceError('server_error');
     return {
       fields: readings.followupsPaging === 'present' ? { paging } : {},
       list: {
         name: 'followups',
         kind: 'followup',
-        records: found.read(...rangeOf(number, pageSize, readings)),
+        records,
       },
     };
   },
 };
+
+type Found = ReturnType<FollowupTable['page']>;
+
+/** The bounds of whole seconds that a coarse comparison has in truth. */
+function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readings): FollowupQuery {
+  if (followupTimes === 'milliseconds') return query;
+  const { created_after: after, created_before: before } = query;
+  const second = (ms: number): number => Math.floor(ms / 1000) * 1000;
+  const isExclusive = followupBounds === 'exclusive';
+  return {
+    ...query,
+    ...(after === undefined ? {} : { created_after: isExclusive ? second(after) + 999 : second(after) }),
+    ...(before === undefined ? {} : { created_before: isExclusive ? second(before) : second(before) + 999 }),
+  };
+}
+
+/** What a question finds where the service departs from the plainest reading: rows, and how many records they are. */
+function find(found: Found, query: FollowupQuery, { undatedFollowups, repeatedRows }: Readings): Found {
+  if (undatedFollowups === 'as-before' && !repeatedRows) return found;
+  let records = found.read(0, found.total);
+  if (undatedFollowups === 'unfiltered') {
+    const isUndated = ({ created_on }: Partial<Followup>): boolean => typeof created_on !== 'number';
+    const isFiltered = query.created_after !== undefined || query.created_before !== undefined;
+    const undated = isFiltered ? [] : records.filter(isUndated);
+    records = [...records.filter((record) => !isUndated(record)), ...undated];
+  }
+  const isRepeated = ({ id }: Followup): boolean => repeatedRows && hashText(id) % 10 === 0;
+  const rows = records.flatMap((record) => (isRepeated(record) ? [record, record] : [record]));
+  return { total: records.length, read: (from, to) => rows.slice(from, to) };
+}
 
 type FollowupParameters = FollowupQuery & { limit?: number; page?: number };
 

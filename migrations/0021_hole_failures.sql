@@ -1,0 +1,1 @@
+ALTER TABLE "safety_sync"."backfill_slices" ADD COLUMN "failures" integer DEFAULT 0 NOT NULL;
