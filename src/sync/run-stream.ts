@@ -48,7 +48,7 @@ const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SEC
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (signal.aborted && isCancelled(error)) {
-    const message = 'a statement was cancelled because the worker stops';
+    const message = 'a statement was cancelled because a stop was asked for';
     return new SafetySyncError('interrupted', message, { cause: error });
   }
   return toKnownError(error);
@@ -118,7 +118,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       const db = isScheduled(request) ? null : context.db;
       return await skipTaken(db, 'another run of this stream is under way');
     }
-    context.events.onSession?.(request.stream, session.backendPid);
+    context.events.onSession?.(request.stream);
     if (request.unlessBegunWithinMs !== undefined) {
       const { kind, stream } = request;
       const withinMs = request.unlessBegunWithinMs();
@@ -132,7 +132,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
     await session?.close().catch(() => undefined);
-    if (session !== undefined) context.events.onSessionEnd?.(request.stream, session.backendPid);
+    if (session !== undefined) context.events.onSessionEnd?.(request.stream);
   }
 }
 
