@@ -162,7 +162,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
             log.info('the database password was replaced in its file: connecting with the new one');
           },
         });
-  const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log) });
+  const warehouse = openWarehouse(url, { readUrl, onStatement: statementLog(log), signal });
   const databaseOutage = createOutageLog({ dependency: 'database', log, clock });
   const owner = describeOwner();
   const clients: ApiClient[] = [];

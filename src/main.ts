@@ -21,11 +21,13 @@ if (process.env['npm_command'] === 'exec') {
     if (process.ppid !== parent) stop.abort(new Error('the end of npx'));
   }, 1000).unref();
 }
-// `safety-sync runs | head` closes our stdout: no reason to complain.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
-});
+// `safety-sync runs | head` closes our stdout: no reason to complain, and none to leave a database server behind.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    stop.abort(new Error('the end of the reader'));
+  });
+}
 
 const { runProgram } = await import('./cli/program.ts');
 const { createTerminal } = await import('./cli/terminal.ts');

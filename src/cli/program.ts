@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
-import { toKnownError } from '../database/database-error.ts';
+import { isCancelled, toKnownError } from '../database/database-error.ts';
 import { EXIT } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
@@ -104,7 +104,12 @@ export async function runProgram(argv: readonly string[], context: CommandContex
       if (isJson) printJsonError(new SafetySyncError('usage_invalid', message), context);
       return EXIT.usage;
     }
-    const error = toKnownError(caught);
+    const error =
+      context.signal.aborted && isCancelled(caught)
+        ? new SafetySyncError('interrupted', 'a statement was cancelled because a stop was asked for', {
+            cause: caught,
+          })
+        : toKnownError(caught);
     tellError(error, context);
     if (isJson) printJsonError(error, context);
     return exitCodeOfError(error);

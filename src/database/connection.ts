@@ -6,7 +6,9 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import { toDatabaseError } from './database-error.ts';
+import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
 import {
   type OnStatement,
   timeStatement,
@@ -39,6 +41,8 @@ interface ConnectionOptions {
   readonly isSession?: true;
   /** Is told of every statement; where nobody is nothing is measured. */
   readonly onStatement?: OnStatement | undefined;
+  /** From then on statements that take long are cancelled. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Connection {
@@ -177,6 +181,16 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
   return { sink, done };
 }
 
+/** Over a connection of its own: those that there are may all be waiting for what is to be cancelled. */
+async function cancelOver({ url, password }: ConnectionOptions, backends: readonly number[]): Promise<void> {
+  const connection = openConnection({ url, password, applicationName: 'safety-sync stop', max: 1 });
+  try {
+    await connection.query(CANCEL, [toArrayLiteral(backends)]);
+  } finally {
+    await connection.close();
+  }
+}
+
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
@@ -211,6 +225,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...({ socket: connect } as object),
   });
   if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
+  const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
+  if (statements !== undefined) trackStatements(client, statements);
   const db = drizzle(client);
 
   /**
@@ -235,8 +251,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     isCopying = true;
     let sink: Writable | undefined;
     const tell = options.onStatement && timeStatement(statement, options.onStatement);
+    const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
     try {
-      const begun = beginCopy(client.unsafe(statement));
+      const begun = beginCopy(query);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;
@@ -257,6 +274,8 @@ export function openConnection(options: ConnectionOptions): Connection {
     } finally {
       // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.
       sink?.destroy();
+      // Its result does not pass where that of other statements is seen.
+      statements?.delete(query as never);
       isCopying = false;
       sendWaiting();
     }

@@ -88,9 +88,9 @@ function adviceOn(code: string | undefined, said: string): string | undefined {
   return undefined;
 }
 
-/** A statement that was cancelled from outside. */
+/** A statement that was cancelled from outside, or came after one in its transaction. */
 export function isCancelled(error: unknown): boolean {
-  return databaseCode(error) === '57014';
+  return ['57014', '25P02'].includes(databaseCode(error) ?? '');
 }
 
 /** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */

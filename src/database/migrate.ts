@@ -38,6 +38,8 @@ export interface MigrationOutcome {
 export interface MigrateOptions {
   /** Spreads the warehouse over the nodes of a Citus cluster. One that is spread stays so without it. */
   readonly onCitus?: boolean;
+  /** From then on statements that take long are cancelled. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Read when the process begins: a newer program may be installed over a worker that runs. */
@@ -148,13 +150,14 @@ async function assertUnconfined(connection: Connection): Promise<void> {
 /** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
 export async function migrateDatabase(
   url: string,
-  { onCitus = false }: MigrateOptions = {},
+  { onCitus = false, signal }: MigrateOptions = {},
 ): Promise<MigrationOutcome> {
   const connection = openConnection({
     url,
     applicationName: 'safety-sync migrate',
     max: 1,
     isSession: true,
+    signal,
   });
   try {
     const [server] = await connection.query<{ version: string }>(

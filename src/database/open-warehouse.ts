@@ -24,9 +24,14 @@ interface OpenWarehouseOptions {
   /** The URL as it is now: its password may change. Default: it does not. */
   readonly readUrl?: (() => string) | undefined;
   readonly onStatement?: OnStatement | undefined;
+  /** From then on statements that take long are cancelled. */
+  readonly signal?: AbortSignal | undefined;
 }
 
-export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehouseOptions = {}): Warehouse {
+export function openWarehouse(
+  url: string,
+  { readUrl, onStatement, signal }: OpenWarehouseOptions = {},
+): Warehouse {
   // Without one in the URL PostgreSQL's own variables may tell it.
   const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
@@ -36,13 +41,14 @@ export function openWarehouse(url: string, { readUrl, onStatement }: OpenWarehou
     applicationName: 'safety-sync',
     max: MAX_CONNECTIONS,
     onStatement,
+    signal,
   });
   return {
     get url() {
       return currentUrl();
     },
     connection,
-    migrate: (options) => migrateDatabase(currentUrl(), options),
+    migrate: (options) => migrateDatabase(currentUrl(), { ...options, signal }),
     assertMigrated: () => assertMigrated(connection),
     async tryConnecting() {
       const tried = openConnection({ url: currentUrl(), applicationName: 'safety-sync', max: 1 });

@@ -83,6 +83,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
     max: 1,
     isSession: true,
     onStatement: options.onStatement,
+    signal,
   });
   try {
     const [settings] = await connection.query<{ freed: string | null }>(SESSION_SETTINGS);

@@ -1,7 +1,6 @@
 /**
- * Issues about fields that the specification does not name: one for each name, however many records show it. A service that
- * uses data as names (`{"2026-11-21": …, "2026-11-22": …}`) sends ever new ones, so that beyond a bound one issue stands for
- * all others.
+ * Issues about fields that the specification does not name: one for each name, however many records show it. Beyond a bound
+ * one issue stands for all others, because a service that uses data as names (`{"2026-11-21": …}`) never stops sending new ones.
  */
 import { formatCount } from '../shared/format.ts';
 import { fingerprintOf, type StagedIssue } from './staged-issue.ts';
@@ -21,13 +20,13 @@ const toUnlisted = (issue: StagedIssue): StagedIssue => ({
   context: null,
 });
 
-export interface UnknownFields {
+interface UnknownFields {
   add(issue: StagedIssue): void;
   /** One for each name that was added, counted in `times`; the last record that showed it is its example. */
   readonly issues: readonly StagedIssue[];
 }
 
-/** Of some records. `listed`: fingerprints of the names that have an issue of their own; grows up to the bound. */
+/** Collects the issues of some records. `listed`: fingerprints of the names that have an issue of their own; grows up to the bound. */
 export function collectUnknownFields(listed: Set<string>): UnknownFields {
   const found = new Map<string, StagedIssue>();
   return {
@@ -36,7 +35,7 @@ export function collectUnknownFields(listed: Set<string>): UnknownFields {
       if (isListed) listed.add(issue.fingerprint);
       const shown = isListed ? issue : toUnlisted(issue);
       const times = (found.get(shown.fingerprint)?.times ?? 0) + 1;
-      // Of the format, and not of one row: it stays when that row is refused or not needed.
+      // The issue is about the format, and stays when the row of its example is refused or not needed.
       found.set(shown.fingerprint, { ...shown, of_row: false, times });
     },
     get issues() {

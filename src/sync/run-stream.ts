@@ -49,7 +49,7 @@ const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SEC
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   if (signal.aborted && isCancelled(error)) {
-    const message = 'a statement was cancelled because the worker stops';
+    const message = 'a statement was cancelled because a stop was asked for';
     return new SafetySyncError('interrupted', message, { cause: error });
   }
   return toKnownError(error);
@@ -119,7 +119,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       const db = isScheduled(request) ? null : context.db;
       return await skipTaken(db, 'another run of this stream is under way');
     }
-    context.events.onSession?.(request.stream, session.backendPid);
+    context.events.onSession?.(request.stream);
     // Another process may have migrated since this one began.
     await assertMigrated(session.connection);
     if (request.unlessBegunWithinMs !== undefined) {
@@ -135,7 +135,7 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
     return { ...figures(noCounts()), outcome: 'failed', error: toError(error, context.signal) };
   } finally {
     await session?.close().catch(() => undefined);
-    if (session !== undefined) context.events.onSessionEnd?.(request.stream, session.backendPid);
+    if (session !== undefined) context.events.onSessionEnd?.(request.stream);
   }
 }
 

@@ -48,14 +48,14 @@ export interface RunEvents {
   /** So many days that are over are counted once and for all; `failure`: why not. Then their views work them out until the stream's next run. */
   readonly onDaysCounted?: (stream: StreamName, days: number, failure?: SafetySyncError) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
-  /** The run has its lock; `backendPid` is the database session in which everything of it happens. */
-  readonly onSession?: (stream: StreamName, backendPid: number) => void;
+  /** The run has its lock. */
+  readonly onSession?: (stream: StreamName) => void;
   /** The run has its record in `runs`. */
   readonly onBegun?: (stream: StreamName) => void;
   /** Every statement of the run's session; absent: nothing is measured. */
   readonly onStatement?: OnStatement | undefined;
   /** The session is closed, however the run ended. */
-  readonly onSessionEnd?: (stream: StreamName, backendPid: number) => void;
+  readonly onSessionEnd?: (stream: StreamName) => void;
 }
 
 export interface RunRequest {

@@ -26,8 +26,6 @@ interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Database sessions of the runs under way, of all accounts. */
-  readonly sessions: Set<number>;
   /** Is told what runs tell of the database. */
   readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
   /** A newer program has migrated the warehouse: no run of this process can store any more. */
@@ -60,7 +58,7 @@ function whenDue(result: RunResult): NextSync[] {
 }
 
 export function createAccountRunner(options: AccountRunnerOptions): AccountRunner {
-  const { account, clock, metrics, sessions, monitor } = options;
+  const { account, clock, metrics, monitor } = options;
   const { log, health } = account;
   const progress = new Map<StreamName, BackfillProgress>();
   let hasAsked = false;
@@ -68,16 +66,12 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
   const events: RunEvents = {
     ...buildRunEvents(account),
     onProgress: (stream, made) => void progress.set(stream, made),
-    onSession: (_stream, pid) => {
+    onSession: () => {
       monitor.recordResponse();
-      sessions.add(pid);
       monitor.refreshSoon();
     },
     onBegun: (stream) => health.recordBegun(stream),
-    onSessionEnd: (stream, pid) => {
-      sessions.delete(pid);
-      progress.delete(stream);
-    },
+    onSessionEnd: (stream) => void progress.delete(stream),
   };
 
   return {

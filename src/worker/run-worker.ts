@@ -37,7 +37,6 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     channels: channels.map(({ name }) => name),
   });
   const queue = createRunQueue({ slots: config.syncConcurrency, clock });
-  const sessions = new Set<number>();
   let state: 'starting' | 'running' = 'starting';
 
   let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
@@ -55,7 +54,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   const runners = new Map(
     accounts.map((account): [string, AccountRunner] => [
       account.id,
-      createAccountRunner({ account, clock, metrics, sessions, monitor, onNewer: stopAsNewer }),
+      createAccountRunner({ account, clock, metrics, monitor, onNewer: stopAsNewer }),
     ]),
   );
   // Alone an account takes slots from nobody.
@@ -105,7 +104,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler, sessions), alerts.stop(), reports?.stop()]);
+    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();
@@ -204,28 +203,13 @@ function logWhatIsOff({ log, accounts }: App): void {
   log.info({ off: isOne ? off.map(([stream]) => stream) : off.length }, `off: ${what}`);
 }
 
-/** Requests end at once and most statements take milliseconds: what lasts longer than this is a statement that hangs. */
-const PATIENCE_MS = 4 * SECOND_MS;
-const CANCEL_EVERY_MS = 500;
-/** Together with closing the pool this stays below the ten seconds after which service managers kill. */
-const GIVE_UP_MS = 8 * SECOND_MS;
+/** Requests and statements are ended by the signal. Together with closing everything this stays below ten seconds. */
+const GIVE_UP_MS = 7 * SECOND_MS;
 
-/** Only what has been running for a while: the statement that closes the run must not be hit. */
-const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
-  where pid = any ($1::int[]) and state = 'active' and query_start < clock_timestamp() - interval '1 second'`;
-
-/** Ends what is running, so that a stop takes seconds and leaves no run open. */
-async function stopRuns(app: App, scheduler: Scheduler, sessions: ReadonlySet<number>): Promise<void> {
-  const { log, warehouse } = app;
+/** Waits for what is running, so that a stop takes seconds and leaves no run open. */
+async function stopRuns({ log }: App, scheduler: Scheduler): Promise<void> {
   await scheduler.stop();
-  const idle = scheduler.idle();
-  let hasEnded = (await withTimeout(idle, PATIENCE_MS)).inTime;
-  for (let ms = PATIENCE_MS; !hasEnded && ms < GIVE_UP_MS; ms += CANCEL_EVERY_MS) {
-    log.debug({ sessions: [...sessions] }, 'cancelling the statements of runs that do not end');
-    // Over the pool, and without waiting: where the database is away there is nothing to cancel.
-    warehouse.connection.query(CANCEL, [`{${[...sessions].join(',')}}`]).catch(() => undefined);
-    hasEnded = (await withTimeout(idle, CANCEL_EVERY_MS)).inTime;
-  }
+  const { inTime: hasEnded } = await withTimeout(scheduler.idle(), GIVE_UP_MS);
   if (!hasEnded) {
     const streams = scheduler.open.map(({ stream }) => stream);
     log.error(

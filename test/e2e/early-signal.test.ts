@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BINARY } from '../support/built-cli.ts';
+import { openConnection } from '../../src/database/connection.ts';
 import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { inProof } from '../support/proof.ts';
@@ -15,6 +16,26 @@ const canBeProcessOne = spawnSync('unshare', [...AS_PROCESS_ONE, 'true']).status
 
 let stage: CliStage;
 let env: NodeJS.ProcessEnv;
+
+/** Sends a SIGTERM as soon as a statement of the command waits for a lock, which lasts longer than the test. */
+async function stopWhileBlocked(table: string, args: readonly string[]) {
+  const blocker = openConnection({ url: stage.databaseUrl, applicationName: 'blocker', max: 1 });
+  try {
+    await blocker.query('begin');
+    await blocker.query(`lock table ${table}`);
+    const program = stage.cli.start(args, stage.env);
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'safety-sync%'
+      and datname = current_database() and query_start < clock_timestamp() - interval '1 second'`;
+    await expect.poll(() => stage.query(waiting)).not.toEqual([]);
+    const startedMs = performance.now();
+    program.kill('SIGTERM');
+    const { code, stderr } = await program.finished;
+    expect(await stage.query(waiting)).toEqual([]);
+    return { code, stderr, tookMs: performance.now() - startedMs };
+  } finally {
+    await blocker.close();
+  }
+}
 
 beforeEach(async () => {
   stage = await createCliStage();
@@ -41,6 +62,32 @@ async function endOf(command: string, args: readonly string[]) {
   const { exitCode, signalCode } = child;
   return { code: exitCode, signal: signalCode, log: parseLog(stderr).map(({ msg }) => msg) };
 }
+
+describe('a SIGTERM while a statement goes on', () => {
+  it('ends a sync as interrupted, with its statement and its lock', async () => {
+    const { code, tookMs } = await stopWhileBlocked('safety.resources', ['sync', 'resources']);
+    expect(code).toBe(1);
+    expect(tookMs).toBeLessThan(7000);
+    expect(await stage.query('select status, error_code from safety_sync.runs')).toEqual([
+      { status: 'failed', error_code: 'interrupted' },
+    ]);
+    const locks = `select from pg_locks join pg_database d on d.oid = database
+      where locktype = 'advisory' and datname = current_database()`;
+    await expect.poll(() => stage.query(locks)).toEqual([]);
+  });
+
+  it.each([
+    ['safety_sync.runs', ['status']],
+    ['safety.labels', ['labels', 'import', 'labels.csv']],
+    ['safety.users', ['report']],
+  ])('on %s ends %s, which runs no stream', async (table, args) => {
+    await writeFile(join(stage.cli.directory, 'labels.csv'), 'kind,id,label\nform,1,One\n');
+    const { code, stderr, tookMs } = await stopWhileBlocked(table, args);
+    expect(code).toBe(1);
+    expect(stderr).toContain('interrupted: a statement was cancelled because a stop was asked for');
+    expect(tookMs).toBeLessThan(7000);
+  });
+});
 
 describe('a SIGTERM while the program is still being loaded', () => {
   const clean = {

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, realpathSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BINARY } from '../support/built-cli.ts';
 import { type CliEnvironment } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
@@ -27,6 +31,17 @@ it('without DATABASE_URL a sync brings its own PostgreSQL, says so in one line, 
   expect(stderr).toBe(`DATABASE_URL is not set: using the embedded PostgreSQL in ${dataDir} (started)\n`);
   expect(stdout).toMatch(/^resources +succeeded +25 +25 /m);
   expect(code).toBe(0);
+  expect(isServing()).toBe(false);
+});
+
+it('a command whose reader goes away stops the server, too', async () => {
+  const pipeline = spawn('sh', ['-c', '"$0" "$1" status 2>&1 | head -1', process.execPath, BINARY], {
+    cwd: stage.cli.directory,
+    env: { PATH: process.env['PATH'], HOME: stage.cli.directory },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
+  expect(said).toMatch(/^DATABASE_URL is not set: .*\n$/);
   expect(isServing()).toBe(false);
 });
 

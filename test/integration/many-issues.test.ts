@@ -66,7 +66,7 @@ test('issues are closed without comparing each with each, whatever the planner e
   const later = { ...scope, now: '2026-11-20T11:00:00Z' };
   const keys = Array.from({ length: MANY }, (_, at) => `i${at + 1}`);
   await connection.query(`update safety.resources set _synced_at = '${later.now}'`);
-  // What is staged stays open; then everything vanishes or comes right.
+  // Staged issues stay open. Later all of them vanish or come right.
   for (const at of [scope, later]) {
     expect(await explain(issues.resolveWritten(parent, 1, at))).toBeLessThan(20 * MANY);
     expect(await explain(issues.resolveVanishedKeyless(null, at))).toBeLessThan(20 * MANY);

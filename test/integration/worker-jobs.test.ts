@@ -56,7 +56,6 @@ async function createStage(scheduled: readonly StreamName[] = STREAM_NAMES) {
     account,
     clock,
     metrics: createMetrics({ version: 'test', accountIds: [account.id] }),
-    sessions: new Set(),
     monitor: { refreshSoon: () => undefined, recordResponse: () => undefined },
     onNewer: () => undefined,
   });
