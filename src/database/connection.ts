@@ -6,12 +6,13 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import { toDatabaseError } from './database-error.ts';
+import { ABORTED, toDatabaseError } from './database-error.ts';
 import {
   type OnStatement,
   timeStatement,
   toRowCount,
   toStatementCode,
+  watchFailures,
   watchStatements,
 } from './watch-statements.ts';
 
@@ -52,6 +53,8 @@ export interface Connection {
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
+  /** Why a transaction of a session was aborted: of every later statement PostgreSQL says only that it was (25P02). */
+  readonly abortedBy: unknown;
   close(): Promise<void>;
 }
 
@@ -144,7 +147,7 @@ function connectOnce(onLost: () => void): typeof connectSocket {
  * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
  * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
  */
-function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
+function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
   let opened: (sink: Writable) => void = () => undefined;
   const sink = new Promise<Writable>((resolve) => (opened = resolve));
   const done = new Promise<number | null>((resolve, reject) => {
@@ -154,7 +157,11 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
         opened(value);
       } else resolve(toRowCount(value));
     };
-    void Object.assign(query, { resolve: onResult, reject });
+    const onError = (error: unknown): void => {
+      onFailure(error);
+      reject(error as Error);
+    };
+    void Object.assign(query, { resolve: onResult, reject: onError });
   });
   // Never settles: its query tells us instead.
   query.writable().catch(() => undefined);
@@ -196,6 +203,11 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...({ socket: connect } as object),
   });
   if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
+  let abortedBy: unknown;
+  const noteFailure = (error: unknown): void => {
+    if (toStatementCode(error) !== ABORTED) abortedBy = error;
+  };
+  if (options.isSession === true) watchFailures(client, noteFailure);
   const db = drizzle(client);
 
   /**
@@ -221,7 +233,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     let sink: Writable | undefined;
     const tell = options.onStatement && timeStatement(statement, options.onStatement);
     try {
-      const begun = beginCopy(client.unsafe(statement));
+      const begun = beginCopy(client.unsafe(statement), noteFailure);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;
@@ -271,6 +283,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     get isLost() {
       return isLost;
+    },
+    get abortedBy() {
+      return abortedBy;
     },
     // What broke has nothing to say any more: not worth waiting for.
     close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),

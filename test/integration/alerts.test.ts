@@ -684,7 +684,7 @@ describe('safety-sync alerts', () => {
   it('lists what is wrong now and whether somebody was told', async () => {
     expect(await run([])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('There is nothing to tell.'),
+      stdout: expect.stringContaining('There is nothing to tell.') as string,
     });
     const one = startTelling({ afterMs: 0 });
     await fail();
@@ -708,7 +708,7 @@ describe('safety-sync alerts', () => {
     await succeed();
     expect(await run([])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/webhook +over; no worker/),
+      stdout: expect.stringMatching(/webhook +over; no worker/) as string,
     });
   });
 
@@ -723,20 +723,25 @@ describe('safety-sync alerts', () => {
     await fail();
     expect(await both()).toMatchObject({
       code: 1,
-      alerts: expect.stringMatching(/^– +resources fails \(network_error\) +– +nobody is told: no way/m),
+      alerts: expect.stringMatching(
+        /^– +resources fails \(network_error\) +– +nobody is told: no way/m,
+      ) as string,
     });
     expect((await both({ SYNC_CRON_RESOURCES: 'off' })).code).toBe(1);
     await succeed();
     await worker.query(
       `update safety_sync.stream_state set last_success_at = now() - interval '61 min' where stream = 'users'`,
     );
-    expect(await both()).toMatchObject({ code: 1, alerts: expect.stringContaining('users is stale') });
+    expect(await both()).toMatchObject({
+      code: 1,
+      alerts: expect.stringContaining('users is stale') as string,
+    });
     expect((await both({ SYNC_CRON_USERS: 'off' })).code).toBe(0);
     expect((await both({ FRESHNESS_BUDGET_MINUTES: '70' })).code).toBe(0);
     await worker.query(`update safety_sync.stream_state set last_success_at = null where stream = 'users'`);
     expect(await both()).toMatchObject({
       code: 1,
-      alerts: expect.stringContaining('not every stream has been synced yet'),
+      alerts: expect.stringContaining('not every stream has been synced yet') as string,
     });
     await worker.query(`update safety_sync.stream_state set last_success_at = now() where stream = 'users'`);
   });
