@@ -42,7 +42,7 @@ const ATTEMPTS = 3;
 const DELAY_MS = SECOND_MS;
 
 /** What went wrong, without the address: that is a secret, and an error of the network repeats it. */
-function problemOf(error: unknown): string {
+export function problemOf(error: unknown): string {
   if (error instanceof NotTaken) return error.message;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   const known = cause?.code ?? code;

@@ -29,7 +29,7 @@ interface ConditionFacts {
 /** They say nothing of the stream: its next run puts it right, and one that never does makes it stale. */
 const SILENT: readonly string[] = ['interrupted', 'worker_died'];
 
-function failureOf(accountId: string, { stream, lastRun, running }: StreamFacts): Condition[] {
+export function failureOf(accountId: string, { stream, lastRun, running }: StreamFacts): Condition[] {
   const { status, errorCode: code } = lastRun ?? {};
   if (status !== 'failed' || code == null || SILENT.includes(code)) return [];
   const of = (event: Condition['event'], subject: string): Condition[] => [

@@ -18,23 +18,32 @@ async function readBeginning({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
 
+/** `fetch` refuses a URL with user and password: they go into a header. */
+export function requestTo(url: string) {
+  const { username, password, origin, host, pathname, search } = new URL(url);
+  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const path = `${pathname}${search}`;
+  const headers: Record<string, string> =
+    user === ':' ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+  return { address: `${origin}${path}`, host, path, user, headers };
+}
+
 /**
  * A POST with `{"text": …}`, which Slack, Mattermost, Rocket.Chat, Teams and Google Chat show as it is. Nothing else is in it:
  * Google Chat refuses fields that it does not know. A redirect is not followed: what is sent there is for the one who was named.
  */
 export function createWebhook(url: string): Channel {
-  const { username, password, origin, host, pathname, search } = new URL(url);
-  const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const redact = createRedactor([url, `${pathname}${search}`, user], OF_ECHOES);
+  const { address, host, path, user, headers } = requestTo(url);
+  const redact = createRedactor([url, path, user], OF_ECHOES);
   return {
     name: 'webhook',
     place: `the webhook at ${host}`,
     async send({ text }, signal) {
-      const response = await fetch(`${origin}${pathname}${search}`, {
+      const response = await fetch(address, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          ...(user === ':' ? {} : { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
+          ...headers,
         },
         body: JSON.stringify({ text }),
         redirect: 'manual',

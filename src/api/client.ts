@@ -172,6 +172,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         policy: options,
         fewRetries: request.fewRetries,
         signal: stop.signal,
+        clock: options.clock,
         attempt: (attemptNumber) => attempt({ ...request, signal: stop.signal, takeNext }, attemptNumber),
         onRetry: (attemptNumber, delayMs, error) =>
           options.onRetry?.({ method, attempt: attemptNumber, delayMs, error }),

@@ -1,7 +1,7 @@
 /** Repeats a request that failed, as long as its error can go away by itself. */
 import pRetry from 'p-retry';
 import { SafetySyncError } from '../shared/errors.ts';
-import { sleep } from '../shared/time.ts';
+import { type Clock, sleep } from '../shared/time.ts';
 import type { ApiClientOptions, FewRetries } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
@@ -10,6 +10,7 @@ interface Retrying<T> {
   readonly policy: RetryPolicy;
   readonly fewRetries: FewRetries | undefined;
   readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly attempt: (attemptNumber: number) => Promise<T>;
   /** Told before each wait; `attemptNumber` is the failed one. */
   readonly onRetry: (attemptNumber: number, delayMs: number, error: SafetySyncError) => void;
@@ -27,13 +28,14 @@ export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, ret
   return Math.max(policy.random() * ceiling, Math.min(retryAfterMs, policy.retryMaxDelayMs));
 }
 
-function withAttempts(error: SafetySyncError, attempts: number): SafetySyncError {
+function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: number): SafetySyncError {
   const counted = attempts === 1 ? 'after the only attempt' : `after ${attempts} attempts`;
   return new SafetySyncError(error.code, `${error.message} (${counted})`, {
     cause: error.cause,
     advice: error.advice,
     requestId: error.requestId,
     retryAfterMs: error.retryAfterMs,
+    repeatedForMs,
   });
 }
 
@@ -47,6 +49,7 @@ function withAttempts(error: SafetySyncError, attempts: number): SafetySyncError
 export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
   const { policy, signal, fewRetries } = retrying;
   let attempts = 0;
+  let failedMs: number | undefined;
   /** Attempts in a row that ended in one of `fewRetries`. */
   let fewInARow = 0;
   const attempt = async (attemptNumber: number): Promise<T> => {
@@ -56,6 +59,7 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
     } catch (error) {
       const isOne = error instanceof SafetySyncError && fewRetries?.codes.has(error.code) === true;
       fewInARow = isOne ? fewInARow + 1 : 0;
+      failedMs ??= retrying.clock.monotonicMs();
       throw error;
     }
   };
@@ -81,6 +85,8 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
       },
     });
   } catch (error) {
-    throw canSucceedLater(error) ? withAttempts(error, attempts) : error;
+    if (!canSucceedLater(error)) throw error;
+    const nowMs = retrying.clock.monotonicMs();
+    throw withAttempts(error, attempts, nowMs - (failedMs ?? nowMs));
   }
 }

@@ -1,13 +1,18 @@
 import { type Channel, tell } from '../alerts/channel.ts';
+import { type Condition, conditionsOf } from '../alerts/conditions.ts';
 import { configuredChannels } from '../alerts/configured-channels.ts';
 import { textOfAlert } from '../alerts/events.ts';
 import { testMessage } from '../alerts/message.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { type AlertRow, readAlerts } from '../alerts/ledger.ts';
+import { type AlertRow, readAlerts, textOfKey } from '../alerts/ledger.ts';
+import { readOccasions } from '../alerts/occasions.ts';
+import { findWhatIsWrong } from '../alerts/what-is-wrong.ts';
+import { readFailedReports } from '../database/report-plans.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { formatTime } from '../shared/format.ts';
 import { createRedactor } from '../shared/redact.ts';
 import { toIso } from '../shared/time.ts';
+import { readAccounts } from '../status/read-accounts.ts';
 import { EXIT } from './run-results.ts';
 import { accountColumn, renderTable } from './terminal.ts';
 import {
@@ -19,50 +24,107 @@ import {
   withApp,
 } from './verb.ts';
 
-function stateOf({ toldMs, tries, problem }: AlertRow): string {
+/** What is wrong, and the alert that a worker has recorded of it; `conditions` that none has recorded yet come last. */
+interface Listed extends Pick<AlertRow, 'accountId' | 'event' | 'subject' | 'code' | 'detail'> {
+  readonly row: AlertRow | null;
+  readonly isOver: boolean;
+}
+
+function listOf(rows: readonly AlertRow[], conditions: readonly Condition[]): Listed[] {
+  const present = new Set(conditions.map(textOfKey));
+  const recorded = new Set(rows.map(textOfKey));
+  return [
+    ...rows.map((row) => ({
+      ...row,
+      row,
+      // It is in no condition, because only the worker that cannot use the database knows it.
+      isOver: row.endedMs !== null || (row.event !== 'database_away' && !present.has(textOfKey(row))),
+    })),
+    ...conditions
+      .filter((one) => !recorded.has(textOfKey(one)))
+      .map((one) => ({ ...one, row: null, isOver: false })),
+  ];
+}
+
+function stateOf({ row, isOver }: Listed, hasChannels: boolean): string {
+  if (row === null)
+    return hasChannels ? 'no worker has recorded it yet' : 'nobody is told: no way is configured';
+  const { toldMs, endedMs, tries, problem } = row;
+  if (isOver && endedMs === null) return 'over; no worker has recorded that yet';
   if (tries > 0) return `not taken: ${problem ?? ''}`;
   return toldMs === null ? 'told when it has lasted long enough' : 'told';
 }
 
-function printAlerts(rows: readonly AlertRow[], isMany: boolean, { terminal }: CommandContext): void {
-  if (rows.length === 0) {
-    terminal.print('There is nothing to tell. To see whether an alert arrives: safety-sync alerts test');
-    return;
-  }
-  terminal.print(
-    renderTable(
-      [{ title: 'since' }, accountColumn(isMany), { title: 'what' }, { title: 'by' }, { title: 'state' }],
-      rows.map((row) => [
-        formatTime(row.beganMs),
-        row.accountId,
-        textOfAlert(row),
-        row.channel,
-        stateOf(row),
-      ]),
-      terminal,
-    ),
-  );
-}
-
 async function runAlerts(context: CommandContext, options: CommonOptions): Promise<number> {
-  return await withApp(context, options, async ({ accounts, warehouse }) => {
-    const all = await readAlerts(
-      warehouse.connection.db,
-      accounts.map(({ id }) => id),
+  return await withApp(context, options, async ({ accounts, warehouse, config, clock }) => {
+    const { terminal } = context;
+    const { connection } = warehouse;
+    const { freshnessBudgetMinutes, telling } = config;
+    const ids = accounts.map(({ id }) => id);
+    const seen = await readAccounts(connection, ids, { clock });
+    const conditions = conditionsOf({
+      accounts,
+      seen,
+      occasions: await readOccasions(connection.db, ids),
+      failedReports: telling.report === undefined ? new Map() : await readFailedReports(connection.db, ids),
+      freshnessBudgetMinutes,
+    });
+    const wrong = await findWhatIsWrong(connection.db, { accounts, seen, config });
+    const rows = await readAlerts(connection.db, ids);
+    const listed = listOf(
+      rows.toSorted((one, other) => one.beganMs - other.beganMs),
+      conditions,
     );
-    const rows = all.toSorted((one, other) => one.beganMs - other.beganMs);
+    const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
     if (options.json) {
-      const alerts = rows.map(({ accountId, beganMs, endedMs, toldMs, dueMs, ...row }) => ({
+      const alerts = listed.map(({ accountId, event, subject, code, detail, row }) => ({
         account_id: accountId,
-        ...row,
-        began_at: toIso(beganMs),
-        ended_at: toIso(endedMs),
-        told_at: toIso(toldMs),
-        due_at: toIso(dueMs),
+        event,
+        subject,
+        channel: row?.channel ?? null,
+        code,
+        detail,
+        tries: row?.tries ?? 0,
+        problem: row?.problem ?? null,
+        began_at: toIso(row?.beganMs ?? null),
+        ended_at: toIso(row?.endedMs ?? null),
+        told_at: toIso(row?.toldMs ?? null),
+        due_at: toIso(row?.dueMs ?? null),
       }));
-      context.terminal.print(JSON.stringify({ alerts }));
-    } else printAlerts(rows, accounts.length > 1, context);
-    return EXIT.ok;
+      const worker = { worker_last_seen_at: toIso(wrong.workerSeenMs) };
+      terminal.print(JSON.stringify({ alerts, is_well: wrong.isWell, ...worker }));
+      return exitCode;
+    }
+    if (listed.length > 0) {
+      const hasChannels = configuredChannels(telling).length > 0;
+      terminal.print(
+        renderTable(
+          [
+            { title: 'since' },
+            accountColumn(accounts.length > 1),
+            { title: 'what' },
+            { title: 'by' },
+            { title: 'state' },
+          ],
+          listed.map((one) => [
+            formatTime(one.row?.beganMs ?? null),
+            one.accountId,
+            textOfAlert(one),
+            one.row?.channel ?? '–',
+            stateOf(one, hasChannels),
+          ]),
+          terminal,
+        ),
+      );
+    }
+    if (wrong.workerMissing !== null) terminal.print(terminal.colors.red(wrong.workerMissing));
+    else if (listed.length === 0 && wrong.isWell)
+      terminal.print('There is nothing to tell. To see whether an alert arrives: safety-sync alerts test');
+    else if (listed.length === 0)
+      terminal.print(
+        'There is nothing to tell, but not every stream has been synced yet: safety-sync status',
+      );
+    return exitCode;
   });
 }
 
@@ -119,7 +181,8 @@ const test: Verb<CommonOptions> = {
 
 export const alerts: Verb<CommonOptions> = {
   name: 'alerts',
-  about: 'what is wrong now and whether somebody was told; test tells somebody',
+  about:
+    'what is wrong now and whether somebody was told, exit code 1 when something is stale, failing or refused; test tells somebody',
   hasAccounts: true,
   options: [JSON_OPTION],
   verbs: [test],

@@ -3,7 +3,8 @@ import { adviceOf, SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import { readCitus } from '../database/citus.ts';
 import { type MigrationStatus, OLDEST_SERVER, readMigrationStatus } from '../database/migrate.ts';
-import { formatNumber } from '../shared/format.ts';
+import { formatDuration, formatNumber } from '../shared/format.ts';
+import { type Clock, MINUTE_MS, systemClock } from '../shared/time.ts';
 import { accessProblems, readAccess } from './access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
 
@@ -28,7 +29,11 @@ async function readStatusIfAllowed(connection: Connection): Promise<MigrationSta
 }
 
 /** `whose`: for whom the tables are written, in words. */
-export async function checkDatabase(connection: Connection, whose: string): Promise<Check[]> {
+export async function checkDatabase(
+  connection: Connection,
+  whose: string,
+  clock: Pick<Clock, 'now'> = systemClock,
+): Promise<Check[]> {
   const [server] = await connection.query<{
     version: string;
     number: string;
@@ -38,6 +43,7 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
     `select current_setting('server_version') as version, current_setting('server_version_num') as number,
       current_database() as database, current_user as owner`,
   );
+  const clocks = await checkClocks(connection, clock);
   const isOld = Number(server?.number ?? 0) < OLDEST_SERVER;
   const reachable: Check = {
     what: 'database',
@@ -69,12 +75,33 @@ export async function checkDatabase(connection: Connection, whose: string): Prom
   }
   return [
     reachable,
+    clocks,
     { what: 'migrations', result: 'ok', finding: `all ${known} applied`, advice: null },
     await checkRights(connection, whose),
     await checkReader(connection),
     ...(await checkAccess(connection)),
     ...(await checkCitus(connection)),
   ];
+}
+
+/** Clocks that differ by less than this are called the same: what is asked for by them overlaps by minutes. */
+const MOST_OFF_MS = MINUTE_MS;
+
+async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): Promise<Check> {
+  const [row] = await connection.query<{ ms: number }>(
+    `select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`,
+  );
+  const aheadMs = clock.now() - Number(row?.ms);
+  const differMs = Math.abs(aheadMs);
+  if (differMs < MOST_OFF_MS)
+    return { what: 'clocks', result: 'ok', finding: 'this machine and the database agree', advice: null };
+  const where = aheadMs > 0 ? 'ahead of' : 'behind';
+  return {
+    what: 'clocks',
+    result: 'skipped',
+    finding: `the clock of this machine is ${formatDuration(differMs)} ${where} that of the database`,
+    advice: `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
+  };
 }
 
 /** Nothing to say where roles could be confined to accounts and none is. */

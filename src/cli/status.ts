@@ -1,3 +1,4 @@
+import { findWhatIsWrong } from '../alerts/what-is-wrong.ts';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
@@ -99,7 +100,7 @@ const keyOf = (row: { readonly account_id: string; readonly stream: string }) =>
   `${row.stream} ${row.account_id}`;
 
 /** A few statements for all accounts, whose streams come in their order. */
-async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promise<Judged[][]> {
+async function judgeAccounts({ config, accounts, warehouse, clock }: App) {
   const { connection } = warehouse;
   const ids = accounts.map(({ id }) => id);
   const [read, runs, counts] = await Promise.all([
@@ -109,15 +110,15 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promi
   ]);
   const runOf = new Map(runs.map((run) => [keyOf(run), run]));
   const countOf = new Map([...counts].map((count) => [keyOf(count), count]));
-  const nowMs = clock.now();
-  return accounts.map(({ id, config: own }) => {
+  const wrong = await findWhatIsWrong(connection.db, { accounts, seen: read, config });
+  const judged = accounts.map(({ id, config: own }) => {
     const offReasons = offReasonsOf(own);
     return (read.accounts.get(id) ?? []).map((facts): Judged => {
       const key = keyOf({ account_id: id, stream: facts.stream });
       return {
         accountId: id,
         facts,
-        freshness: freshnessOf(facts, nowMs, config.freshnessBudgetMinutes),
+        freshness: freshnessOf(facts, read.databaseNowMs, config.freshnessBudgetMinutes),
         offReason: offReasons[facts.stream] ?? null,
         lastRun: runOf.get(key) ?? null,
         liveRows: countOf.get(key)?.live ?? 0,
@@ -126,6 +127,7 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App): Promi
       };
     });
   });
+  return { judged, wrong, nowMs: read.databaseNowMs };
 }
 
 /** By account, only those of which something has to be cleaned. */
@@ -143,8 +145,8 @@ async function readUncleaned({ config, accounts, warehouse }: App): Promise<Map<
 
 async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
-    const judged = await judgeAccounts(app);
-    const nowMs = app.clock.now();
+    const { judged, wrong, nowMs } = await judgeAccounts(app);
+    const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
     const isMany = app.accounts.length > 1;
     const uncleaned = await readUncleaned(app);
     const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
@@ -160,10 +162,15 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
         issues_days: kept.issuesDays,
       };
       const privacy = { omitted, pseudonyms };
-      context.terminal.print(
-        JSON.stringify({ ...(isMany ? { accounts: bodies } : bodies[0]), retention, privacy }),
-      );
-      return EXIT.ok;
+      const all = {
+        ...(isMany ? { accounts: bodies } : bodies[0]),
+        is_well: wrong.isWell,
+        worker_last_seen_at: toIso(wrong.workerSeenMs),
+        retention,
+        privacy,
+      };
+      context.terminal.print(JSON.stringify(all));
+      return exitCode;
     }
     const { terminal } = context;
     const { colors } = terminal;
@@ -208,6 +215,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
       colors,
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
+    if (wrong.workerMissing !== null) terminal.print(colors.red(`\n${wrong.workerMissing}`));
     const keeping = { omitted, pseudonyms, ...kept };
     terminal.print(colors.dim(`\n${describeRetention(keeping)}`));
     const isProtected = describeProtection(keeping);
@@ -216,13 +224,14 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
       const warning = describeUncleaned(streams);
       if (warning !== null) terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
     }
-    return EXIT.ok;
+    return exitCode;
   });
 }
 
 export const status: Verb<CommonOptions> = {
   name: 'status',
-  about: 'per stream: last run, watermark, freshness, rows, open data issues',
+  about:
+    'per stream: last run, watermark, freshness, rows, open data issues; exit code 1 when something is stale, failing or refused, or no worker runs',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: runStatus,

@@ -20,13 +20,13 @@ export function secretsOf({
   accounts,
   databaseUrl,
   privacy,
-  telling: { webhookUrl, mail },
+  telling: { webhookUrl, heartbeatUrl, mail },
 }: Config): string[] {
   return [
     ...(privacy.key === undefined ? [] : [privacy.key]),
     ...accounts.flatMap(({ service }) => (service === undefined ? [] : [service.token])),
     ...(databaseUrl === undefined ? [] : secretsOfUrl(databaseUrl)),
-    ...(webhookUrl === undefined ? [] : secretsOfWebhook(webhookUrl)),
+    ...[webhookUrl, heartbeatUrl].flatMap((url) => (url === undefined ? [] : secretsOfWebhook(url))),
     ...(mail === undefined ? [] : [mail.smtpUrl, ...secretsOfUrl(mail.smtpUrl)]),
   ];
 }

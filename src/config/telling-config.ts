@@ -19,6 +19,8 @@ export interface ReportConfig {
 export interface TellingConfig {
   /** Whoever knows it may post there: a secret as a whole. */
   readonly webhookUrl: string | undefined;
+  /** Where a GET says that every stream is fresh: a secret as a whole. */
+  readonly heartbeatUrl: string | undefined;
   /** undefined: nothing is mailed. */
   readonly mail: MailConfig | undefined;
   /** Empty: alerts are not mailed. */
@@ -57,6 +59,7 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   return {
     config: {
       webhookUrl: values.ALERT_WEBHOOK_URL,
+      heartbeatUrl: values.ALERT_HEARTBEAT_URL,
       mail: smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from },
       alertEmailTo,
       alertAfterMinutes: values.ALERT_AFTER_MINUTES,

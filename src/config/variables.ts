@@ -168,6 +168,11 @@ const COMMON = {
   ALERT_WEBHOOK_URL: variable(urlWithPassword('https:', 'http:'), 'the https:// URL of a webhook', {
     secret: true,
   }),
+  ALERT_HEARTBEAT_URL: variable(
+    urlWithPassword('https:', 'http:'),
+    'the https:// URL that a service waits to be asked for',
+    { secret: true },
+  ),
   SMTP_URL: variable(urlWithPassword('smtp:', 'smtps:'), 'smtp://user:password@host:port, or smtps://', {
     secret: true,
   }),

@@ -7,13 +7,14 @@ import postgres from 'postgres';
 import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
-import { toDatabaseError } from './database-error.ts';
+import { ABORTED, toDatabaseError } from './database-error.ts';
 import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
 import {
   type OnStatement,
   timeStatement,
   toRowCount,
   toStatementCode,
+  watchFailures,
   watchStatements,
 } from './watch-statements.ts';
 
@@ -56,6 +57,8 @@ export interface Connection {
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
+  /** Why a transaction of a session was aborted: of every later statement PostgreSQL says only that it was (25P02). */
+  readonly abortedBy: unknown;
   close(): Promise<void>;
 }
 
@@ -163,7 +166,7 @@ function connectOnce(onLost: () => void): typeof connectSocket {
  * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
  * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
  */
-function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
+function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
   let opened: (sink: Writable) => void = () => undefined;
   const sink = new Promise<Writable>((resolve) => (opened = resolve));
   const done = new Promise<number | null>((resolve, reject) => {
@@ -173,7 +176,11 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>) {
         opened(value);
       } else resolve(toRowCount(value));
     };
-    void Object.assign(query, { resolve: onResult, reject });
+    const onError = (error: unknown): void => {
+      onFailure(error);
+      reject(error as Error);
+    };
+    void Object.assign(query, { resolve: onResult, reject: onError });
   });
   // Never settles: its query tells us instead.
   query.writable().catch(() => undefined);
@@ -227,6 +234,11 @@ export function openConnection(options: ConnectionOptions): Connection {
   if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
   const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
   if (statements !== undefined) trackStatements(client, statements);
+  let abortedBy: unknown;
+  const noteFailure = (error: unknown): void => {
+    if (toStatementCode(error) !== ABORTED) abortedBy = error;
+  };
+  if (options.isSession === true) watchFailures(client, noteFailure);
   const db = drizzle(client);
 
   /**
@@ -253,7 +265,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const tell = options.onStatement && timeStatement(statement, options.onStatement);
     const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
     try {
-      const begun = beginCopy(query);
+      const begun = beginCopy(query, noteFailure);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;
@@ -305,6 +317,9 @@ export function openConnection(options: ConnectionOptions): Connection {
     },
     get isLost() {
       return isLost;
+    },
+    get abortedBy() {
+      return abortedBy;
     },
     // What broke has nothing to say any more: not worth waiting for.
     close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),

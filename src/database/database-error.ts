@@ -88,9 +88,12 @@ function adviceOn(code: string | undefined, said: string): string | undefined {
   return undefined;
 }
 
+/** An earlier statement of the transaction has failed. */
+export const ABORTED = '25P02';
+
 /** A statement that was cancelled from outside, or came after one in its transaction. */
 export function isCancelled(error: unknown): boolean {
-  return ['57014', '25P02'].includes(databaseCode(error) ?? '');
+  return ['57014', ABORTED].includes(databaseCode(error) ?? '');
 }
 
 /** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */
@@ -114,7 +117,8 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   if (code === '42P01' || code === '3F000' || code === '42703') {
     return new SafetySyncError('database_not_migrated', message, { cause: error });
   }
-  return new SafetySyncError('database_error', message, { cause: error });
+  const advice = code === '53100' ? 'The disk of PostgreSQL is full: make room there.' : undefined;
+  return new SafetySyncError('database_error', message, { cause: error, advice });
 }
 
 /** Thrown by what talks to PostgreSQL, as opposed to a defect of ours. */

@@ -5,6 +5,7 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
 import { type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
 import type { OnStatement } from './watch-statements.ts';
 
@@ -22,7 +23,7 @@ export interface StreamSession {
   commit(options: { readonly isDurable: boolean }): Promise<void>;
   /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
   rollback(): Promise<void>;
-  /** What a failure means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
+  /** The first failure of the transaction, where this one is its consequence. What it means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
   close(): Promise<void>;
@@ -143,8 +144,10 @@ function buildSession({ connection, stream, backendPid, first }: Opened): Stream
       transactionTime = null;
       await connection.query('rollback').catch(() => undefined);
     },
-    async explain(error) {
-      if (!error.code.startsWith('database_')) return error;
+    async explain(caught) {
+      if (!caught.code.startsWith('database_')) return caught;
+      const isConsequence = databaseCode(caught) === ABORTED && connection.abortedBy !== undefined;
+      const error = isConsequence ? toDatabaseError(connection.abortedBy) : caught;
       try {
         const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
         return row?.pid === backendPid ? error : lockLost(error);

@@ -73,6 +73,21 @@ export function watchStatements(client: object, onStatement: OnStatement): void 
   };
 }
 
+/** From here on `client` calls `onFailure` with the error of every statement that it is given as text. */
+export function watchFailures(client: object, onFailure: (error: unknown) => void): void {
+  const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
+  const unsafe = asked.unsafe.bind(client);
+  asked.unsafe = (text, ...rest) => {
+    const query = unsafe(text, ...rest);
+    const { reject } = query;
+    query.reject = (error) => {
+      onFailure(error);
+      reject(error);
+    };
+    return query;
+  };
+}
+
 /** undefined: nobody reads the log at this level. */
 export function statementLog(log: Logger): OnStatement | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;

@@ -82,9 +82,11 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
       { outage: dependency, error_code: code, error_message: message, advice, ...of },
       `the ${dependency} cannot be used (${code}: ${message}); trying on, silent until it is back. ${advice}`,
     );
+    // A run gives up minutes after the first failure of its request.
+    const { repeatedForMs = 0 } = error;
     return {
-      sinceMs: clock.now(),
-      startedMs: clock.monotonicMs(),
+      sinceMs: clock.now() - repeatedForMs,
+      startedMs: clock.monotonicMs() - repeatedForMs,
       error,
       failing: new Map(),
       needsLook: false,

@@ -2,7 +2,14 @@
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { KeepingReport, UncleanedStream } from '../status/keeping.ts';
-import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
+import type {
+  DatabaseReport,
+  Freshness,
+  IssueReport,
+  Level,
+  RunReport,
+  StreamDetail,
+} from '../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));
@@ -30,10 +37,22 @@ export function clockTime(ms: number, timezone: string): string {
   return `${part('weekday')} ${day} ${part('hour')}:${part('minute')}:${part('second')}`;
 }
 
-export function badgeOf({ offReason, freshness, running, lastRun }: StreamDetail): {
-  level: Level | 'off';
-  text: string;
-} {
+interface Badge {
+  readonly level: Level | 'off';
+  readonly text: string;
+}
+
+/** Nothing is green, and nothing runs, where only the last known state can be shown. */
+export function badgeOf(
+  stream: StreamDetail,
+  { isUp, readAtMs }: Pick<DatabaseReport, 'isUp' | 'readAtMs'>,
+): Badge {
+  const { level, text } = badgeWhenUp(stream);
+  const isKnown = isUp || readAtMs === null || (level !== 'good' && level !== 'busy');
+  return isKnown ? { level, text } : { level: 'off', text: `last known: ${text}` };
+}
+
+function badgeWhenUp({ offReason, freshness, running, lastRun }: StreamDetail): Badge {
   if (running !== null) return { level: 'busy', text: running.kind === 'sync' ? 'syncing' : running.kind };
   if (offReason !== null)
     return { level: 'off', text: offReason === 'not scheduled' ? offReason : `off: ${offReason}` };

@@ -250,6 +250,8 @@ interface SafetySyncErrorOptions {
   readonly requestId?: string | undefined;
   /** How long the other side asked us to wait, in ms. */
   readonly retryAfterMs?: number | undefined;
+  /** How long ago the first of the attempts failed that were made in vain, in ms. */
+  readonly repeatedForMs?: number | undefined;
 }
 
 /** The one error class: `code` names it, `recovery` says what happens next. */
@@ -262,6 +264,7 @@ export class SafetySyncError extends Error {
   entry: string | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly repeatedForMs: number | undefined;
 
   constructor(code: ErrorCode, message: string, options: SafetySyncErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -270,6 +273,7 @@ export class SafetySyncError extends Error {
     this.#advice = options.advice;
     this.requestId = options.requestId;
     this.retryAfterMs = options.retryAfterMs;
+    this.repeatedForMs = options.repeatedForMs;
   }
 
   get advice(): string {

@@ -1,7 +1,7 @@
 /** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
 import { adviceOf } from '../shared/errors.ts';
-import { toMs } from '../shared/time.ts';
+import { SECOND_MS, toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { BackfillProgress } from '../reading/step.ts';
@@ -41,6 +41,14 @@ interface DetailContext {
   /** See `DatabaseClock`. */
   readonly offMs: number;
   readonly judgedMs: number;
+}
+
+/**
+ * Schedules are in whole seconds, by our clock; what is left of the milliseconds is how long the asking took, and how far
+ * the database's clock is off.
+ */
+function toSecond(ms: number): number {
+  return Math.round(ms / SECOND_MS) * SECOND_MS;
 }
 
 /** Runs shown in the list of the last ones. */
@@ -101,7 +109,7 @@ function toStreamDetail(
     rows: volume?.rows ?? null,
     rowsCountedMs: facts.countedAtMs === null ? null : facts.countedAtMs + offMs,
     isEstimate: volume?.isEstimate ?? false,
-    nextRunMs: next === undefined ? null : next.atMs + offMs,
+    nextRunMs: next === undefined ? null : toSecond(next.atMs + offMs),
     running: running === undefined ? null : { ...running, progress: progressOf(running, context) },
     lastRun: runs.find((run) => run.status !== 'running') ?? null,
     recentRuns: runs.toReversed(),
@@ -127,6 +135,6 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
       ...issue,
       firstSeenMs: toMs(firstSeenAt),
     })),
-    nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: one.atMs + offMs })),
+    nextRuns: facts.nextRuns.map((one) => ({ ...one, atMs: toSecond(one.atMs + offMs) })),
   };
 }

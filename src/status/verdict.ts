@@ -95,11 +95,16 @@ export function accountReasons(at: Circumstances): string[] {
     reasons.push(`${what} (${response}); ${next}`);
   }
   if (at.database.readAtMs === null) return reasons;
-  for (const stream of at.streams.filter(({ isScheduled }) => isScheduled)) {
-    const reason = freshnessReason(stream, at);
-    if (reason !== null) reasons.push(reason);
-  }
-  return reasons;
+  const late = at.streams
+    .filter(({ isScheduled }) => isScheduled)
+    .flatMap((stream) => freshnessReason(stream, at) ?? []);
+  // The cause comes before what it causes. A service that is away keeps nobody from data that is still fresh.
+  const causes = at.outages.filter(({ dependency }) => dependency === 'service');
+  return [
+    ...reasons,
+    ...(late.length === 0 ? [] : causes.map((one) => outageReason(one, at.nowMs))),
+    ...late,
+  ];
 }
 
 /** Why data may not be relied on now. Empty: ready. */
@@ -155,13 +160,15 @@ export function untoldReasons({ channels }: AlertsReport): string[] {
 function detailsOf(at: Circumstances): string[] {
   const isAway = at.database.problem !== null;
   const holdsAll = at.openCircuits.some((circuit) => circuit.holdsAll);
-  const outages = at.outages.map((outage) => {
-    const since = sinceOf(outage, at.nowMs);
-    const failed = `${formatNumber(outage.failedRuns, 'run')} failed`;
-    return outage.dependency === 'database' && isAway
-      ? `the database has been unreachable for ${since}; ${failed} meanwhile. ${outage.advice}`
-      : `${outageReason(outage, at.nowMs)}; ${failed}`;
-  });
+  const linesOf = (isUnreachable: boolean) =>
+    at.outages
+      .filter(({ dependency }) => (dependency === 'database' && isAway) === isUnreachable)
+      .map((outage) => {
+        const failed = `${formatNumber(outage.failedRuns, 'run')} failed`;
+        return isUnreachable
+          ? `the database has been unreachable for ${sinceOf(outage, at.nowMs)}; ${failed} meanwhile. ${outage.advice}`
+          : `${outageReason(outage, at.nowMs)}; ${failed}`;
+      });
   // That all is refused the sentence above says already.
   const openCircuits = !holdsAll
     ? []
@@ -169,8 +176,8 @@ function detailsOf(at: Circumstances): string[] {
         const { response, next } = describeCircuit(circuit, at.nowMs);
         return `it responds ${response}; ${next}`;
       });
-  const others = reasonsNotReady(holdsAll ? { ...at, openCircuits: [] } : at);
-  return [...openCircuits, ...others, ...outages, ...untoldReasons(at.alerts)];
+  const others = reasonsNotReady({ ...at, outages: [], ...(holdsAll ? { openCircuits: [] } : {}) });
+  return [...openCircuits, ...linesOf(false), ...others, ...linesOf(true), ...untoldReasons(at.alerts)];
 }
 
 export function buildVerdict(at: Circumstances): Verdict {

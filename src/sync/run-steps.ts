@@ -2,7 +2,7 @@
 import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
-import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
+import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { type Success, writeStreamState } from '../database/stream-state.ts';
@@ -178,7 +178,12 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   let ending = toEnding(outcome);
   let repaired: number | null = null;
   // Nobody waits for the outcome of a scheduled run that asked nothing: it is logged and counted, and leaves no row.
-  const leavesNoRow = ending.outcome === 'skipped' && isScheduled(request) && meter.requests === 0;
+  // But that the database can be used again it shows: else the stream would count as failing until it asks again.
+  const leavesNoRow =
+    ending.outcome === 'skipped' &&
+    isScheduled(request) &&
+    meter.requests === 0 &&
+    !(await followsDatabaseFailure(db, { ...key, stream: stream.name }));
   const counts = await load.commit({
     covered: outcome.kind === 'read' ? outcome.covered : null,
     isLast: true,

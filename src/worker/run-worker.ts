@@ -16,7 +16,7 @@ import { buildRoutes } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildAlerts, buildReportSchedule } from './telling.ts';
+import { buildAlerts, buildHeartbeat, buildReportSchedule } from './telling.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
@@ -75,6 +75,8 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     alerts,
   });
 
+  const heartbeat = buildHeartbeat(app, { status });
+
   // HTTP comes first, so that a worker that waits for its database can say so.
   const server = await startHttpServer({
     ...config.http,
@@ -89,6 +91,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   void monitor.refresh();
   alerts.start(options.alertEveryMs);
   reports?.start();
+  heartbeat?.start(options.alertEveryMs);
   try {
     if (await prepareWarehouse(app)) {
       scheduler.start();
@@ -104,7 +107,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
     const { message: reason } = signal.reason as Error;
     log.info({ reason }, `stopping by ${reason}: runs under way are ended, nothing is half stored`);
   } finally {
-    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop()]);
+    await Promise.all([stopRuns(app, scheduler), alerts.stop(), reports?.stop(), heartbeat?.stop()]);
     monitor.stop();
     await server.close();
     metrics.close();

@@ -1,10 +1,12 @@
 /** Whom a worker tells by itself: alerts by the channels that are configured, and the report when it is due. */
 import { type Alerts, createAlerts } from '../alerts/alerts.ts';
 import type { Channel } from '../alerts/channel.ts';
+import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
 import { createMail } from '../alerts/mail.ts';
 import type { App } from '../app.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
+import type { Status } from '../status/status.ts';
 import { VERSION } from '../version.ts';
 import { createReportSchedule, type ReportSchedule } from './report-schedule.ts';
 import type { WarehouseMonitor } from './worker-status.ts';
@@ -39,6 +41,20 @@ export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts
     onTold: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
     onNotTold: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
   });
+}
+
+/** undefined: nobody waits for one. */
+export function buildHeartbeat(
+  { config, log, clock }: App,
+  { status }: { readonly status: () => Status },
+): Heartbeat | undefined {
+  const { heartbeatUrl: url } = config.telling;
+  const isFresh = (): boolean => {
+    const { isReady, accounts } = status();
+    const isScheduled = accounts.some(({ streams }) => streams.some((stream) => stream.isScheduled));
+    return isReady && isScheduled && accounts.every((account) => account.isReady);
+  };
+  return url === undefined ? undefined : createHeartbeat({ url, isFresh, log, clock });
 }
 
 /** undefined: none comes by itself. */

@@ -44,9 +44,10 @@ const MAKING_SHARE = 20;
 /** One of many is read when somebody looks at it, not longer than this; else what is known is shown. */
 const ONE_PATIENCE_MS = 3 * SECOND_MS;
 
-/** Schedules are in whole seconds; what is left of the milliseconds is the time that this took. */
-function roundToSecond(ms: number): number {
-  return Math.round(ms / SECOND_MS) * SECOND_MS;
+/** While its credentials are refused a stream is not asked for, whatever its schedule says; 0: they are not. */
+function heldUntilMs({ health }: Account, stream: StreamName): number {
+  const holding = health.openCircuits.filter((circuit) => circuit.holdsAll || circuit.stream === stream);
+  return Math.max(0, ...holding.map(({ nextTryMs }) => nextTryMs));
 }
 
 async function readInFull({ config, warehouse, clock }: App, accountId: string): Promise<AccountsRead> {
@@ -124,7 +125,11 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
         uncleaned: seen?.uncleaned ?? [],
         nextRuns: scheduler
           .nextRuns(account.id)
-          .map(({ inMs, ...next }) => ({ ...next, atMs: roundToSecond(clock.now() + inMs) })),
+          .map(({ inMs, ...next }) => ({
+            ...next,
+            atMs: Math.max(clock.now() + inMs, heldUntilMs(account, next.stream)),
+          }))
+          .toSorted((one, other) => one.atMs - other.atMs),
         progress,
       },
     };

@@ -682,7 +682,10 @@ describe('safety-sync alerts', () => {
   });
 
   it('lists what is wrong now and whether somebody was told', async () => {
-    expect((await run([])).stdout).toContain('There is nothing to tell.');
+    expect(await run([])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('There is nothing to tell.') as string,
+    });
     const one = startTelling({ afterMs: 0 });
     await fail();
     await one.lookAndTell();
@@ -699,6 +702,82 @@ describe('safety-sync alerts', () => {
           ended_at: null,
         },
       ],
+      is_well: false,
     });
+    // No worker has recorded that it is over.
+    await succeed();
+    expect(await run([])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/webhook +over; no worker/) as string,
+    });
+  });
+
+  it('and status end with 1 for what is wrong in the warehouse, whether or not a worker has recorded it', async () => {
+    const both = async (env: Readonly<Record<string, string>> = {}) => {
+      const all = { DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: '21', ...env };
+      const [alerts, status] = [await runInProcess(['alerts'], all), await runInProcess(['status'], all)];
+      expect(alerts.code).toBe(status.code);
+      return { code: status.code, alerts: alerts.stdout, status: status.stdout };
+    };
+    expect((await both()).code).toBe(0);
+    await fail();
+    expect(await both()).toMatchObject({
+      code: 1,
+      alerts: expect.stringMatching(
+        /^– +resources fails \(network_error\) +– +nobody is told: no way/m,
+      ) as string,
+    });
+    expect((await both({ SYNC_CRON_RESOURCES: 'off' })).code).toBe(1);
+    await succeed();
+    await worker.query(
+      `update safety_sync.stream_state set last_success_at = now() - interval '61 min' where stream = 'users'`,
+    );
+    expect(await both()).toMatchObject({
+      code: 1,
+      alerts: expect.stringContaining('users is stale') as string,
+    });
+    expect((await both({ SYNC_CRON_USERS: 'off' })).code).toBe(0);
+    expect((await both({ FRESHNESS_BUDGET_MINUTES: '70' })).code).toBe(0);
+    await worker.query(`update safety_sync.stream_state set last_success_at = null where stream = 'users'`);
+    expect(await both()).toMatchObject({
+      code: 1,
+      alerts: expect.stringContaining('not every stream has been synced yet') as string,
+    });
+    await worker.query(`update safety_sync.stream_state set last_success_at = now() where stream = 'users'`);
+  });
+
+  it('and status miss a worker that was there, when no run has followed a tick of the schedule', async () => {
+    const codes = async (env: Readonly<Record<string, string>> = {}) => {
+      const all = {
+        DATABASE_URL: worker.databaseUrl,
+        FRESHNESS_BUDGET_MINUTES: '3000',
+        SYNC_CRON: '0 * * * * *',
+        ...env,
+      };
+      const answers = [await runInProcess(['alerts'], all), await runInProcess(['status'], all)];
+      const text = /^No worker has been seen for 2 h: none runs with this schedule/m;
+      return answers.map(({ code, stdout }) => [code, text.test(stdout)]);
+    };
+    const [well, missing] = [
+      [0, false],
+      [1, true],
+    ];
+    const age = (minutes: number, condition: string) =>
+      worker.query(
+        `update safety_sync.runs set finished_at = now() - interval '${minutes} min' where ${condition}`,
+      );
+    await worker.query(`update safety_sync.stream_state set checked_at_database = null`);
+    await age(120, 'true');
+    // Only by hand: nobody expects a worker.
+    expect(await codes()).toEqual([well, well]);
+    await worker.query(`update safety_sync.runs set trigger = 'schedule' where stream = 'users'`);
+    expect(await codes()).toEqual([missing, missing]);
+    expect(await codes({ SYNC_CRON: 'off' })).toEqual([well, well]);
+    // A tick a year, in a month that is not this one.
+    const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
+    expect(await codes({ SYNC_CRON: `0 0 1 ${month} *` })).toEqual([well, well]);
+    // By whatever trigger.
+    await age(2, "stream = 'resources'");
+    expect(await codes()).toEqual([well, well]);
   });
 });

@@ -59,6 +59,25 @@ describe('refused credentials', () => {
     await expect.poll(() => ready(url), PATIENCE).toEqual([]);
     expect(await metric(url, /^safety_sync_credentials_refused\{[^}]*\} (\d)$/gm)).toBe(0);
   });
+
+  it('show the next try as the next run of every stream, not a tick that asks nothing', async () => {
+    worker.sandbox.access.set('inactive');
+    stage = await startAppStage(worker, { env: { SYNC_CRON: '* * * * * *' } });
+    const { url } = stage;
+    interface Shown {
+      readonly open_circuits: readonly { readonly next_try_at: string }[];
+      readonly next_runs: readonly { readonly kind: string; readonly at: string }[];
+    }
+    const shown = async () => (await (await fetch(`${url}/api/status`)).json()) as Shown;
+    await expect.poll(async () => (await shown()).open_circuits, PATIENCE).toHaveLength(1);
+    const { open_circuits: circuits, next_runs: runs } = await shown();
+    const tryMs = Date.parse(circuits[0]?.next_try_at ?? '');
+    const offMs = runs
+      .filter(({ kind }) => kind === 'sync')
+      .map(({ at }) => Math.abs(Date.parse(at) - tryMs));
+    expect(offMs).toHaveLength(5);
+    expect(Math.max(...offMs)).toBeLessThan(2_000);
+  });
 });
 
 describe('a training sync that comes a little too early', () => {

@@ -6,6 +6,8 @@ import { openStreamSession } from '../../src/database/stream-session.ts';
 import { recordStream } from '../../src/database/stream-state.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
+import { createGate } from '../support/gate.ts';
+import { startHookServer } from '../support/hook-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const PATIENCE = { timeout: 45_000, interval: 25 };
@@ -129,12 +131,28 @@ describe('a run whose worker died', () => {
 });
 
 describe('a worker without equipment types', () => {
-  it('is ready, plans nothing for equipments and records no run of it', async () => {
+  it('is ready, sends its heartbeat, plans nothing for equipments and records no run of it', async () => {
+    const hook = await startHookServer();
+    const gate = createGate();
+    worker.sandbox.hooks.beforeResponse = () => gate.opened;
     stage = await startAppStage(worker, {
-      env: { SAFETY_EQUIPMENT_TYPES: '', SYNC_CRON: NEVER, RECONCILE_CRON: NEVER },
+      env: {
+        SAFETY_EQUIPMENT_TYPES: '',
+        SYNC_CRON: NEVER,
+        RECONCILE_CRON: NEVER,
+        ALERT_HEARTBEAT_URL: hook.url,
+      },
       refreshEveryMs: 100,
+      alertEveryMs: 20,
     });
     const { url } = stage;
+    await expect
+      .poll(async () => (await fetch(`${url}/metrics`)).text(), PATIENCE)
+      .toMatch(/running\{.*\} 1$/m);
+    expect(hook.pings).toBe(0);
+    gate.open();
+    await expect.poll(() => hook.pings, PATIENCE).toBe(1);
+    await hook.close();
     await expect.poll(async () => (await fetch(`${url}/readyz`)).status, PATIENCE).toBe(200);
     const status = (await (await fetch(`${url}/api/status`)).json()) as {
       streams: { stream: string; off_reason: string | null }[];

@@ -7,7 +7,9 @@ export interface HookServer {
   readonly url: string;
   /** Texts that were taken, in their order. */
   readonly texts: string[];
-  /** Everything that came, taken or not. */
+  /** GETs that came, taken or not. */
+  pings: number;
+  /** Everything else that came, taken or not. */
   readonly bodies: string[];
   /** 200: takes it; `hang`: never answers. */
   answer: number | 'hang';
@@ -36,6 +38,11 @@ export async function startHookServer(): Promise<HookServer> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
+      if (request.method === 'GET') {
+        hook.pings += 1;
+        if (hook.answer !== 'hang') response.writeHead(hook.answer).end();
+        return;
+      }
       hook.bodies.push(body);
       const told = waiting;
       waiting = [];
@@ -56,6 +63,7 @@ export async function startHookServer(): Promise<HookServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/${HOOK_SECRET}`,
     texts: [],
     bodies: [],
+    pings: 0,
     answer: 200,
     says: null,
     next: () => new Promise((resolve) => waiting.push(resolve)),

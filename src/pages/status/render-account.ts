@@ -46,8 +46,8 @@ function remark({ lastRun, isScheduled, running }: StreamDetail): Html | null {
   return null;
 }
 
-function card(stream: StreamDetail, { nowMs, timezone }: SingleStatus): Html {
-  const badge = badgeOf(stream);
+function card(stream: StreamDetail, { nowMs, timezone, database }: SingleStatus): Html {
+  const badge = badgeOf(stream, database);
   const rows = stream.rows === null ? '–' : `${stream.isEstimate ? 'about ' : ''}${formatCount(stream.rows)}`;
   const counted = stream.rowsCountedMs ?? nowMs;
   const isOldCount = stream.rows !== null && nowMs - counted > MINUTE_MS;

@@ -194,8 +194,12 @@ function aboutQueue({ queue }: Status): Html {
     queue.waiting === 0
       ? ''
       : `, ${formatCount(queue.waiting)} waiting, the first for ${formatDuration(queue.longestWaitMs)}`;
-  const unhealthy = queue.unhealthy === 0 ? '' : `, ${formatCount(queue.unhealthy)} unhealthy`;
-  return html`Slots in use: ${formatCount(queue.running)} of
+  // They hold no slots of the others.
+  const unhealthy =
+    queue.unhealthy === 0
+      ? ''
+      : `, and ${formatNumber(queue.unhealthy, 'run')} beside them of accounts whose service does not respond`;
+  return html`Slots in use: ${formatCount(queue.running - queue.unhealthy)} of
   ${formatCount(queue.slots)}${unhealthy}${waiting}.`;
 }
 

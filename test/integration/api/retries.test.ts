@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RetryEvent, createRequestMeter } from '../../../src/api/requests.ts';
+import type { SafetySyncError } from '../../../src/shared/errors.ts';
 import { respondJson, startProtocolServer } from './protocol-server.ts';
 import type { ProtocolServer } from './protocol-server.ts';
 
@@ -57,7 +58,14 @@ test('when the attempts run out the last error says how many there were', async 
     respondJson(response, { ok: false, error: 'server_error' }),
   );
   const meter = createRequestMeter();
-  await expect(server.client({ retryAttempts: 3 }).page({ ...REQUEST, meter })).rejects.toMatchObject({
+  let elapsedMs = 0;
+  const clock = { now: () => Date.now(), monotonicMs: () => (elapsedMs += 1000) };
+  const error: unknown = await server
+    .client({ retryAttempts: 3, clock })
+    .page({ ...REQUEST, meter })
+    .catch((caught: unknown) => caught);
+  expect((error as SafetySyncError).repeatedForMs).toBeGreaterThanOrEqual(4_000);
+  expect(error).toMatchObject({
     code: 'server_error',
     message: 'The service refused x.list {}: server_error (after 4 attempts)',
   });

@@ -293,6 +293,7 @@ describe('whom the worker tells', () => {
       'hooks.example/secret-word',
       'expected the https:// URL of a webhook, got something else',
     ],
+    ['ALERT_HEARTBEAT_URL', 'ping.example/secret-word', 'expected the https:// URL that a service waits'],
     ['SMTP_URL', 'smtp://me:secret-word%@mail.example', 'expected smtp://user:password@host:port'],
     ['ALERT_EMAIL_TO', 'nobody', 'expected mail addresses with commas between'],
   ])('%s that cannot be used is told, and what is secret is not shown', (name, value, problem) => {
@@ -309,10 +310,16 @@ describe('whom the worker tells', () => {
           ...mail,
           ALERT_EMAIL_TO: 'a@b.example',
           ALERT_WEBHOOK_URL: 'https://hooks.example/T1/secret-path',
+          ALERT_HEARTBEAT_URL: 'https://ping.example/T2/secret-path',
         }),
       ),
     );
-    for (const text of ['POST /T1/secret-path', 'smtp://me:secret-word@mail', 'secret-word']) {
+    for (const text of [
+      'POST /T1/secret-path',
+      'GET /T2/secret-path',
+      'smtp://me:secret-word@mail',
+      'secret-word',
+    ]) {
       expect(redact(text)).toContain('[secret]');
       expect(redact(text)).not.toMatch(/secret-(path|word)/);
     }

@@ -76,6 +76,16 @@ describe('an outage', () => {
     expect(health.outage).toBeUndefined();
   });
 
+  it('begins with the first failure of a request, not when its repetitions were given up', () => {
+    const { time, heard, health } = createStage();
+    time.passedMs = 5 * MINUTE_MS;
+    end(health, failed('users', new SafetySyncError('network_error', 'reset', { repeatedForMs: 90_000 })));
+    expect(health.outage).toMatchObject({ sinceMs: NOON + 5 * MINUTE_MS - 90_000 });
+    time.passedMs += MINUTE_MS;
+    end(health, answered('users'));
+    expect(heard[1]).toMatchObject({ fields: { duration_ms: 150_000 } });
+  });
+
   it('of one stream goes on while the others are answered', () => {
     const { health } = createStage();
     end(health, failed('followups', unreachable));
@@ -112,15 +122,15 @@ describe('an outage', () => {
     database.recordFailure(databaseGone);
     time.passedMs += MINUTE_MS;
     expect(end(health, failed('followups', databaseGone)).isTold).toBe(true);
-    expect(end(south, failed('users', databaseGone)).isTold).toBe(true);
+    expect(end(south, failed('followups', databaseGone)).isTold).toBe(true);
     expect(health.outage).toBeUndefined();
     // North is on a node of Citus that is there.
     end(health, answered('followups'));
     expect(database.current).toMatchObject({ sinceMs: NOON, failedRuns: 2 });
     database.recordResponse();
-    expect(database.failing).toMatchObject([{ accountId: 'south', stream: 'users' }]);
+    expect(database.failing).toMatchObject([{ accountId: 'south', stream: 'followups' }]);
     expect(heard).toHaveLength(1);
-    south.recordBegun('users');
+    south.recordBegun('followups');
     expect(heard).toHaveLength(2);
     expect(heard[1]?.text).toBe('the database is back after 1 min; 2 runs failed meanwhile');
   });

@@ -54,7 +54,10 @@ describe('the verdict', () => {
     const status = buildStatus(facts);
     expect([status.isReady, status.verdict.sentence]).toEqual([true, 'Everything is fresh.']);
     const equipments = singleStatus(facts).streams.find(({ stream }) => stream === 'equipments');
-    expect(equipments && badgeOf(equipments)).toEqual({ level: 'off', text: 'off: no equipment types' });
+    expect(equipments && badgeOf(equipments, { isUp: true, readAtMs: NOON })).toEqual({
+      level: 'off',
+      text: 'off: no equipment types',
+    });
     const metrics = createMetrics({ version: '1', accountIds: ['north'] });
     const text = await metrics.render(status);
     metrics.close();
@@ -104,6 +107,46 @@ describe('the verdict', () => {
     expect(training(NOON - 4 * MINUTE_MS)).toEqual([
       'training-employee-status is stale: its last success was 14 min ago, the budget is 3 min',
     ]);
+  });
+
+  it('names the service that is away before the streams that are stale because of it, and not while all is fresh', () => {
+    const outages = [
+      {
+        dependency: 'service',
+        sinceMs: NOON - 70_000,
+        failedRuns: 3,
+        code: 'network_error',
+        message: 'reset',
+        advice: '',
+      },
+    ] as const;
+    expect(buildStatus(statusFacts({ outages })).notReady).toEqual([]);
+    const status = buildStatus(
+      statusFacts({ outages, operations: operations({ successMs: { users: NOON - 2 * HOUR_MS } }) }),
+    );
+    const stale = 'users is stale: its last success was 2 h ago, the budget is 1 h';
+    expect(status.notReady).toEqual([
+      'the service has been unavailable for 1 min (network_error: reset)',
+      stale,
+    ]);
+    expect(status.verdict.details).toEqual([
+      'The service has been unavailable for 1 min (network_error: reset); 3 runs failed.',
+      'Users is stale: its last success was 2 h ago, the budget is 1 h.',
+    ]);
+  });
+
+  it('shows no stream as fresh or at work while the database is away, only what was known last', () => {
+    const badges = (facts: Parameters<typeof statusFacts>[0]) => {
+      const { streams, database } = singleStatus(statusFacts(facts));
+      return streams.map((stream) => badgeOf(stream, database));
+    };
+    const running = runRow({ stream: 'users', status: 'running', finished_at: null });
+    const known = operations({ runs: [running], successMs: { resources: NOON - 2 * HOUR_MS } });
+    const away = badges({ operations: known, databaseProblem: 'gone' });
+    expect(away[0]).toEqual({ level: 'bad', text: 'stale' });
+    expect(away[1]).toEqual({ level: 'off', text: 'last known: fresh' });
+    expect(away.at(-1)).toEqual({ level: 'off', text: 'last known: syncing' });
+    expect(badges({ operations: known })[1]).toEqual({ level: 'good', text: 'fresh' });
   });
 
   it('says each thing once', () => {
@@ -233,6 +276,11 @@ describe('the status', () => {
     const slices = [{ stream: 'followups', slices: 4, slicesDone: 1, records: 30, expected: 90 } as const];
     expect(progress({}, slices)).toEqual({ records: 30, total: 90 });
     expect(progress({})).toEqual({ records: 7, total: null });
+  });
+
+  it('shows the next run at its whole second, also where the clock of the database is a little behind', () => {
+    const facts = statusFacts({ operations: operations({ readAtMs: NOON + 4 }), nowMs: NOON + 4 });
+    expect(singleStatus(facts).streams[0]?.nextRunMs).toBe(NOON + 14 * MINUTE_MS);
   });
 
   it('has the soonest sync of each stream and the runs of each, oldest first', () => {

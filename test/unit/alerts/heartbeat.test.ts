@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createHeartbeat } from '../../../src/alerts/heartbeat.ts';
+import type { Logger } from '../../../src/shared/logger.ts';
+import { MINUTE_MS } from '../../../src/shared/time.ts';
+import { HOOK_SECRET, type HookServer, startHookServer } from '../../support/hook-server.ts';
+
+let hook: HookServer;
+beforeEach(async () => {
+  hook = await startHookServer();
+});
+afterEach(() => hook.close());
+
+function createStage() {
+  const lines: string[] = [];
+  const hear = (level: string) => (text: string) => void lines.push(`${level}: ${text}`);
+  const log = { debug: hear('debug'), info: hear('info'), warn: hear('warn') } as unknown as Logger;
+  const stage = { isFresh: true, passedMs: 0, lines };
+  const clock = { now: () => stage.passedMs, monotonicMs: () => stage.passedMs };
+  const heartbeat = createHeartbeat({ url: hook.url, isFresh: () => stage.isFresh, log, clock });
+  return Object.assign(stage, { heartbeat });
+}
+
+it('a heartbeat is one GET at most once a minute, and only while every stream is fresh', async () => {
+  const stage = createStage();
+  for (const [passedMs, isFresh, pings] of [
+    [0, false, 0],
+    [1, true, 1],
+    [MINUTE_MS, true, 1],
+    [MINUTE_MS + 1, true, 2],
+    [3 * MINUTE_MS, false, 2],
+    [4 * MINUTE_MS, true, 3],
+  ] as const) {
+    Object.assign(stage, { passedMs, isFresh });
+    await stage.heartbeat.look();
+    expect(hook.pings).toBe(pings);
+  }
+  expect([hook.bodies, stage.lines]).toEqual([[], []]);
+});
+
+it('a heartbeat that is not taken is not repeated, logged once without its URL, and once when it is taken again', async () => {
+  const stage = createStage();
+  const look = async (answer: number): Promise<void> => {
+    hook.answer = answer;
+    await stage.heartbeat.look();
+    stage.passedMs += MINUTE_MS;
+  };
+  for (const answer of [404, 500, 302, 200, 200]) await look(answer);
+  expect(hook.pings).toBe(5);
+  await hook.close();
+  await look(200);
+  expect(stage.lines.map((line) => line.replace(/127[\d.:]+\d/, 'HOST'))).toEqual([
+    'warn: the heartbeat was not taken by HOST: HTTP 404; trying on every minute. Check ALERT_HEARTBEAT_URL and the way to it.',
+    expect.stringMatching(/^debug: .* HTTP 500;/),
+    expect.stringMatching(/^debug: .* HTTP 302;/),
+    'info: the heartbeat is taken by HOST again',
+    expect.stringMatching(/^warn: .*: it cannot be reached \(/),
+  ]);
+  expect(stage.lines.join()).not.toContain(HOOK_SECRET);
+  hook = await startHookServer();
+});
+
+it('a heartbeat that hangs holds up no stop', async () => {
+  const stage = createStage();
+  hook.answer = 'hang';
+  stage.heartbeat.start();
+  await expect.poll(() => hook.pings).toBe(1);
+  await stage.heartbeat.stop();
+  expect(stage.lines).toEqual([]);
+});
