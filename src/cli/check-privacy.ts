@@ -1,10 +1,43 @@
 import type { App } from '../app.ts';
+import type { Queryable } from '../database/connection.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import { formatNumber } from '../shared/format.ts';
+import { countForgotten, type ForgottenCount } from '../database/privacy.ts';
+import { formatNumber, formatTime } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAMS } from '../streams/index.ts';
 import { readCleaningProgress, readPrivacy } from '../sync/privacy.ts';
 import type { Check } from './check-database.ts';
+
+interface ForgottenTold extends ForgottenCount {
+  readonly finding: string;
+  readonly advice: string;
+}
+
+/**
+ * A database does not know that it was restored from a backup, and the list of who is forgotten is as old as the backup: its
+ * newest date is what an operator can compare.
+ */
+export async function tellForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenTold> {
+  const counted = await countForgotten(db, accountIds);
+  const { people, lastMs } = counted;
+  const are = people === 1 ? 'person is' : 'people are';
+  return {
+    ...counted,
+    finding:
+      lastMs === null
+        ? 'nobody is forgotten'
+        : `${people} ${are} forgotten, the last since ${formatTime(lastMs)}`,
+    advice:
+      'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.',
+  };
+}
+
+const toCheck = ({ finding, advice }: ForgottenTold): Check => ({
+  what: 'forgotten people',
+  result: 'ok',
+  finding,
+  advice,
+});
 
 /** Nothing to say where everything is stored as it comes and nobody was forgotten. */
 export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
@@ -21,18 +54,16 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
     if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
     return [{ what, result: 'failed', finding: error.message, advice: error.advice, code: error.code }];
   }
-  const progress = await readCleaningProgress(
-    db,
-    accounts.map(({ id }) => id),
-    settings,
-  );
+  const accountIds = accounts.map(({ id }) => id);
+  const progress = await readCleaningProgress(db, accountIds, settings);
   const streams = accounts.flatMap(({ id, offReasons }) =>
     (progress.get(id) ?? []).map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined })),
   );
   const isProtected = streams.some(
     ({ policy }) => policy.omit.length + policy.pseudonymize.length + policy.forgotten.length > 0,
   );
-  if (!isProtected) return [];
+  const forgotten: Check[] = settings.key === undefined ? [] : [toCheck(await tellForgotten(db, accountIds))];
+  if (!isProtected) return forgotten;
   const left = streams.filter((one) => one.progress !== 'done');
   const never = left.filter((one) => !one.isScheduled);
   const columns = formatNumber(settings.omit.length + settings.pseudonymize.length, 'column');
@@ -50,5 +81,6 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
           ? null
           : `No run is scheduled that would bring ${names(never)} there: safety-sync privacy --clean`,
     },
+    ...forgotten,
   ];
 }
