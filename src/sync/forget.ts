@@ -9,7 +9,7 @@ import { createPseudonyms, isPseudonym } from '../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from './privacy.ts';
-import type { RunContext } from './run.ts';
+import { announceWait, type RunContext } from './run.ts';
 
 export interface CleanedStream {
   readonly stream: StreamName;
@@ -36,7 +36,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
       whenBusy: 'wait',
       signal,
       onStatement: events.onStatement,
-      onWait: () => events.onWait?.(stream.name, undefined),
+      onWait: () => void announceWait(context, stream.name),
     });
     if (session === undefined) continue;
     try {
