@@ -1,8 +1,8 @@
--- A string body gets its meaning when the function runs, by the search_path of whoever asks: a reader that owns a schema could
--- put an operator = or an aggregate of its own in front, and safety.freshness trusts what readable_accounts() returns.
--- What reads a table keeps its string body and gets a fixed search_path, because Citus takes a body that refers to a table to
--- the nodes only after that table. reporting_today is compared with each row of the report: a body that was parsed when it was
--- made is inlined, which a function with settings of its own never is.
+-- PostgreSQL resolves names in a string body when the function runs, by the search_path of the caller. A reader that owns a
+-- schema could put an operator = or an aggregate of its own in front, and safety.freshness trusts readable_accounts().
+-- Functions that read a table keep a string body and get a fixed search_path, because Citus creates a function with a parsed
+-- body only locally while the table is not distributed yet. The report compares each row with reporting_today: its body is
+-- parsed once and inlined, because PostgreSQL never inlines a function with a fixed search_path.
 CREATE OR REPLACE FUNCTION safety.readable_accounts() RETURNS text[] LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp AS $$
 	SELECT coalesce(array_agg(s.account_id), '{}') FROM safety.reporting_settings s

@@ -14,8 +14,8 @@ interface ForgottenTold extends ForgottenCount {
 }
 
 /**
- * A database does not know that it was restored from a backup, and the list of who is forgotten is as old as the backup: its
- * newest date is what an operator can compare.
+ * A database cannot know that it was restored. Its list of forgotten people is as old as the backup, so an operator can compare
+ * the newest date in it.
  */
 export async function tellForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenTold> {
   const counted = await countForgotten(db, accountIds);
@@ -39,7 +39,7 @@ const toCheck = ({ finding, advice }: ForgottenTold): Check => ({
   advice,
 });
 
-/** Nothing to say where everything is stored as it comes and nobody was forgotten. */
+/** Nothing to say without privacy settings. */
 export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
   const { connection } = warehouse;
   const { db } = connection;

@@ -68,9 +68,9 @@ async function runForget(
       );
     }
     if (namesakes.length > 0) {
-      const are = namesakes.length === 1 ? 'other person has' : 'other people have';
+      const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
       terminal.print(
-        `${formatCount(namesakes.length)} ${are} that name (${nameSome(namesakes)}): it stays in their own rows of users, and is the pseudonym in texts, also where one of them is meant. If such an id is this person, too, forget it as well.`,
+        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
       );
     }
     terminal.print(

@@ -1,6 +1,6 @@
 /**
- * Who holds the locks of streams. Any login of the database may take an advisory lock, a reader too: a session whose role may
- * not write runs is no run of ours, and is named wherever it holds one up.
+ * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. A session whose role may
+ * not write runs is no run, and messages name it because it holds runs up.
  */
 import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -51,11 +51,11 @@ interface HolderTold {
   readonly isForeign: boolean;
 }
 
-/** Of a lock that was not to be had. */
+/** The holder of a lock that is taken. */
 export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey): Promise<HolderTold> {
   const holders = await readHolders(db, [accountId], [stream]);
   const holder = holders.find((one) => !one.is_loader) ?? holders[0];
-  // It was given back meanwhile.
+  // The lock is free again meanwhile.
   if (holder === undefined) return { name: 'another run', isForeign: false };
   if (!holder.is_loader) return { name: describeForeign(holder), isForeign: true };
   const run = await readRunningRun(db, accountId, stream);
@@ -64,7 +64,7 @@ export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey
   return { name, isForeign: false };
 }
 
-/** Streams that are held up by what is no run: whose it is, by `stream account`. */
+/** Sessions that are no runs and hold locks, in words, by `stream account`. */
 export async function readHeldUp(
   db: Queryable,
   accountIds: readonly string[],

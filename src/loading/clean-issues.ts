@@ -126,8 +126,8 @@ async function cleanKeyless(db: Queryable, { accountId, shape, protection }: Cle
 }
 
 /**
- * An alert on a new field is named after the field. It goes in the transaction in which the issue of its field goes: a message
- * that the service no longer sends the field would otherwise show the name once more.
+ * Removes alerts on new fields whose names name people, in the transaction that removes the issue of the field. Otherwise a
+ * message that the service no longer sends the field would show the name once more.
  */
 async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
   const prefix = `${shape.stream.name} `;

@@ -28,7 +28,7 @@ interface PeopleFinder {
 /** As the service names fields that hold ids of people. */
 const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
 
-/** Within a measured value; every other field of such a value is one that the specification does not name. */
+/** The one field of a measured value that the specification names. */
 const ITEM_IDS = 'item_ids';
 
 const isId = (value: unknown): value is string | number | ExactNumber =>

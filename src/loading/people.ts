@@ -64,14 +64,14 @@ function decode(unit: string): string {
 
 interface Reading {
   readonly text: string;
-  /** Where a character of it stands in what is written; to be asked from the left to the right. */
+  /** The place of a character in the written text. Calls go from the left to the right. */
   readonly toWritten: (at: number) => number;
 }
 
-/** A text as somebody reads it; undefined: as it is written. */
+/** The text with these units decoded; undefined: it has none. */
 function readAs(units: RegExp, written: string): Reading | undefined {
   const parts: string[] = [];
-  /** From which character on everything stands how much further on in what is written. */
+  /** Each character from `from` on stands `by` further right in the written text. */
   const shifts: { readonly from: number; readonly by: number }[] = [];
   let [length, taken] = [0, 0];
   for (const { 0: unit, index } of written.matchAll(units)) {
@@ -186,7 +186,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     return taken === 0 ? written : made + written.slice(taken);
   }
 
-  /** As it is written last: what stands within a tag is found so alone. */
+  /** The written text is read last, because a name within a tag shows only there. */
   function inWords(text: string): string {
     let kept = text;
     for (const units of text.includes('<') ? [MARKED_UP, ENCODED] : [ENCODED]) {

@@ -114,7 +114,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
-    // A name in somebody else's own record is theirs, because namesakes are other people.
+    // The name in the own record of another person stays, because a namesake is another person.
     if (isText && isLookup && table === stream.parent)
       return rule((value) => (typeof value === 'string' ? value : finder.in(value)));
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));

@@ -9,7 +9,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** What a text can hold that no page shows: control characters, and those that turn or hide the text that follows. */
+/** Control characters, and marks that turn the direction of the text behind them. */
 // eslint-disable-next-line no-control-regex -- these are the ones
 const CONTROLS = /[\u0000-\u0008\v\f\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 

@@ -30,7 +30,7 @@ export interface StreamFacts {
   /** null: no run is under way. */
   readonly running: object | null;
   readonly openIssues: number;
-  /** Whose session holds its lock that is no run, in words: until that ends nothing is synced. */
+  /** The session that holds its lock and is no run, in words; absent: none. Until it ends nothing is synced. */
   readonly heldUpBy?: string;
 }
 

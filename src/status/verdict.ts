@@ -133,7 +133,7 @@ function warningOf(
   return untoldReasons(alerts).length === 0 ? null : 'alerts do not arrive';
 }
 
-/** Whose sessions hold locks of streams, and are no runs. */
+/** Sessions that hold locks of streams and are no runs. */
 export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy'>[]): string[] {
   return streams.flatMap(({ stream, heldUpBy }) =>
     heldUpBy === undefined ? [] : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`],

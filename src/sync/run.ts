@@ -39,7 +39,7 @@ export interface RunContext {
 
 /** What the caller may want to tell. */
 export interface RunEvents {
-  /** `holder`: who has the stream, in words. */
+  /** `holder`: the run or session that has the stream, in words. */
   readonly onWait?: (stream: StreamName, holder: string) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
   /** What was stored is in line with the privacy settings now. */
@@ -136,7 +136,7 @@ export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'sc
 /** ms since 1970 as ISO time; null before the first watermark. */
 export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
 
-/** Never rejects: a wait goes on, whoever is waited for. */
+/** Never rejects, because the wait goes on in any case. */
 export async function announceWait(
   { db, events, settings: { accountId } }: Pick<RunContext, 'db' | 'events' | 'settings'>,
   stream: StreamName,
