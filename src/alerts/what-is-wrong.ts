@@ -26,7 +26,7 @@ interface Judging {
 }
 
 interface WhatIsWrong {
-  /** No stream is stale, never synced, failing or refused, and workers are there when the schedule wants them. */
+  /** No stream is stale, never synced, failing, refused or held up, and workers are there when the schedule wants them. */
   readonly isWell: boolean;
   /** By the database's clock: when a run of a schedule was last at work; null: never, so nobody expects a worker. */
   readonly workerSeenMs: number | null;
@@ -110,6 +110,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<
   const isAtWork =
     facts.some(({ running }) => running !== null) ||
     failed.some(({ event }) => event === 'credentials_refused');
+  const isHeldUp = facts.some(({ heldUpBy }) => heldUpBy !== undefined);
   const dueMs = nowMs - LATE_MS - (accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0);
   const isMissing =
     workerSeenMs !== null &&
@@ -117,7 +118,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<
     schedulesOf(accounts).some(([expression, timezone]) => hasTick(expression, timezone, coveredMs, dueMs));
   const age = roughly(formatAge(workerSeenMs, nowMs)).replace(/ ago$/, '');
   return {
-    isWell: late.length === 0 && failed.length === 0 && !isMissing,
+    isWell: late.length === 0 && failed.length === 0 && !isMissing && !isHeldUp,
     workerSeenMs,
     workerMissing: isMissing
       ? `No worker has been seen for ${age}: none runs with this schedule, or none can connect to the database.`

@@ -1,12 +1,45 @@
 import type { App } from '../app.ts';
+import type { Queryable } from '../database/connection.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
-import { formatNumber } from '../shared/format.ts';
+import { countForgotten, type ForgottenCount } from '../database/privacy.ts';
+import { formatNumber, formatTime } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAMS } from '../streams/index.ts';
 import { readCleaningProgress, readPrivacy } from '../sync/privacy.ts';
 import type { Check } from './check-database.ts';
 
-/** Nothing to say where everything is stored as it comes and nobody was forgotten. */
+interface ForgottenTold extends ForgottenCount {
+  readonly finding: string;
+  readonly advice: string;
+}
+
+/**
+ * A database cannot know that it was restored. Its list of forgotten people is as old as the backup, so an operator can compare
+ * the newest date in it.
+ */
+export async function tellForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenTold> {
+  const counted = await countForgotten(db, accountIds);
+  const { people, lastMs } = counted;
+  const are = people === 1 ? 'person is' : 'people are';
+  return {
+    ...counted,
+    finding:
+      lastMs === null
+        ? 'nobody is forgotten'
+        : `${people} ${are} forgotten, the last since ${formatTime(lastMs)}`,
+    advice:
+      'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.',
+  };
+}
+
+const toCheck = ({ finding, advice }: ForgottenTold): Check => ({
+  what: 'forgotten people',
+  result: 'ok',
+  finding,
+  advice,
+});
+
+/** Nothing to say without privacy settings. */
 export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
   const { connection } = warehouse;
   const { db } = connection;
@@ -21,18 +54,16 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
     if (!(error instanceof SafetySyncError) || error.code !== 'privacy_key_wrong') throw error;
     return [{ what, result: 'failed', finding: error.message, advice: error.advice, code: error.code }];
   }
-  const progress = await readCleaningProgress(
-    db,
-    accounts.map(({ id }) => id),
-    settings,
-  );
+  const accountIds = accounts.map(({ id }) => id);
+  const progress = await readCleaningProgress(db, accountIds, settings);
   const streams = accounts.flatMap(({ id, offReasons }) =>
     (progress.get(id) ?? []).map((one) => ({ ...one, isScheduled: offReasons[one.stream] === undefined })),
   );
   const isProtected = streams.some(
     ({ policy }) => policy.omit.length + policy.pseudonymize.length + policy.forgotten.length > 0,
   );
-  if (!isProtected) return [];
+  const forgotten: Check[] = settings.key === undefined ? [] : [toCheck(await tellForgotten(db, accountIds))];
+  if (!isProtected) return forgotten;
   const left = streams.filter((one) => one.progress !== 'done');
   const never = left.filter((one) => !one.isScheduled);
   const columns = formatNumber(settings.omit.length + settings.pseudonymize.length, 'column');
@@ -50,5 +81,6 @@ export async function checkPrivacy({ config, accounts, warehouse }: App): Promis
           ? null
           : `No run is scheduled that would bring ${names(never)} there: safety-sync privacy --clean`,
     },
+    ...forgotten,
   ];
 }

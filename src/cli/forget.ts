@@ -1,4 +1,4 @@
-import { formatNumber } from '../shared/format.ts';
+import { formatCount, formatNumber } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CleanedStream, forgetPerson } from '../sync/forget.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
@@ -19,18 +19,22 @@ interface ForgetOptions extends CommonOptions {
 const changedRows = (streams: readonly CleanedStream[]): number =>
   streams.reduce((sum, { rowsChanged }) => sum + (rowsChanged ?? 0), 0);
 
+const MOST_NAMED = 5;
+const nameSome = (ids: readonly string[]): string =>
+  ids.slice(0, MOST_NAMED).join(', ') + (ids.length > MOST_NAMED ? ', …' : '');
+
 async function runForget(
   context: CommandContext,
   options: ForgetOptions,
   [id = '']: readonly string[],
 ): Promise<number> {
-  if (id === '') throw new SafetySyncError('usage_invalid', 'the id of the user is empty');
+  if (id.trim() === '') throw new SafetySyncError('usage_invalid', 'the id of the user is empty');
   return await withApp(context, options, async (app) => {
     const { terminal } = context;
     const example = (account: string) => `forget USER_ID --account ${account}`;
     const account = onlyAccountOf(app, { what: 'a person', example });
     const person = { id, names: options.name ?? [] };
-    const { pseudonym, streams, runs, isNameKnown } = await forgetPerson(
+    const { pseudonym, streams, runs, isNameKnown, namesakes } = await forgetPerson(
       account.runContext(buildRunEvents(account)),
       person,
     );
@@ -40,6 +44,7 @@ async function runForget(
         ...accountFields(app.accounts.length > 1, account.id),
         pseudonym,
         name_known: isNameKnown,
+        namesakes: namesakes.length,
         streams: rows,
         runs_changed: runs,
       };
@@ -62,8 +67,14 @@ async function runForget(
         `Texts may still name them: no name of two words or more is known here. To find one in texts, too: safety-sync forget ${id} --name "First Last"`,
       );
     }
+    if (namesakes.length > 0) {
+      const [people, keeps] = namesakes.length === 1 ? ['person', 'keeps'] : ['people', 'keep'];
+      terminal.print(
+        `${formatCount(namesakes.length)} other ${people} with that name (${nameSome(namesakes)}) ${keeps} it in users. Texts have the pseudonym in its place, also where they mean another person. If one of these ids is the same person, forget it, too.`,
+      );
+    }
     terminal.print(
-      'Not reached from here: backups, reports and exports that were written before, and logs (docs/privacy.md).',
+      'Not reached from here: backups (after a restore, forget again), reports and exports that were written before, and logs (docs/privacy.md).',
     );
     return EXIT.ok;
   });

@@ -1,12 +1,14 @@
 import type { Account, App } from '../app.ts';
 import type { Cleaning, CleaningProgress } from '../database/privacy.ts';
-import { formatCount, formatNumber } from '../shared/format.ts';
+import { capital, formatCount, formatNumber } from '../shared/format.ts';
+import { toIso } from '../shared/time.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { cleanAccount } from '../sync/forget.ts';
 import { readCleaningProgress, readPrivacy } from '../sync/privacy.ts';
 import { describeUncleaned } from '../pages/words.ts';
 import { buildRunEvents } from '../worker/run-report.ts';
+import { tellForgotten } from './check-privacy.ts';
 import { accountFields, EXIT } from './run-results.ts';
 import { accountColumn, renderTable } from './terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
@@ -65,6 +67,10 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
       if (options.clean) await cleanAccount(account.runContext(buildRunEvents(account)));
       reports.push(...(await readReports(app, account)));
     }
+    const { lastMs, people, ...forgotten } = await tellForgotten(
+      app.warehouse.connection.db,
+      app.accounts.map(({ id }) => id),
+    );
     if (options.json) {
       const streams = reports.map(({ accountId, cleaning, ...report }) => ({
         ...accountFields(isMany, accountId),
@@ -75,7 +81,7 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
         rows_seen: cleaning?.rowsSeen ?? 0,
         rows_changed: cleaning?.rowsChanged ?? 0,
       }));
-      terminal.print(JSON.stringify({ streams }));
+      terminal.print(JSON.stringify({ streams, forgotten: { people, last_at: toIso(lastMs) } }));
       return EXIT.ok;
     }
     terminal.print(
@@ -108,9 +114,9 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
           isScheduled,
         })),
     );
-    if (warning !== null)
-      terminal.print(`
-${warning}`);
+    if (warning !== null) terminal.print(`\n${warning}`);
+    if (app.config.privacy.key !== undefined)
+      terminal.print(`\n${capital(forgotten.finding)}. ${forgotten.advice}`);
     return EXIT.ok;
   });
 }

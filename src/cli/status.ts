@@ -11,14 +11,16 @@ import { keepingOf, type UncleanedStream, uncleanedOf } from '../status/keeping.
 import { readAccounts, type StreamFacts } from '../status/read-accounts.ts';
 import { countRows } from '../status/read-volumes.ts';
 import type { Freshness } from '../status/status.ts';
+import { heldUpReasons, sentence } from '../status/verdict.ts';
 import { readCleaningProgress } from '../sync/privacy.ts';
 import type { App } from '../app.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-function freshnessText({ freshness, offReason }: Judged, colors: Colors): string {
+function freshnessText({ facts, freshness, offReason }: Judged, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
+  if (facts.heldUpBy !== undefined) return colors.red(`${freshness}, held up`);
   switch (freshness) {
     case 'fresh':
       return colors.green('fresh');
@@ -69,8 +71,10 @@ interface Judged {
   readonly entry: string | undefined;
 }
 
-const needsLook = ({ lastRun, freshness, offReason }: Judged): boolean =>
-  (offReason === null && freshness !== 'fresh') || lastRun?.status === 'failed';
+const needsLook = ({ facts, lastRun, freshness, offReason }: Judged): boolean =>
+  facts.heldUpBy !== undefined ||
+  (offReason === null && freshness !== 'fresh') ||
+  lastRun?.status === 'failed';
 
 function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: Judged): Record<string, unknown> {
   return {
@@ -79,6 +83,7 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: Judged)
     is_scheduled: offReason === null,
     off_reason: offReason,
     last_success_at: toIso(facts.lastSuccessMs),
+    held_up_by: facts.heldUpBy ?? null,
     current_until: toIso(facts.currentUntilMs),
     watermark: toIso(facts.watermarkMs),
     calculated_at: toIso(facts.calculatedMs),
@@ -216,6 +221,10 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
     );
     if (failures.length > 0) terminal.print(`\n${failures.join('\n')}`);
     if (wrong.workerMissing !== null) terminal.print(colors.red(`\n${wrong.workerMissing}`));
+    for (const { accountId, facts } of listed) {
+      for (const reason of heldUpReasons([facts]))
+        terminal.print(`\n${colors.red(isMany ? `${accountId}: ${reason}.` : sentence(reason))}`);
+    }
     const keeping = { omitted, pseudonyms, ...kept };
     terminal.print(colors.dim(`\n${describeRetention(keeping)}`));
     const isProtected = describeProtection(keeping);

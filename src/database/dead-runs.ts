@@ -4,6 +4,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from './connection.ts';
 import type { StreamKey } from './control-tables.ts';
 import { toArrayLiteral } from './array-literal.ts';
+import { HELD } from './lock-holders.ts';
 import { closeDeadRuns, type RunRow } from './runs.ts';
 import { streamLockKey } from './stream-session.ts';
 
@@ -18,16 +19,13 @@ export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Pro
   if (open.length === 0) return new Set();
   const numbers = open.map(({ run_id: id }) => String(id));
   const free = await db.execute<{ run_id: number }>(sql`
-    with held as materialized (
-      select (classid::bigint << 32) | objid::bigint as key from pg_locks
-      where locktype = 'advisory' and objsubid = 1 and granted
-        and database = (select oid from pg_database where datname = current_database()))
+    with ${HELD}
     select o.run_id::float8 as run_id
     from unnest(${toArrayLiteral(open.map((run) => run.account_id))}::text[],
       ${toArrayLiteral(open.map(({ stream }) => stream))}::text[], ${toArrayLiteral(numbers)}::bigint[])
       as o (account_id, stream, run_id)
     where not pg_is_in_recovery()
-      and not exists (select from held where held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
+      and not exists (select from held where held.is_loader and held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
   const unlocked = [...free].map((row) => row.run_id);
   if (unlocked.length === 0) return new Set();
   const still = await db.execute<{ run_id: number }>(sql`

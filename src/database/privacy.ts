@@ -27,6 +27,22 @@ export async function writeForgotten(
     .onConflictDoNothing();
 }
 
+export interface ForgottenCount {
+  readonly people: number;
+  /** When the last one was forgotten, by the database's clock, ms; null: nobody was. */
+  readonly lastMs: number | null;
+}
+
+export async function countForgotten(db: Queryable, accountIds: readonly string[]): Promise<ForgottenCount> {
+  const rows = await db.execute<{ people: number; last_ms: number }>(sql`
+    select count(distinct person)::int as people, (extract(epoch from max(forgotten_at)) * 1000)::float8 as last_ms
+    from ${forgotten} where account_id = any (${toArrayLiteral(accountIds)}::text[]) group by account_id`);
+  return {
+    people: rows.reduce((sum, { people }) => sum + people, 0),
+    lastMs: rows.length === 0 ? null : Math.max(...rows.map((row) => row.last_ms)),
+  };
+}
+
 /** What is protected of a stream; the same text: the same is. */
 export interface Policy {
   readonly omit: readonly string[];

@@ -1,5 +1,6 @@
 /** Takes out of the data issues what may not be stored any more. */
 import { sql } from 'drizzle-orm';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
 import type { KeylessMemory } from '../streams/state.ts';
@@ -106,6 +107,7 @@ export async function cleanIssues(
     }
     await db.execute(sql`delete from safety_sync.data_issues where ${isThis}`);
   }
+  await cleanAlerts(db, scope);
   return { last: rows.length < STEP_ISSUES ? null : [rows.at(-1)?.fingerprint ?? ''], seen: 0, changed: 0 };
 }
 
@@ -121,4 +123,21 @@ async function cleanKeyless(db: Queryable, { accountId, shape, protection }: Cle
   await db.execute(
     sql`update safety_sync.stream_state set keyless = ${JSON.stringify(keyless)}::jsonb where ${isThis}`,
   );
+}
+
+/**
+ * Removes alerts on new fields whose names name people, in the transaction that removes the issue of the field. Otherwise a
+ * message that the service no longer sends the field would show the name once more.
+ */
+async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
+  const prefix = `${shape.stream.name} `;
+  const rows = await db.execute<{ field: string }>(sql`
+    select distinct f.field from safety_sync.alerts a cross join lateral (select substr(a.subject, ${prefix.length + 1}::int) as field) f
+    where a.account_id = ${accountId} and a.event = 'new_field' and starts_with(a.subject, ${prefix}) and not exists (
+      select from safety_sync.data_issues d where d.account_id = a.account_id and d.stream = ${shape.stream.name}
+        and d.kind = 'unknown_field' and d.resolved_at is null and d.field = f.field)`);
+  const gone = rows.flatMap(({ field }) => (protection.ofValue(field) === field ? [] : [prefix + field]));
+  if (gone.length === 0) return;
+  await db.execute(sql`delete from safety_sync.alerts
+    where account_id = ${accountId} and event = 'new_field' and subject = any (${toArrayLiteral(gone)}::text[])`);
 }

@@ -21,12 +21,15 @@ interface PeopleFinder {
   readonly ofUsers: (value: unknown) => unknown;
   /** A record's fields that are not in `known`. */
   readonly inUnknown: (record: WireRecord, known: ReadonlySet<string>) => WireRecord;
-  /** Somebody's own record; undefined: it is of nobody who was forgotten. */
+  /** A person's own record; undefined: it is that of a person who was not forgotten. */
   readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
 }
 
 /** As the service names fields that hold ids of people. */
 const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
+
+/** The one field of a measured value that the specification names. */
+const ITEM_IDS = 'item_ids';
 
 const isId = (value: unknown): value is string | number | ExactNumber =>
   typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber;
@@ -74,10 +77,10 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     if (typeof value === 'number' || value instanceof ExactNumber) return ofNumber(value, place);
     if (Array.isArray(value)) return mapEach(value, (one) => find(one, place, depth + 1));
     if (!isWireRecord(value)) return value;
-    const inside = place === 'measured' ? place : 'any';
+    const insideOf = (name: string): PlaceKind => (place === 'measured' && name === ITEM_IDS ? place : 'any');
     const changed = changedFields(value, (inner, name) => [
       amongWords(name),
-      isUserField(name) ? ofUsers(inner) : find(inner, inside, depth + 1),
+      isUserField(name) ? ofUsers(inner) : find(inner, insideOf(name), depth + 1),
     ]);
     return changed ?? value;
   }

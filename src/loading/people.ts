@@ -31,6 +31,71 @@ const isNumber = (text: string): boolean => /^\d+$/.test(text);
 /** A shorter id, or a shorter number, also means other things. */
 const isDistinctive = (id: string): boolean => id.length >= (isNumber(id) ? 8 : 6);
 
+/** One character as an address or a page may write it (`%C3%85`, `&Aring;`, `&#229;`), and a hyphen that only line ends show. */
+const ENCODED = /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|&#?\w{1,10};|\u00ad/gi;
+const MARKED_UP = new RegExp(`</?[a-z][^<>]*>|${ENCODED.source}`, 'gi');
+const LETTERS: Readonly<Record<string, string>> = {
+  aelig: 'æ',
+  eth: 'ð',
+  oslash: 'ø',
+  shy: '',
+  szlig: 'ß',
+  thorn: 'þ',
+};
+/** Accents are not compared: the letter is enough. */
+const ACCENTED = /^([a-z])(?:grave|acute|circ|tilde|uml|ring|cedil|caron)$/;
+
+function decode(unit: string): string {
+  if (unit === '\u00ad') return '';
+  if (unit.startsWith('%')) {
+    try {
+      return decodeURIComponent(unit);
+    } catch {
+      return unit;
+    }
+  }
+  if (unit.startsWith('<')) return ' ';
+  const name = unit.slice(1, -1).toLowerCase();
+  if (!name.startsWith('#')) return LETTERS[name] ?? ACCENTED.exec(name)?.[1] ?? ' ';
+  const code = Number(name.replace('#x', '0x').replace('#', ''));
+  if (!(code <= 0x10ffff)) return ' ';
+  return code === 0xad ? '' : String.fromCodePoint(code);
+}
+
+interface Reading {
+  readonly text: string;
+  /** The place of a character in the written text. Calls go from the left to the right. */
+  readonly toWritten: (at: number) => number;
+}
+
+/** The text with these units decoded; undefined: it has none. */
+function readAs(units: RegExp, written: string): Reading | undefined {
+  const parts: string[] = [];
+  /** Each character from `from` on stands `by` further right in the written text. */
+  const shifts: { readonly from: number; readonly by: number }[] = [];
+  let [length, taken] = [0, 0];
+  for (const { 0: unit, index } of written.matchAll(units)) {
+    const [before, decoded] = [written.slice(taken, index), decode(unit)];
+    parts.push(before, decoded);
+    length += before.length + decoded.length;
+    taken = index + unit.length;
+    shifts.push({ from: length, by: taken - length });
+  }
+  if (shifts.length === 0) return undefined;
+  parts.push(written.slice(taken));
+  let [next, by] = [0, 0];
+  return {
+    text: parts.join(''),
+    toWritten(at) {
+      for (let shift = shifts[next]; shift !== undefined && shift.from <= at; shift = shifts[next]) {
+        by = shift.by;
+        next += 1;
+      }
+      return at + by;
+    },
+  };
+}
+
 const withoutAccents = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 const toNameText = (words: readonly string[]): string => `name ${words.map(withoutAccents).join(' ')}`;
 /** Of an id that is the same one in capitals and in small letters; undefined: it has none, or is too short for that. */
@@ -71,7 +136,8 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
   const lengths = [...new Set(forgotten.flatMap(({ words }) => words ?? []))].sort((a, b) => b - a);
   const personOf = (text: string): string | undefined => persons.get(pseudonyms.of(text));
 
-  function ofId(id: string): string | undefined {
+  function ofId(received: string): string | undefined {
+    const id = received.trim();
     const idText = toIdText(id);
     return personOf(id) ?? (idText === undefined ? undefined : personOf(idText));
   }
@@ -104,7 +170,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     return undefined;
   }
 
-  function inWords(text: string): string {
+  function inReading(written: string, { text, toWritten }: Reading): string {
     const found = [...text.matchAll(WORD)];
     const words = found.map(([word]) => word);
     let made = '';
@@ -113,17 +179,27 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
       const met = meetName(words, at) ?? meetId(text, found, at);
       const [first, last] = [found[at], found[at + (met?.count ?? 1) - 1]];
       if (met === undefined || first === undefined || last === undefined) continue;
-      made += text.slice(taken, first.index) + met.person;
-      taken = last.index + last[0].length;
+      made += written.slice(taken, toWritten(first.index)) + met.person;
+      taken = toWritten(last.index + last[0].length);
       at += met.count - 1;
     }
-    return taken === 0 ? text : made + text.slice(taken);
+    return taken === 0 ? written : made + written.slice(taken);
+  }
+
+  /** The written text is read last, because a name within a tag shows only there. */
+  function inWords(text: string): string {
+    let kept = text;
+    for (const units of text.includes('<') ? [MARKED_UP, ENCODED] : [ENCODED]) {
+      const reading = readAs(units, kept);
+      if (reading !== undefined) kept = inReading(kept, reading);
+    }
+    return inReading(kept, { text: kept, toWritten: (at) => at });
   }
 
   return {
     ofId,
     ofLongNumber: ofDistinctive,
-    inText: (text) => ofId(text.trim()) ?? inWords(text),
+    inText: (text) => ofId(text) ?? inWords(text),
     amongWords: (text) => (isNumber(text.trim()) ? text : inWords(text)),
   };
 }

@@ -114,6 +114,9 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
+    // The name in the own record of another person stays, because a namesake is another person.
+    if (isText && isLookup && table === stream.parent)
+      return rule((value) => (typeof value === 'string' ? value : finder.in(value)));
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
     // What should be a day or another id may hold words, but a short id is a number of its own there.
     return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));

@@ -9,8 +9,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
+/** Control characters, and marks that turn the direction of the text behind them. */
+// eslint-disable-next-line no-control-regex -- these are the ones
+const CONTROLS = /[\u0000-\u0008\v\f\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+export const withoutControls = (text: string): string => text.replace(CONTROLS, '\ufffd');
+
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"'`]/g, (character) => ESCAPES[character] ?? '');
+  return withoutControls(text).replace(/[&<>"'`]/g, (character) => ESCAPES[character] ?? '');
 }
 
 /** Markup that is safe as it is. Made by `html` and, for our own constants, by `trusted`. */

@@ -99,6 +99,7 @@ function toAccount(account: AccountFacts, { facts, clock, told }: AccountContext
     lastRun: one.lastRun,
     running: one.running,
     openIssues: one.openIssues,
+    ...(one.heldUpBy === undefined ? {} : { heldUpBy: one.heldUpBy }),
     isScheduled: offReasons[one.stream] === undefined,
     freshness: freshnessOf(one, judgedMs, facts.freshnessBudgetMinutes),
   }));

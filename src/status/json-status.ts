@@ -10,7 +10,7 @@ type MsNames<Value> = Value extends readonly (infer One)[]
   ? MsNames<One>
   : Value extends object
     ? {
-        [Name in keyof Value]: (Name extends `${string}Ms` ? Name : never) | MsNames<Value[Name]>;
+        [Name in keyof Value]-?: (Name extends `${string}Ms` ? Name : never) | MsNames<Value[Name]>;
       }[keyof Value]
     : never;
 

@@ -6,6 +6,7 @@ import type { StreamName } from '../streams/stream.ts';
 import type { Connection, Queryable } from '../database/connection.ts';
 import type { RunStatus } from '../database/control-tables.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import { readHeldUp } from '../database/lock-holders.ts';
 import { findDeadRuns } from '../database/dead-runs.ts';
 import { readMigrationStatus } from '../database/migrate.ts';
 import { newestRuns, TOOK_PLACE } from '../database/runs.ts';
@@ -29,6 +30,8 @@ export interface StreamFacts {
   /** null: no run is under way. */
   readonly running: object | null;
   readonly openIssues: number;
+  /** The session that holds its lock and is no run, in words; absent: none. Until it ends nothing is synced. */
+  readonly heldUpBy?: string;
 }
 
 export interface DatabaseFacts {
@@ -178,10 +181,13 @@ export async function readAccounts(
   const states = await readStates(db, list);
   const [only] = accountIds;
   const rows = isInFull && only !== undefined ? await readAccountRows(db, only) : null;
+  const heldUp = await readHeldUp(db, accountIds);
   const runFacts = rows === null ? await readRunFacts(db, list) : runFactsOf(rows);
   const factsOf = (account_id: string, stream: StreamName): StreamFacts => {
     const state = states.get(keyOf({ account_id, stream }));
+    const heldUpBy = heldUp.get(keyOf({ account_id, stream }));
     return {
+      ...(heldUpBy === undefined ? {} : { heldUpBy }),
       stream,
       lastSuccessMs: state?.last_success_ms ?? null,
       watermarkMs: state?.watermark_ms ?? null,

@@ -130,6 +130,8 @@ function warningOf(
   scheduled: readonly StreamStatus[],
   { openCircuits, outages, alerts }: Circumstances,
 ): string | null {
+  const heldUp = scheduled.filter(({ heldUpBy }) => heldUpBy !== undefined);
+  if (heldUp.length > 0) return `runs of ${heldUp.map(({ stream }) => stream).join(' and ')} are held up`;
   const failed = scheduled.filter(({ lastRun }) => lastRun?.status === 'failed');
   if (failed.length > 2) return `the last runs of ${failed.length} streams failed`;
   if (failed.length > 0) {
@@ -141,6 +143,13 @@ function warningOf(
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
   return untoldReasons(alerts).length === 0 ? null : 'alerts do not arrive';
+}
+
+/** Sessions that hold locks of streams and are no runs. */
+export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy'>[]): string[] {
+  return streams.flatMap(({ stream, heldUpBy }) =>
+    heldUpBy === undefined ? [] : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`],
+  );
 }
 
 const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
@@ -177,7 +186,14 @@ function detailsOf(at: Circumstances): string[] {
         return `it responds ${response}; ${next}`;
       });
   const others = reasonsNotReady({ ...at, outages: [], ...(holdsAll ? { openCircuits: [] } : {}) });
-  return [...openCircuits, ...linesOf(false), ...others, ...linesOf(true), ...untoldReasons(at.alerts)];
+  return [
+    ...openCircuits,
+    ...linesOf(false),
+    ...others,
+    ...heldUpReasons(at.streams),
+    ...linesOf(true),
+    ...untoldReasons(at.alerts),
+  ];
 }
 
 export function buildVerdict(at: Circumstances): Verdict {

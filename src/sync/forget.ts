@@ -9,7 +9,7 @@ import { createPseudonyms, isPseudonym } from '../shared/pseudonym.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { applyPrivacy, NO_PRIVACY, readPrivacy } from './privacy.ts';
-import type { RunContext } from './run.ts';
+import { announceWait, type RunContext } from './run.ts';
 
 export interface CleanedStream {
   readonly stream: StreamName;
@@ -36,7 +36,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
       whenBusy: 'wait',
       signal,
       onStatement: events.onStatement,
-      onWait: () => events.onWait?.(stream.name, undefined),
+      onWait: () => void announceWait(context, stream.name),
     });
     if (session === undefined) continue;
     try {
@@ -66,15 +66,21 @@ interface Forgotten {
   readonly pseudonym: string;
   /** A name of two words or more is known, now or since the person was forgotten before: it is found inside of texts. */
   readonly isNameKnown: boolean;
+  /** Ids of other people with that name in `users`, whose own rows keep it. */
+  readonly namesakes: readonly string[];
   readonly streams: readonly CleanedStream[];
   /** Runs whose notes or errors named the person. */
   readonly runs: number;
 }
 
 /** Errors: `configuration_invalid` without a key, `privacy_key_wrong`. */
-export async function forgetPerson(context: RunContext, { id, names = [] }: Person): Promise<Forgotten> {
+export async function forgetPerson(
+  context: RunContext,
+  { id: typed, names = [] }: Person,
+): Promise<Forgotten> {
   const { db, settings, privacy = NO_PRIVACY, streams = STREAMS } = context;
   const { accountId } = settings;
+  const id = typed.trim();
   if (privacy.key === undefined) {
     throw new SafetySyncError(
       'configuration_invalid',
@@ -100,9 +106,11 @@ export async function forgetPerson(context: RunContext, { id, names = [] }: Pers
     accountId,
     withoutPerson(createPeople(pseudonyms, forgotten), { id, person }),
   );
+  const own = forgotten.filter((one) => one.person === person);
   return {
     pseudonym: person,
-    isNameKnown: forgotten.some((one) => one.person === person && one.words !== null),
+    isNameKnown: own.some(({ words }) => words !== null),
+    namesakes: await readNamesakes(db, accountId, createPeople(pseudonyms, own)),
     streams: cleaned,
     runs: cleanedRuns,
   };
@@ -110,16 +118,23 @@ export async function forgetPerson(context: RunContext, { id, names = [] }: Pers
 
 async function readName(db: Queryable, accountId: string, id: string): Promise<string | null> {
   const [row] = await db.execute<{ name: string | null }>(
-    sql`select name from safety.users where account_id = ${accountId} and id = ${id}`,
+    sql`select name from safety.users where account_id = ${accountId} and btrim(id) = ${id} order by id`,
   );
   const name = row?.name ?? null;
   return name === null || isPseudonym(name) ? null : name;
 }
 
+async function readNamesakes(db: Queryable, accountId: string, people: People | null): Promise<string[]> {
+  const users = await db.execute<{ id: string; name: string }>(
+    sql`select id, name from safety.users where account_id = ${accountId} and name is not null order by id`,
+  );
+  return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
+}
+
 /** A run that had begun before may have noted the id after the ids to look up were cleaned. */
 async function removeLookup(db: Queryable, accountId: string, id: string): Promise<void> {
   await db.execute(
-    sql`delete from safety_sync.user_lookups where account_id = ${accountId} and user_id = ${id}`,
+    sql`delete from safety_sync.user_lookups where account_id = ${accountId} and btrim(user_id) = ${id}`,
   );
 }
 

@@ -10,7 +10,6 @@ import {
   failRun,
   hasRecentRun,
   type NewRun,
-  readRunningRun,
   recordSkippedRun,
   startRun,
 } from '../database/runs.ts';
@@ -18,6 +17,7 @@ import { keepDays } from '../database/followup-days.ts';
 import { assertMigrated } from '../database/migrate.ts';
 import { countMessages } from '../database/followup-figures.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
+import { tellHolder } from '../database/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
 import { recordStream, readStreamState } from '../database/stream-state.ts';
 import { createLoad, type Load } from '../loading/load.ts';
@@ -30,6 +30,7 @@ import { NO_STATE } from '../streams/state.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
+  announceWait,
   isOfSingleRecords,
   isScheduled,
   NO_RECORD,
@@ -93,11 +94,11 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
   });
   const { accountId } = context.settings;
   /** `db` null: without a row. */
-  const skipTaken = async (db: Database | null, reason: string): Promise<RunResult> => {
+  const skipTaken = async (db: Database | null, reason: string) => {
     const run = newRun(context, request, { backendPid: null, watermarkMs: null });
     const runId = db === null ? null : await recordSkippedRun(db, run, reason);
     const record = { ...NO_RECORD, runId };
-    return { ...figures(noCounts(), { record }), outcome: 'skipped', isTaken: true, reason };
+    return { ...figures(noCounts(), { record }), outcome: 'skipped', isTaken: true, reason } as const;
   };
   let session: StreamSession | undefined;
   try {
@@ -108,13 +109,12 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       whenBusy: request.whenBusy ?? (request.trigger === 'schedule' ? 'skip' : 'wait'),
       signal: context.signal,
       onStatement: context.events.onStatement,
-      onWait: () => {
-        void readRunningRun(context.db, accountId, request.stream)
-          .catch(() => undefined)
-          .then((holder) => context.events.onWait?.(request.stream, holder));
-      },
+      onWait: () => void announceWait(context, request.stream),
     });
     if (session === undefined) {
+      const { name, isForeign } = await tellHolder(context.db, { accountId, stream: request.stream });
+      if (isForeign)
+        return { ...(await skipTaken(context.db, `its lock is held by ${name}`)), isTaken: false };
       // Of two workers on one schedule one skips each run, because the other has the lock: `runs` would hold little else.
       const db = isScheduled(request) ? null : context.db;
       return await skipTaken(db, 'another run of this stream is under way');

@@ -11,7 +11,7 @@ import type { Removed, Retention } from '../database/retention.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { CleanResult } from '../loading/clean-stored.ts';
 import type { PrivacySettings } from './privacy.ts';
-import type { RunRow } from '../database/runs.ts';
+import { tellHolder } from '../database/lock-holders.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
 import type { CreationSlice } from '../reading/creation-slice.ts';
 import type { KnownRecord, SyncSettings } from '../reading/read-request.ts';
@@ -39,7 +39,8 @@ export interface RunContext {
 
 /** What the caller may want to tell. */
 export interface RunEvents {
-  readonly onWait?: (stream: StreamName, holder: RunRow | undefined) => void;
+  /** `holder`: the run or session that has the stream, in words. */
+  readonly onWait?: (stream: StreamName, holder: string) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
   /** What was stored is in line with the privacy settings now. */
   readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
@@ -136,3 +137,12 @@ export const isScheduled = ({ trigger }: RunRequest): boolean => trigger === 'sc
 
 /** ms since 1970 as ISO time; null before the first watermark. */
 export const watermarkText = (ms: number | null): string | null => (ms === null ? null : toInstant(ms));
+
+/** Never rejects, because the wait goes on in any case. */
+export async function announceWait(
+  { db, events, settings: { accountId } }: Pick<RunContext, 'db' | 'events' | 'settings'>,
+  stream: StreamName,
+): Promise<void> {
+  const { name } = await tellHolder(db, { accountId, stream }).catch(() => ({ name: 'another run' }));
+  events.onWait?.(stream, name);
+}

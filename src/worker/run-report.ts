@@ -83,9 +83,7 @@ function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 
 export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
   return {
     onWait: (stream, holder) => {
-      const who =
-        holder === undefined ? 'another run' : `run ${holder.run_id} (${holder.kind}, ${holder.owner})`;
-      log.warn({ stream }, `${stream}: waiting for ${who} to finish with this stream`);
+      log.warn({ stream }, `${stream}: waiting for ${holder} to finish with this stream`);
     },
     onCleaned: (stream, { rowsChanged, hasOtherKey, unprotected }) => {
       if (rowsChanged > 0) {

@@ -31,6 +31,15 @@ function putCanaries(): void {
   });
 }
 
+test('before anybody is forgotten check says so, and only where there is a key', async () => {
+  const checked = await stage.run(['check', '--json'], privacy());
+  const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
+  expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
+    { finding: 'nobody is forgotten' },
+  ]);
+  expect((await stage.run(['check'], stage.env)).stdout).not.toContain('forgotten');
+});
+
 test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {
   putCanaries();
   const said: string[] = [];
@@ -153,12 +162,31 @@ test('forget says what it did; without a key it says what is missing', async () 
   expect(done.stdout).toContain('forget 10001 --name "First Last"');
   const named = await stage.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
   expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
+  expect(named.stdout).not.toContain('with that name');
   const nobody = await stage.run(['forget', 'E-1'], privacy());
   expect(nobody.stdout).toContain(
     'No row names this person. Where that is a surprise: is E-1 an id as in safety.users?',
   );
+  await stage.query(`insert into safety.users (account_id, id, name, _raw, _run_id) select account_id, 'N-' || n, 'Name, Other', '{}', 1
+    from safety.users, generate_series(1, 6) n where id = (select min(id) from safety.users)`);
+  const shared = await stage.run(['forget', '10001'], privacy());
+  expect(shared.stdout).toContain(
+    '6 other people with that name (N-1, N-2, N-3, N-4, N-5, …) keep it in users. Texts have the pseudonym in its place',
+  );
   const again = await stage.run(['forget', '10001', '--json'], privacy());
-  expect((JSON.parse(again.stdout) as { pseudonym: string }).pseudonym).toMatch(/^pseudonym:/);
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    pseudonym: expect.stringMatching(/^pseudonym:/) as string,
+    namesakes: 6,
+  });
+  await stage.query(`delete from safety.users where id like 'N-%'`);
+  const restored =
+    'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.';
+  const told = await stage.run(['privacy'], privacy());
+  expect(told.stdout).toMatch(/^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m);
+  expect(told.stdout).toContain(restored);
+  const checked = await stage.run(['check'], privacy());
+  expect(checked.stdout).toMatch(/^ok {4}forgotten people: 2 people are forgotten, the last since 20/m);
+  expect(checked.stdout).toContain(`\n       ${restored}\n`);
   const failed = await stage.run(['sync', 'followups'], without);
   expect([failed.code, failed.stderr + failed.stdout]).toEqual([
     1,

@@ -91,9 +91,10 @@ const access = (args: string, env: Readonly<Record<string, string>> = {}): Promi
     ...env,
   });
 
-async function as<Row>(reader: string, text: string): Promise<readonly Row[]> {
+async function as<Row>(reader: string, text: string, before?: string): Promise<readonly Row[]> {
   return await worker.connection.db.transaction(async (tx) => {
     await tx.execute(`set local role ${reader}`);
+    if (before !== undefined) await tx.execute(before);
     return (await tx.execute(text)) as unknown as readonly Row[];
   });
 }
@@ -105,7 +106,7 @@ interface Seen {
 }
 
 /** Of every relation of the schema: how many rows of each account there are for this reader. */
-async function seenBy(reader: string): Promise<readonly Seen[]> {
+async function seenBy(reader: string, before?: string): Promise<readonly Seen[]> {
   const relations = await worker.query<{ name: string }>(
     `select c.relname as name from pg_class c where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'f')
        and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id') order by 1`,
@@ -114,7 +115,7 @@ async function seenBy(reader: string): Promise<readonly Seen[]> {
     ({ name }) =>
       `select '${name}' as relation, account_id as account, count(*)::int as rows from safety.${name} group by account_id`,
   );
-  return await as<Seen>(reader, `${parts.join(' union all ')} order by 1, 2`);
+  return await as<Seen>(reader, `${parts.join(' union all ')} order by 1, 2`, before);
 }
 
 /** What the owner sees of these accounts. */
@@ -213,6 +214,70 @@ test('a condition that a reader writes is never worked out on rows of others, wh
     const [seen] = await as<{ rows: number }>(NORTH, text);
     expect(seen?.rows, relation).toBeGreaterThan(0);
   }
+});
+
+test('a reader with operators and functions of its own in front of PostgreSQL’s sees no row more', async () => {
+  const mine = role('north_own');
+  await worker.query(`create schema ${mine} authorization ${NORTH}`);
+  const front = `set local search_path = ${mine}, pg_catalog, safety`;
+  try {
+    await as(
+      NORTH,
+      `create function ${mine}.eq(text, text) returns bool language sql as 'select true';
+       create function ${mine}.ne(text, text) returns bool language sql as 'select false';
+       create operator ${mine}.= (leftarg = text, rightarg = text, procedure = ${mine}.eq);
+       create operator ${mine}.<> (leftarg = text, rightarg = text, procedure = ${mine}.ne);
+       create function ${mine}.array_agg(text) returns text[] language sql as $$ select '{north,south,east}'::text[] $$;
+       create function ${mine}.now() returns timestamptz language sql as $$ select 'epoch'::timestamptz $$`,
+    );
+    const own = await seenBy(NORTH);
+    expect(await seenBy(NORTH, front)).toEqual(own);
+    const settings = `select safety.readable_accounts()::pg_catalog.text as accounts, safety.reporting_timezone('south') as foreign,
+      safety.reporting_today('north') operator(pg_catalog.=) pg_catalog.timezone('UTC', pg_catalog.now())::date as is_today,
+      safety.reporting_today() operator(pg_catalog.=) pg_catalog.timezone('UTC', pg_catalog.now())::date as is_today_of_all`;
+    expect(await as(NORTH, settings, front)).toEqual([
+      { accounts: '{north}', foreign: 'UTC', is_today: true, is_today_of_all: true },
+    ]);
+  } finally {
+    await worker.query(`drop schema ${mine} cascade`);
+  }
+});
+
+/**
+ * Functions of our schemas, and what else that is not PostgreSQL's own stands behind their views, policies, indexes, defaults,
+ * constraints, triggers and operators.
+ */
+const FUNCTIONS = `with ours as (select oid from pg_namespace where nspname in ('safety', 'safety_sync')),
+  relations as (select oid from pg_class where relnamespace in (select oid from ours)),
+  parts as (
+    select 'pg_rewrite'::regclass as class, oid from pg_rewrite where ev_class in (select oid from relations)
+    union all select 'pg_policy'::regclass, oid from pg_policy where polrelid in (select oid from relations)
+    union all select 'pg_attrdef'::regclass, oid from pg_attrdef where adrelid in (select oid from relations)
+    union all select 'pg_constraint'::regclass, oid from pg_constraint where conrelid in (select oid from relations)
+    union all select 'pg_trigger'::regclass, oid from pg_trigger where tgrelid in (select oid from relations)
+    union all select 'pg_class'::regclass, oid from relations
+    union all select 'pg_proc'::regclass, oid from pg_proc where pronamespace in (select oid from ours)),
+  used as (
+    select d.refclassid as class, d.refobjid as oid from parts p join pg_depend d on d.classid = p.class and d.objid = p.oid),
+  functions as (
+    select oid from pg_proc where pronamespace in (select oid from ours)
+    union select oid from used where class = 'pg_proc'::regclass
+    union select o.oprcode from pg_operator o join used u on u.class = 'pg_operator'::regclass and u.oid = o.oid)
+  select f.oid::regprocedure::text as name, case when p.prosqlbody is not null then 'parsed' else p.proconfig::text end as meaning
+  from functions f join pg_proc p on p.oid = f.oid
+  where p.pronamespace <> 'pg_catalog'::regnamespace
+    and not exists (select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+  order by 1`;
+
+test('no function that a view may call gets its meaning from the search_path of whoever asks', async () => {
+  const fixed = '{"search_path=pg_catalog, pg_temp"}';
+  expect(await worker.query(FUNCTIONS)).toEqual([
+    { name: 'safety.readable_accounts()', meaning: fixed },
+    { name: 'safety.reporting_timezone()', meaning: fixed },
+    { name: 'safety.reporting_timezone(text)', meaning: fixed },
+    { name: 'safety.reporting_today()', meaning: 'parsed' },
+    { name: 'safety.reporting_today(text)', meaning: 'parsed' },
+  ]);
 });
 
 test('what the planner knows of values is kept from a confined reader', async () => {

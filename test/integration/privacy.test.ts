@@ -265,6 +265,9 @@ describe('somebody who is forgotten', () => {
     'Mari\u0301a',
     'Hedwig Anderson',
     'OWN-RECORD',
+    'Maria%20Lopez',
+    '&iacute;a Lopez',
+    'Maria <b>Lopez',
   ];
   const KEY_ONLY: PrivacySettings = { omit: [], pseudonymize: [], key: KEY };
 
@@ -290,6 +293,7 @@ describe('somebody who is forgotten', () => {
       m_approver_id: ID,
       m_assigner_id: ID.toLowerCase(),
       approver: Number(SHORT),
+      'checked by Maria Lopez': true,
       seen_by: [Number(SHORT), { [ID]: true, [`by Maria Lopez`]: 1 }],
       reviewers: [{ by: ID, says: `Maria Lopez ${round}` }],
       messages: [
@@ -298,6 +302,9 @@ describe('somebody who is forgotten', () => {
           date: 5,
           m_user_id: SHORT,
           m_reassignee_id: ID,
+          attachments: [
+            { key: `files/Maria%20Lopez/${ID}.jpg`, caption: 'Mar&iacute;a Lopez, Maria <b>Lopez</b>' },
+          ],
           note: `Ask Maria Lopez (${ID}) or Lopez, Maria; ${'María Lopez'.normalize('NFD')}.Or maria.lopez@example.org, ${ID.toLowerCase()}`,
           signature: { signer: Number(SHORT) },
         },
@@ -347,6 +354,18 @@ describe('somebody who is forgotten', () => {
     );
     await worker.query(`insert into safety.followup_days (account_id, counted_by, date, timezone, is_final, ids, statuses, followups)
       values ('default', 'assignee', '2020-02-03', 'UTC', true, '{${ID},x,${SHORT}}', '{open,open,closed}', '{2,3,4}')`);
+    await worker.query(
+      `insert into safety_sync.user_lookups (account_id, user_id) values ('default', '${SHORT} ')`,
+    );
+    await worker.query(`insert into safety_sync.alerts (account_id, event, subject, channel, began_at)
+      select distinct account_id, 'new_field', stream || ' ' || field, 'mail', now() from safety_sync.data_issues
+        where kind = 'unknown_field' and stream = 'followups'
+      union all select 'default', 'new_field', 'followups of ${ID} once', 'mail', now()`);
+    const subjects = async () =>
+      (
+        await worker.query<{ subject: string }>(`select subject from safety_sync.alerts order by subject`)
+      ).map(({ subject }) => subject);
+    expect(await subjects()).toHaveLength(6);
     expect((await places('tables')).length).toBeGreaterThan(15);
 
     const forgotten = await forgetPerson(worker.context, { id: ID });
@@ -355,6 +374,9 @@ describe('somebody who is forgotten', () => {
     expect(second.isNameKnown).toBe(true);
     expect(second.runs).toBe(2);
     expect(await places()).toEqual([]);
+    expect(await subjects()).toEqual(
+      ['approver', 'm_approver_id', 'reviewers', 'seen_by'].map((one) => `followups ${one}`),
+    );
     const joined = await worker.query(
       `select u.name, f.observer_id = u.id as observes, t.user_id = u.id as trains, u.id = any (e.assigned_user_ids) as has
        from safety.users u join safety.training_employee_status t on t.account_id = u.account_id and t.user_id = u.id
@@ -399,6 +421,44 @@ describe('somebody who is forgotten', () => {
     for (const stream of ['resources', 'followups', 'equipments', 'training-employee-status'] as const)
       await runWith(KEY_ONLY, stream);
     expect(await rowVersions(worker)).toEqual(versions);
+  });
+
+  test('takes the name of no namesake: their rows keep it, also those from which it was taken, and who they are is told', async () => {
+    await start(KEY_ONLY);
+    const { store } = worker.sandbox;
+    const named = { 101: 'John Smith', 202: 'John Smith', 303: 'Smith, JOHN', 404: 'John Smithson' };
+    for (const [id, name] of Object.entries(named)) store.users.put({ id, name });
+    store.followups.put({
+      ...SPECIMENS.followups.build('one'),
+      updated_on: worker.serviceNow(),
+      m_observer_id: '101',
+      m_assignee_id: '202',
+      m_assigner_id: '303',
+      m_completer_id: '404',
+      messages: [{ id: 'm', m_user_id: '202', note: 'John Smith did it' }],
+    });
+    await sync();
+    const { pseudonym, namesakes } = await forgetPerson(worker.context, { id: ' 101 ' });
+    expect(namesakes).toEqual(['202', '303']);
+    const read = async () =>
+      await worker.query(`select observer_id, observer_name, assignee_name, assigner_name, m.note, u._raw ->> 'name' as raw
+        from safety.followup_overview f join safety.followup_messages m on m.followup_id = f.id
+          join safety.users u on u.id = f.assignee_id where f.id = 'one'`);
+    const expected = [
+      {
+        observer_id: pseudonym,
+        observer_name: pseudonym,
+        assignee_name: 'John Smith',
+        assigner_name: 'Smith, JOHN',
+        note: `${pseudonym} did it`,
+        raw: 'John Smith',
+      },
+    ];
+    expect(await read()).toEqual(expected);
+    await worker.query(`update safety.users set name = '${pseudonym}', _raw = jsonb_set(_raw, '{name}', '"${pseudonym}"'),
+      _hash = gen_random_uuid() where id in ('202', '303')`);
+    await sync('reconcile');
+    expect(await read()).toEqual(expected);
   });
 
   test('is not brought back by a worker that has another key, or none: its runs fail and say why', async () => {

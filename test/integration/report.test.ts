@@ -12,7 +12,7 @@ import { GIVEN_PAST } from '../support/given-past.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-const EVIL = `</text></title></script><script>document.title='owned'</script><img src=x onerror="document.title='owned'">"'\``;
+const EVIL = `\u202e\u001b[2J\u2066</text></title></script><script>document.title='owned'</script><img src=x onerror="document.title='owned'">"'\``;
 
 async function pageOf(worker: TestWorker): Promise<string> {
   return await renderReport(await readReport(worker.connection, 'default'), { title: null });
@@ -292,6 +292,8 @@ describe('of a warehouse with everything in it', () => {
     const page = await pageOf(worker);
     expect(page).toContain('&lt;script&gt;document.title');
     expect(page).not.toMatch(/<script|<img/i);
+    expect(page).toContain('\ufffd\ufffd[2J\ufffd&lt;/text&gt;');
+    expect(page.match(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu)).toBeNull();
     expect([...page.matchAll(/<[^>]*\bonerror\b/g)].filter(([tag]) => !tag.includes('aria-label="'))).toEqual(
       [],
     );

@@ -1,17 +1,30 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { closeAllDeadRuns, tellDeadRuns } from '../../src/database/dead-runs.ts';
 import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
 import { readLastRuns, readRuns } from '../../src/database/runs.ts';
-import { openStreamSession } from '../../src/database/stream-session.ts';
+import { openConnection } from '../../src/database/connection.ts';
+import { tellHolder } from '../../src/database/lock-holders.ts';
+import { openStreamSession, streamLockKey } from '../../src/database/stream-session.ts';
+import { runStream } from '../../src/sync/run-stream.ts';
 import { recordStream } from '../../src/database/stream-state.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import { type AppStage, startAppStage } from '../support/app-stage.ts';
 import { createGate } from '../support/gate.ts';
 import { startHookServer } from '../support/hook-server.ts';
+import { runInProcess } from '../support/in-process.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
 const PATIENCE = { timeout: 45_000, interval: 25 };
 const NEVER = '0 0 1 1 *';
+
+const MANUAL = {
+  stream: 'resources',
+  kind: 'sync',
+  trigger: 'manual',
+  force: true,
+  allowMassDelete: false,
+} as const;
 
 let worker: TestWorker;
 let stage: AppStage | undefined;
@@ -46,10 +59,12 @@ async function lastRuns(name: string) {
   };
 }
 
-async function insertOpenRun(stream: StreamName): Promise<void> {
+const statusEnv = () => ({ DATABASE_URL: worker.databaseUrl, SAFETY_EQUIPMENT_TYPES: '22' });
+
+async function insertOpenRun(stream: StreamName, backendPid = 99999): Promise<void> {
   await recordStream(worker.connection.db, 'default', stream);
   await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, backend_pid)
-    values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', 99999)`);
+    values ('default', '${stream}', 'sync', 'schedule', 'running', 'host pid 9', '1.0.0', ${backendPid})`);
 }
 
 describe('a run that found its stream taken', () => {
@@ -127,6 +142,75 @@ describe('a run whose worker died', () => {
         PATIENCE,
       )
       .toEqual([{ error_code: 'worker_died' }]);
+  });
+});
+
+describe('the lock of a stream that a reader holds', () => {
+  const reader = `reader_${randomBytes(4).toString('hex')}`;
+
+  it('is no run: whose session it is stands in the run that is skipped, in what a command says that waits, and in the status', async () => {
+    await worker.runAll({ force: true });
+    await worker.query(`create role ${reader} login password '${reader}'`);
+    const url = Object.assign(new URL(worker.databaseUrl), { username: reader, password: reader });
+    const session = openConnection({ url: url.href, applicationName: 'a BI tool', max: 1, isSession: true });
+    try {
+      const [held] = await session.query<{ pid: number }>(
+        `select pg_backend_pid() as pid, pg_advisory_lock(${streamLockKey("'default'", "'resources'")})`,
+      );
+      const end = `select pg_terminate_backend(${held?.pid})`;
+      const who = `role ${reader} (a BI tool, pid ${held?.pid}), which is no loader (to end that session: ${end})`;
+      expect(await worker.run('resources', { trigger: 'schedule' })).toMatchObject({
+        outcome: 'skipped',
+        isTaken: false,
+        reason: `its lock is held by ${who}`,
+      });
+      const [row] = await readRuns(worker.connection.db, { accountIds: ['default'], limit: 1 });
+      expect(row).toMatchObject({ status: 'skipped', note: `its lock is held by ${who}` });
+
+      const said = await runInProcess(['status'], statusEnv());
+      expect(said.stdout).toMatch(/^resources +fresh, held up /m);
+      expect(said.stdout).toContain(`\nRuns of resources are held up, because its lock is held by ${who}.\n`);
+      expect(said.stdout).toMatch(/^followups +fresh {2}/m);
+      const { streams } = JSON.parse((await runInProcess(['status', '--json'], statusEnv())).stdout) as {
+        streams: { stream: string; held_up_by: string | null }[];
+      };
+      expect(streams.filter((one) => one.held_up_by !== null)).toMatchObject([
+        { stream: 'resources', held_up_by: who },
+      ]);
+
+      const waited = createGate();
+      let told = '';
+      const onWait = (_: StreamName, holder: string) => {
+        told = holder;
+        waited.open();
+      };
+      const waiting = runStream({ ...worker.context, events: { onWait } }, MANUAL);
+      await waited.opened;
+      expect(told).toBe(who);
+      await worker.query(end);
+      expect((await waiting).outcome).toBe('succeeded');
+    } finally {
+      await session.close();
+      await worker.query(`drop role ${reader}`);
+    }
+  });
+
+  it('and one that is a run is told apart by the run', async () => {
+    const holder = await openStreamSession({
+      databaseUrl: worker.databaseUrl,
+      accountId: 'default',
+      stream: 'resources',
+      whenBusy: 'skip',
+    });
+    const key = { accountId: 'default', stream: 'resources' } as const;
+    const { name } = await tellHolder(worker.connection.db, key);
+    expect(name).toMatch(
+      new RegExp(`^another run, role .+ \\(safety-sync resources, pid ${holder?.backendPid}\\),$`),
+    );
+    await insertOpenRun('resources', holder?.backendPid);
+    expect((await tellHolder(worker.connection.db, key)).name).toMatch(/^run \d+ \(sync, host pid 9\)$/);
+    await holder?.close();
+    expect(await tellHolder(worker.connection.db, key)).toEqual({ name: 'another run', isForeign: false });
   });
 });
 

@@ -1,6 +1,6 @@
 /** Draws with Observable Plot into a document of our own, and hands back SVG as markup. */
 import type * as ObservablePlot from '@observablehq/plot';
-import { type Html, html, trusted } from '../html.ts';
+import { type Html, html, trusted, withoutControls } from '../html.ts';
 
 /** Widths in px of the drawing. */
 export const WIDE = 880;
@@ -51,7 +51,7 @@ export async function createPen(): Promise<Pen> {
     for (const part of svg.querySelectorAll('[aria-label]')) part.removeAttribute('aria-label');
     for (const attribute of ['font-family', 'font-size', 'width', 'height']) svg.removeAttribute(attribute);
     svg.setAttribute('class', name);
-    const [start, rest] = ['<svg', svg.outerHTML.slice('<svg'.length)].map(trusted);
+    const [start, rest] = ['<svg', withoutControls(svg.outerHTML).slice('<svg'.length)].map(trusted);
     return html`${start ?? ''} role="img" aria-label="${label}"${rest ?? ''}`;
   }
 

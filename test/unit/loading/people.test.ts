@@ -33,6 +33,30 @@ test('a name is found however its accents, hyphens and commas are written, and w
   expect(forget('1', 'Jean-Pierre').people.inText('Jean-Pierre')).toBe('Jean-Pierre');
 });
 
+test('a name is found as an address or a page writes it, with tags and soft hyphens, and what stands around it stays', () => {
+  const { people, person } = forget('emp-maria77', 'Maria Lopez-Ångström');
+  for (const text of [
+    'Maria%20Lopez%20%C3%85ngstr%C3%B6m',
+    'Maria%20Lopez%2d%c3%85ngstrom',
+    'Maria+Lopez+%C3%85ngstr%C3%B6m',
+    '%4Daria%20Lopez-A%CC%8Angstr%C3%B6m',
+    'Maria Lopez &Aring;ngstr&ouml;m',
+    'Maria&nbsp;Lopez-&#197;ngstr&#xF6;m',
+    '<b>Maria</b> <i class="x">Lopez-Ångström</i>',
+    'Ma\u00adria Lo&shy;pez-Ångs&#173;tröm',
+    'emp%2Dmaria77',
+  ])
+    expect(people.inText(`at 100%, R&D: ${text}/x%2Fy.pdf`), text).toMatch(
+      /^at 100%, R&D: (<b>)?pseudonym:[0-9a-f]{32}(<\/i>)?\/x%2Fy\.pdf$/,
+    );
+  expect(
+    people.inText('<a title="Maria%20Lopez-Ångström">Maria <b>Lopez-Ångström</b></a> & Maria%20Lopez'),
+  ).toBe(`<a title="${person}">${person}</b></a> & Maria%20Lopez`);
+  expect(people.inText('1 <x Maria Lopez-Ångström> 2, %FF%20')).toBe(`1 <x ${person}> 2, %FF%20`);
+  for (const text of ['50%20 of a%2', '&unknown; &#99999999; <br>', 'a\u00adb%E2%82'])
+    expect(people.inText(text)).toBe(text);
+});
+
 test('all names that are told are found', () => {
   const { people, person } = forget('10001', 'Maria Lopez', 'Maria Garcia');
   expect(people.inText('Maria Garcia, once Maria Lopez')).toBe(`${person}, once ${person}`);
@@ -43,6 +67,7 @@ test('a distinctive id is found in any case and inside of what it is joined with
   expect(people.ofId('emp-7654321')).toBe(person);
   expect(people.inText('mail emp-7654321@example.org')).toBe(`mail ${person}@example.org`);
   const short = forget('aB1').people;
+  expect(people.ofId(' EMP-7654321\t')).toBe(person);
   expect([short.ofId('AB1'), short.ofId('aB1')]).toEqual([undefined, pseudonyms.of('aB1')]);
 });
 

@@ -37,6 +37,25 @@ test('of the own record of somebody who was forgotten nothing is left but the ps
   expect(users.ofRecord(asked)).toEqual({ asked_for: person, answered: WITHHELD });
 });
 
+test('a namesake keeps the name in the own record, and in texts the name is the pseudonym', () => {
+  const users = protectionOf('users', '101', 'John Smith');
+  const person = pseudonyms.of('101');
+  const namesake = { id: '202', name: 'John Smith' };
+  expect(users.ofRecord(namesake)).toBe(namesake);
+  expect(users.ofRecord({ ...namesake, manager: 'John Smith', deputies: [101] })).toEqual({
+    ...namesake,
+    manager: person,
+    deputies: [person],
+  });
+  expect(users.ofRecord({ id: '101', name: 'John Smith' })).toEqual({ id: person, name: person });
+  expect(users.ofRecord({ id: '303', name: { said: 'John Smith' } })).toEqual({
+    id: '303',
+    name: { said: person },
+  });
+  const asked = { asked_for: '202', answered: { id: '101', name: 'John Smith' } };
+  expect(users.ofRecord(asked)).toEqual({ asked_for: '202', answered: { id: person, name: person } });
+});
+
 test('an id that is a number is found where a field may hold anything, not where numbers are measured or of something else', () => {
   const person = pseudonyms.of('4242');
   const followups = protectionOf('followups', '4242');
@@ -52,6 +71,10 @@ test('an id that is a number is found where a field may hold anything, not where
   const equipment = protectionOf('equipments', '4242');
   const measured = { id: 'e', parent_id: '4242', metavalues: { 4242: 4242, b: { item_ids: [4242] } } };
   expect(equipment.ofRecord(measured)).toBe(measured);
+  expect(equipment.ofRecord({ id: 'e', metavalues: { b: { item_ids: [4242], user: 4242 } } })).toEqual({
+    id: 'e',
+    metavalues: { b: { item_ids: [4242], user: person } },
+  });
   const long = protectionOf('equipments', '20004242');
   expect(long.ofRecord({ id: 'e', parent_id: '20004242', metavalues: { m: 20004242 } })).toEqual({
     id: 'e',

@@ -237,6 +237,18 @@ describe('the verdict', () => {
     expect(sentenceOf({ openCircuits: [{ ...openCircuit, holdsAll: false }] })).toBe(
       'Everything is fresh, but the service denies access to resources.',
     );
+    const heldUp = operations();
+    const streams = heldUp.accounts.get('north') ?? [];
+    const held = streams.map((one) =>
+      one.stream === 'users' ? { ...one, heldUpBy: 'role bi (pid 1)' } : one,
+    );
+    expect(
+      buildStatus(statusFacts({ operations: { ...heldUp, accounts: new Map([['north', held]]) } })).verdict,
+    ).toMatchObject({
+      level: 'warning',
+      sentence: 'Everything is fresh, but runs of users are held up.',
+      details: ['Runs of users are held up, because its lock is held by role bi (pid 1).'],
+    });
     const outage = {
       sinceMs: NOON - 70_000,
       failedRuns: 3,
