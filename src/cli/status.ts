@@ -3,7 +3,14 @@ import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { readStoredParts } from '../database/stored-parts.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
-import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
+import {
+  capital,
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatTime,
+} from '../shared/format.ts';
 import { toIso } from '../shared/time.ts';
 import { describeUnread, type StoredPart, UNREAD_ADVICE, unreadOf } from '../streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../pages/words.ts';
@@ -14,6 +21,7 @@ import { countRows } from '../status/read-volumes.ts';
 import type { Freshness } from '../status/status.ts';
 import { readCleaningProgress } from '../sync/privacy.ts';
 import type { App } from '../app.ts';
+import { readAccountFindings } from './accounts.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
@@ -164,6 +172,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
     const isMany = app.accounts.length > 1;
     const uncleaned = await readUncleaned(app);
     const unread = await readUnread(app);
+    const findings = options.account === undefined ? await readAccountFindings(app) : [];
     const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
     if (options.json) {
       const bodies = app.accounts.map(({ id }, index) => ({
@@ -238,6 +247,8 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
       const warning = describeUncleaned(streams);
       if (warning !== null) terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
     }
+    for (const { finding, advice } of findings)
+      terminal.print(colors.yellow(`${capital(finding)}. ${advice}`));
     for (const [account, parts] of unread) {
       const warning = `${describeUnread(parts) ?? ''}. ${UNREAD_ADVICE}`;
       terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
