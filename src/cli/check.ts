@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { buildApiClient, createApp } from '../app.ts';
 import { type Check, checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
+import { checkStored } from './check-stored.ts';
 import { checkService } from './check-service.ts';
 import type { AccountConfig } from '../config/account-config.ts';
 import type { Config } from '../config/load-config.ts';
@@ -20,7 +21,12 @@ function renderCheck({ what, result, finding, advice }: Check, colors: Colors): 
   return `${marks[result]}  ${colors.bold(what)}: ${finding}${next}`;
 }
 
-async function checkWarehouse(context: CommandContext, config: Config): Promise<Check[]> {
+async function checkWarehouse(
+  context: CommandContext,
+  config: Config,
+  /** `config` has every account that is configured. */
+  hasAll: boolean,
+): Promise<Check[]> {
   const say = (line: string) => context.terminal.note(context.terminal.noteColors.dim(line));
   const [account] = config.accounts;
   const isMany = config.accounts.length > 1;
@@ -30,7 +36,7 @@ async function checkWarehouse(context: CommandContext, config: Config): Promise<
     try {
       const checks = await checkDatabase(app.warehouse.connection, whose);
       return checks.every(({ result }) => result !== 'failed')
-        ? [...checks, ...(await checkPrivacy(app))]
+        ? [...checks, ...(await checkPrivacy(app)), ...(await checkStored(app, hasAll))]
         : checks;
     } finally {
       await app.close();
@@ -85,7 +91,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
     ? `every variable is usable, ${config.accounts.length} accounts`
     : 'every variable is usable';
   tell([{ what: 'configuration', result: 'ok', finding: usable, advice: null }]);
-  tell(await checkWarehouse(context, config));
+  tell(await checkWarehouse(context, config, options.account === undefined));
   const limit = pLimit(ACCOUNTS_AT_ONCE);
   const asked = config.accounts.map((account) =>
     limit(async () => {

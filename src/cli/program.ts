@@ -21,6 +21,8 @@ const VERBS: Readonly<Record<string, () => Promise<Verb>>> = {
   labels: async () => (await import('./labels.ts')).labels,
   'data-issues': async () => (await import('./data-issues.ts')).dataIssues,
   verify: async () => (await import('./verify.ts')).verify,
+  accounts: async () => (await import('./accounts.ts')).accounts,
+  'equipment-types': async () => (await import('./equipment-types.ts')).equipmentTypes,
   access: async () => (await import('./access.ts')).access,
   privacy: async () => (await import('./privacy.ts')).privacy,
   forget: async () => (await import('./forget.ts')).forget,

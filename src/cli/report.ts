@@ -19,7 +19,10 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   const example = (name: string) => `report --account ${name} --out ${name}.html`;
   const { answered, title } = await withApp(context, options, async (app) => {
     const { id, config } = onlyAccountOf(app, { what: 'a report', example });
-    return { answered: await readReport(app.warehouse.connection, id), title: config.reportTitle };
+    return {
+      answered: await readReport(app.warehouse.connection, id, config.equipmentTypes),
+      title: config.reportTitle,
+    };
   });
   if (json) {
     const { accountId: account_id, timezone, asOfMs, answers } = answered;

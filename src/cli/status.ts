@@ -2,9 +2,18 @@ import { findWhatIsWrong } from '../alerts/what-is-wrong.ts';
 import { type OffReason, offReasonsOf } from '../config/account-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
+import { readStoredParts } from '../database/stored-parts.ts';
 import { adviceOf, type ErrorCode } from '../shared/errors.ts';
-import { formatAge, formatCount, formatDuration, formatNumber, formatTime } from '../shared/format.ts';
+import {
+  capital,
+  formatAge,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatTime,
+} from '../shared/format.ts';
 import { toIso, toMs } from '../shared/time.ts';
+import { describeUnread, type StoredPart, UNREAD_ADVICE, unreadOf } from '../streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../pages/words.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { keepingOf, type UncleanedStream, uncleanedOf } from '../status/keeping.ts';
@@ -14,6 +23,7 @@ import type { Freshness } from '../status/status.ts';
 import { heldUpReasons, sentence } from '../status/verdict.ts';
 import { readCleaningProgress } from '../sync/privacy.ts';
 import type { App } from '../app.ts';
+import { readAccountFindings } from './accounts.ts';
 import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './run-results.ts';
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
@@ -148,18 +158,39 @@ async function readUncleaned({ config, accounts, warehouse }: App): Promise<Map<
   );
 }
 
+/** By account, only those with rows of equipment types that are not configured. */
+export async function readUnread({ accounts, warehouse }: App): Promise<Map<string, StoredPart[]>> {
+  const stored = await readStoredParts(
+    warehouse.connection.db,
+    accounts.map(({ id }) => id),
+  );
+  return new Map(
+    accounts.flatMap(({ id, config }): [string, StoredPart[]][] => {
+      const unread = unreadOf(stored.get(id) ?? [], config.equipmentTypes);
+      return unread.length === 0 ? [] : [[id, unread]];
+    }),
+  );
+}
+
 async function runStatus(context: CommandContext, options: CommonOptions): Promise<number> {
   return await withApp(context, options, async (app) => {
     const { judged, wrong, nowMs } = await judgeAccounts(app);
     const exitCode = wrong.isWell ? EXIT.ok : EXIT.failed;
     const isMany = app.accounts.length > 1;
     const uncleaned = await readUncleaned(app);
+    const unread = await readUnread(app);
+    const findings = options.account === undefined ? await readAccountFindings(app) : [];
     const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
     if (options.json) {
       const bodies = app.accounts.map(({ id }, index) => ({
         account_id: id,
         streams: (judged[index] ?? []).map(toJsonStream),
         not_cleaned: (uncleaned.get(id) ?? []).map(({ stream }) => stream),
+        unread_equipment_types: (unread.get(id) ?? []).map(({ part, live, readAtMs }) => ({
+          equipment_type_id: part,
+          live_rows: live,
+          last_read_at: toIso(readAtMs),
+        })),
       }));
       const retention = {
         deleted_days: kept.deletedDays,
@@ -232,6 +263,12 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
     for (const [account, streams] of uncleaned) {
       const warning = describeUncleaned(streams);
       if (warning !== null) terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
+    }
+    for (const { finding, advice } of findings)
+      terminal.print(colors.yellow(`${capital(finding)}. ${advice}`));
+    for (const [account, parts] of unread) {
+      const warning = `${describeUnread(parts) ?? ''}. ${UNREAD_ADVICE}`;
+      terminal.print(colors.yellow(`${isMany ? `${account}: ` : ''}${warning}`));
     }
     return exitCode;
   });

@@ -1,4 +1,5 @@
 /** What a verb prints with: results to stdout, everything else to stderr. */
+import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
 import type { Environment } from '../config/read-variables.ts';
@@ -16,12 +17,26 @@ export interface Terminal {
   readonly noteColors: Colors;
   /** stderr is a terminal. */
   readonly isInteractive: boolean;
+  /** Asks the person at the terminal for a line; undefined: nobody is there to answer. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Characters in a line of stdout; undefined when it is no terminal. */
   readonly width: number | undefined;
 }
 
 /** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it decides itself. */
 const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
+
+/** Ctrl-C and Ctrl-D end the question: an empty line then. */
+function askAtTerminal(question: string): Promise<string> {
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    reader.once('close', () => resolve(''));
+    reader.question(question, (line) => {
+      resolve(line);
+      reader.close();
+    });
+  });
+}
 
 export function createTerminal(env: Environment): Terminal {
   const plain = (env['NO_COLOR'] ?? '') !== '';
@@ -31,6 +46,7 @@ export function createTerminal(env: Environment): Terminal {
     colors: pc.createColors(isTerminal(process.stdout) && !plain),
     noteColors: pc.createColors(isTerminal(process.stderr) && !plain),
     isInteractive: isTerminal(process.stderr),
+    ask: isTerminal(process.stdin) && isTerminal(process.stderr) ? askAtTerminal : undefined,
     get width() {
       return isTerminal(process.stdout) ? process.stdout.columns : undefined;
     },

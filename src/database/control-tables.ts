@@ -121,6 +121,8 @@ export const streamState = controlSchema.table(
     keyless: jsonb(),
     /** When everything that was older than its retention had been removed. */
     retained_at: instant(),
+    /** equipments: each type that a successful run asked for, and when the last such run began to store. */
+    read_parts: jsonb(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );
@@ -281,6 +283,18 @@ export const reportPlans = controlSchema.table(
     made_at: instant(),
     /** Of the last attempt; null when it succeeded. */
     error_code: text(),
+  },
+  (t) => [primaryKey({ columns: [t.account_id] })],
+);
+
+/** Accounts that are being renamed or removed, step by step. Until that is finished no run of either name begins. */
+export const accountChanges = controlSchema.table(
+  'account_changes',
+  {
+    account_id: text().notNull(),
+    /** null: it is being removed. */
+    renamed_to: text(),
+    began_at: instant().notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.account_id] })],
 );

@@ -5,6 +5,8 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { assertUnchanged } from './account-changes.ts';
+import type { StreamKey } from './control-tables.ts';
 import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
 import { type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
 import type { OnStatement } from './watch-statements.ts';
@@ -37,6 +39,8 @@ interface OpenSessionOptions {
   readonly whenBusy: 'skip' | 'wait';
   /** Called once when the stream is busy and we wait. */
   readonly onWait?: (() => void) | undefined;
+  /** By what renames or removes the account itself: a change of it that was not finished is no reason to refuse. */
+  readonly changesAccount?: true;
   readonly signal?: AbortSignal | undefined;
   readonly onStatement?: OnStatement | undefined;
 }
@@ -75,7 +79,16 @@ function freeNodes(freed: string | null): readonly string[] {
 const BEGUN = `select pg_backend_pid() as pid,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
-/** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. */
+/** For the same session another lock, which it holds to its end. */
+export async function tryStreamLock(
+  { connection }: StreamSession,
+  { accountId, stream }: StreamKey,
+): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(TRY_LOCK, [accountId, stream]);
+  return row?.locked === true;
+}
+
+/** Opens a session that holds the stream's lock; undefined when another run has it and `whenBusy` is `skip`. Error: `account_busy`. */
 export async function openStreamSession(options: OpenSessionOptions): Promise<StreamSession | undefined> {
   const { accountId, stream, signal } = options;
   const connection = openConnection({
@@ -93,7 +106,10 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
       if (signal?.aborted === true)
         throw new SafetySyncError('interrupted', `${stream}: stopped while waiting`);
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
-      if (row?.locked === true) return buildSession({ connection, stream, backendPid: row.pid, first });
+      if (row?.locked === true) {
+        if (options.changesAccount !== true) await assertUnchanged(connection, accountId);
+        return buildSession({ connection, stream, backendPid: row.pid, first });
+      }
       if (options.whenBusy === 'skip') {
         await connection.close();
         return undefined;

@@ -92,12 +92,19 @@ async function successTime(db: Queryable, accountId: string, success: Success) {
   return row?.newest == null ? {} : { last_success_at: row.newest };
 }
 
+interface StateWrite {
+  readonly change: StateChange;
+  readonly success: Success;
+  /** Parts that the success covers, and when; absent: the stream is not asked for in parts. */
+  readonly readParts?: Readonly<Record<string, string>> | undefined;
+}
+
 /** Writes what a run learned; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
   accountId: string,
   stream: StreamName,
-  { change, success }: { readonly change: StateChange; readonly success: Success },
+  { change, success, readParts }: StateWrite,
 ): Promise<void> {
   const values = {
     ...(change.watermark === undefined ? {} : toWatermarkColumns(change.watermark)),
@@ -111,12 +118,16 @@ export async function writeStreamState(
           fresh_for_ms: change.check.freshForMs,
         }),
     ...(await successTime(db, accountId, success)),
+    ...(readParts === undefined ? {} : { read_parts: sql`${JSON.stringify(readParts)}::jsonb` }),
   };
   if (Object.keys(values).length === 0) return;
   const { watermark } = change;
   const set = {
     ...asGiven(values),
     ...(watermark === undefined ? {} : { backfill_watermark: backfillWatermarkUpTo(watermark) }),
+    ...(readParts === undefined
+      ? {}
+      : { read_parts: sql`coalesce(${streamState.read_parts}, '{}') || excluded.read_parts` }),
   };
   await db
     .insert(streamState)

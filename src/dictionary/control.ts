@@ -58,6 +58,8 @@ export const describeControl = (stream: string): Descriptions => ({
       checked_at_database: 'training: the same by the database’s clock.',
       fresh_for_ms: 'training: how long after that check the report cannot have changed, in ms.',
       last_success_at: 'End of the last successful run; null before it.',
+      read_parts:
+        'equipments: each type that a successful run asked for, with the time of the last such run; null before the first.',
       keyless:
         'Records of the last complete read that came without a usable key, by content, and the keys of rows that may be these records; null: there were none. For the worker.',
       retained_at:
@@ -168,6 +170,15 @@ export const describeControl = (stream: string): Descriptions => ({
       tries: 'Attempts at the due one that failed.',
       made_at: 'When one was last made and sent as a whole; null: none was.',
       error_code: 'Why the last attempt failed (docs/errors.md); null when it did not.',
+    },
+  },
+  account_changes: {
+    comment:
+      'Accounts that are being renamed or removed (safety-sync accounts), one row each until that is finished: no run of them begins meanwhile.',
+    columns: {
+      account_id,
+      renamed_to: 'Its new name; null: it is being removed.',
+      began_at: 'When that began.',
     },
   },
   migrations: {

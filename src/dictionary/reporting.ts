@@ -64,6 +64,12 @@ export const describeReporting = (stream: string): Descriptions => ({
         'Up to when what the source holds is stored. followups: every change before it, by the service’s clock; training-employee-status: when the source calculated it; the others: last_success_at.',
       last_success_on: localDay('last_success_at'),
       last_finished_on: localDay('last_finished_at'),
+      unread_rows:
+        'equipments: live rows of types that the last successful run did not ask for, because they are configured no more: they are as they were when last read. 0 for the other streams.',
+      unread_types: 'equipments: those types; null: none.',
+      unread_since:
+        'equipments: when the first of them was last read; null: none, or before that was recorded.',
+      unread_since_on: localDay('unread_since'),
     },
   },
 });

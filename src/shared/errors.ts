@@ -167,6 +167,10 @@ const WAREHOUSE_ERRORS = {
     recovery: 'fail_stream',
     advice: 'Migrate as the owner of the schemas; safety-sync check prints the grants that this user lacks.',
   },
+  account_busy: {
+    recovery: 'fail_stream',
+    advice: 'Wait for the run that is under way, or finish the change that is: safety-sync accounts',
+  },
   database_error: {
     recovery: 'fail_stream',
     advice: 'PostgreSQL refused a statement; see the message, its log and disk space.',

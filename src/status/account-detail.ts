@@ -3,6 +3,7 @@ import type { OffReasons } from '../config/account-config.ts';
 import { adviceOf } from '../shared/errors.ts';
 import { SECOND_MS, toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
+import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
 import type { RunRow } from '../database/runs.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 import type { AccountRows } from './read-account-rows.ts';
@@ -26,6 +27,7 @@ export interface DetailFacts {
   /** When the volumes were counted, by our clock; null: never. */
   readonly countedAtMs: number | null;
   readonly nextRuns: readonly NextRunReport[];
+  readonly equipmentTypes: readonly string[];
   /** Streams that are not in line with the privacy settings yet. */
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
   /** Of the runs of this process. */
@@ -123,6 +125,7 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
   const details = streams.map((status) => toStreamDetail(status, { ...context, reports }));
   return {
     timezone: facts.timezone,
+    unread: describeUnread(unreadOf(facts.volumes?.parts ?? [], facts.equipmentTypes)),
     uncleaned: facts.uncleaned.map((one) => ({
       ...one,
       isScheduled: context.offReasons[one.stream] === undefined,

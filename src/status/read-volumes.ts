@@ -2,9 +2,11 @@
 import { sql } from 'drizzle-orm';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
+import type { StoredPart } from '../streams/unread-parts.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { target } from '../database/sql-names.ts';
+import { readStoredParts } from '../database/stored-parts.ts';
 import { tableShape } from '../database/table-shape.ts';
 
 interface RowVolume {
@@ -27,6 +29,8 @@ export interface Volumes {
   readonly rows: readonly RowVolume[];
   /** Oldest first, without gaps. */
   readonly days: readonly DayVolume[];
+  /** Of streams that are asked for in parts; absent: not read. */
+  readonly parts?: readonly StoredPart[];
 }
 
 const DAYS = 14;
@@ -75,6 +79,7 @@ export async function readVolumes(db: Queryable, accountId: string): Promise<Vol
   return {
     rows: await readRows(db, accountId),
     days: days.map(({ failed, ...day }) => ({ ...day, failedRuns: failed })),
+    parts: (await readStoredParts(db, [accountId])).get(accountId) ?? [],
   };
 }
 

@@ -146,6 +146,8 @@ export interface AlertsReport {
 
 /** What is shown only of an account that is looked at by itself. */
 export interface AccountDetail {
+  /** Equipment of types that are not configured, in words; null: there is none. */
+  readonly unread: string | null;
   readonly uncleaned: readonly UncleanedStream[];
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];

@@ -21,7 +21,7 @@ import { streamShape } from '../database/table-shape.ts';
 import { WHOLE_TIME } from '../reading/creation-slice.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
-import type { Note, ReadOutcome } from '../reading/step.ts';
+import type { Note, ReadOutcome, Steps } from '../reading/step.ts';
 import type { StateChange, StreamState } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import {
@@ -36,6 +36,8 @@ import {
   watermarkText,
 } from './run.ts';
 import { readStoredIssues } from './stored-issues.ts';
+import { readStoredParts } from '../database/stored-parts.ts';
+import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';
 
 /** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
@@ -60,6 +62,7 @@ interface OpenRun {
 /** The steps of a stream: from the service, or from what is stored. */
 function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
   const { settings, clock, signal } = context;
+  if (request.retirePart !== undefined) return retirePart(request.retirePart);
   if (request.retryIssues === true) {
     return readStoredIssues(session.connection.db, { stream, accountId: settings.accountId });
   }
@@ -84,6 +87,21 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     },
     warehouse: createWarehouseReads(session, load, { accountId: settings.accountId, stream: stream.name }),
   });
+}
+
+/** Rows that nobody reads any more are marked by what marks those that a snapshot did not show. */
+async function* retirePart(part: string): Steps {
+  await Promise.resolve();
+  yield {
+    kind: 'end',
+    outcome: {
+      kind: 'read',
+      covered: { parts: [part] },
+      state: {},
+      note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
+      failure: null,
+    },
+  };
 }
 
 /** What the reader may ask of the warehouse. */
@@ -190,13 +208,16 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
     beforeCommit: async (total, merged, now) => {
       await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
       ending = withRemarks(ending, merged);
+      if (stream.partition !== undefined && !isOfSingleRecords(request)) {
+        ending = withUnread(ending, await readUnread(db, run));
+      }
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
         repaired = await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
       }
-      await writeStreamState(db, key.accountId, stream.name, {
-        change,
-        success: successOf(ending, { request, requests: meter.requests }),
-      });
+      const success = successOf(ending, { request, requests: meter.requests });
+      const parts = outcome.kind === 'read' && success !== 'none' ? outcome.covered?.parts : undefined;
+      const readParts = parts == null ? undefined : Object.fromEntries(parts.map((part) => [part, now]));
+      await writeStreamState(db, key.accountId, stream.name, { change, success, readParts });
       if (leavesNoRow) {
         await removeRun(db, key);
         return;
@@ -239,6 +260,18 @@ function withRemarks(ending: RunEnding, { note, failure }: Pick<Merged, 'note' |
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
+async function readUnread(db: Queryable, { key, context }: OpenRun): Promise<string | null> {
+  const stored = await readStoredParts(db, [key.accountId]);
+  return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
+}
+
+/** That rows stay which no run reads: a stream is no fresher than they are. */
+function withUnread(ending: RunEnding, unread: string | null): RunEnding {
+  if (unread === null || ending.outcome === 'failed') return ending;
+  if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };
+  return { ...ending, note: ending.note === null ? unread : `${ending.note}; ${unread}` };
+}
+
 function toEnding(outcome: ReadOutcome): RunEnding {
   switch (outcome.kind) {
     case 'skipped':
@@ -255,6 +288,7 @@ function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },
 ): Success {
-  if (outcome !== 'succeeded' || isOfSingleRecords(request)) return 'none';
+  const asksNothing = isOfSingleRecords(request) || request.retirePart !== undefined;
+  if (outcome !== 'succeeded' || asksNothing) return 'none';
   return requests > 0 ? 'asked' : 'unasked';
 }

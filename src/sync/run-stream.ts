@@ -195,7 +195,8 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
-      keyless: state.keyless,
+      // What may be a record without a key is for a run that has read some to say.
+      keyless: request.retirePart === undefined ? state.keyless : null,
     });
     const end = await runSteps({ ...run, load, stream, state, key, record });
     await tidy(run, stream, end);

@@ -80,6 +80,8 @@ export interface RunRequest {
   readonly onlyRecord?: KnownRecord;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
+  /** Ask nothing; mark the rows of this part deleted, as a snapshot of it does that has no record. */
+  readonly retirePart?: string;
 }
 
 /** How a run is found in `safety_sync.runs`, and how far its stream was before and after it. */

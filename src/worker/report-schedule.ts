@@ -50,6 +50,7 @@ interface ReportedAccount {
   readonly timezone: string;
   /** Whose report it is, for its readers; null: the account is named. */
   readonly reportTitle: string | null;
+  readonly equipmentTypes: readonly string[];
   readonly log: Logger;
 }
 
@@ -103,9 +104,9 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
 
   /** First the file, which may be written twice; the mail last, because nobody wants it twice. */
-  async function make({ id, log, reportTitle }: ReportedAccount): Promise<void> {
+  async function make({ id, log, reportTitle, equipmentTypes }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
-    const report = await readReport(connection, id);
+    const report = await readReport(connection, id, equipmentTypes);
     const page = await renderReport(report, { title: reportTitle });
     // A colon is no part of a file's name everywhere.
     const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;

@@ -68,11 +68,12 @@ export function buildReportSchedule(
   return createReportSchedule({
     config: report,
     mail: mail === undefined || report.emailTo.length === 0 ? undefined : createMail(mail, report.emailTo),
-    accounts: accounts.map(({ id, log, config: { schedule, reportTitle } }) => ({
+    accounts: accounts.map(({ id, log, config: { schedule, reportTitle, equipmentTypes } }) => ({
       id,
       log,
       timezone: schedule.timezone,
       reportTitle,
+      equipmentTypes,
     })),
     connection: warehouse.connection,
     latest: () => monitor.latest,

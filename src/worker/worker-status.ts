@@ -12,6 +12,7 @@ import type { StreamName } from '../streams/stream.ts';
 import { readCleaningProgress } from '../sync/privacy.ts';
 import { VERSION } from '../version.ts';
 import { toDatabaseError } from '../database/database-error.ts';
+import { readStoredParts } from '../database/stored-parts.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions, type MonitorState } from './monitor.ts';
 import type { RunQueue } from './run-queue.ts';
@@ -56,6 +57,17 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   if (read.pendingMigrations > 0) return read;
   const progress = await readCleaningProgress(connection.db, [accountId], config.privacy);
   return { ...read, uncleaned: uncleanedOf(progress.get(accountId) ?? []) };
+}
+
+/** The same, and of what costs to count only what a sentence of the page is about. */
+async function readWithParts(
+  app: App,
+  accountId: string,
+): Promise<{ readonly seen: AccountsRead; readonly counted: Volumes | null }> {
+  const seen = await readInFull(app, accountId);
+  if (seen.pendingMigrations > 0) return { seen, counted: null };
+  const parts = await readStoredParts(app.warehouse.connection.db, [accountId]);
+  return { seen, counted: { rows: [], days: [], parts: parts.get(accountId) ?? [] } };
 }
 
 /** Of one account everything is read; of several a line each. `onConnected`: see `MonitorOptions`. */
@@ -120,6 +132,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       detail: {
         timezone: schedule.timezone,
         entry: service?.entry,
+        equipmentTypes: account.config.equipmentTypes,
         volumes: counted,
         countedAtMs,
         uncleaned: seen?.uncleaned ?? [],
@@ -171,10 +184,10 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   async function readOne(accountId: string): Promise<WarehouseState> {
     const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
     try {
-      const read = await withTimeout(readInFull(app, accountId), ONE_PATIENCE_MS);
+      const read = await withTimeout(readWithParts(app, accountId), ONE_PATIENCE_MS);
       // Whether it is unreachable the monitor has found out.
       const { problem } = monitor.latest;
-      if (read.inTime) return { ...nothing, seen: read.value, problem };
+      if (read.inTime) return { ...nothing, ...read.value, problem };
       return { ...nothing, problem, isSlow: problem === null };
     } catch (error) {
       return { ...nothing, problem: toDatabaseError(error).message };

@@ -56,7 +56,7 @@ async function startReporting(owner = 'host pid 1', cron = WEEKLY, to = folder):
       'you@example.com',
       'boss@example.com',
     ]),
-    accounts: [{ id: 'default', timezone: 'Europe/Oslo', reportTitle: 'North Ltd', log }],
+    accounts: [{ id: 'default', timezone: 'Europe/Oslo', reportTitle: 'North Ltd', equipmentTypes: [], log }],
     connection: worker.connection,
     latest: () => ({ seen: seen(), problem: null }),
     clock: systemClock,

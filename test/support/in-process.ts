@@ -7,6 +7,8 @@ import { type RunningCli, watchProgram } from './cli.ts';
 interface InProcessOptions {
   /** As at a terminal: answers may have colours and so on. */
   readonly isInteractive?: boolean;
+  /** What the person at the terminal types when asked; undefined: nobody is there. */
+  readonly answer?: string;
   /** Characters in a line of the terminal; undefined: stdout is piped. */
   readonly width?: number;
   /** Stopped before it begins: what serves until it is stopped ends at once. */
@@ -40,13 +42,14 @@ interface Call extends InProcessOptions {
 }
 
 function call(args: readonly string[], env: Environment, options: Call): Promise<number> {
-  const { signal, print, isInteractive = false, width } = options;
+  const { signal, print, isInteractive = false, answer, width } = options;
   const terminal = {
     print: (text: string) => print('stdout', `${text}\n`),
     note: (text: string) => print('stderr', `${text}\n`),
     colors: pc.createColors(false),
     noteColors: pc.createColors(false),
     isInteractive,
+    ask: answer === undefined ? undefined : () => Promise.resolve(answer),
     width,
   };
   return listening.run(print, () => runProgram(args, { env, signal, terminal }));

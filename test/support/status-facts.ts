@@ -124,6 +124,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
           volumes: null,
           countedAtMs: NOON,
           nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
+          equipmentTypes: [],
           uncleaned: [],
           progress: new Map(),
           ...change,

@@ -6,7 +6,7 @@ import { stackedBars } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
-import { formatDay, formatShare, labelOf, personOf } from '../words.ts';
+import { formatDay, formatMoment, formatShare, labelOf, personOf } from '../words.ts';
 
 const STATUSES: Readonly<Record<string, { name: string; color: string; onColor: string }>> = {
   expired: { name: 'expired', color: 'var(--bad)', onColor: 'var(--on-bad)' },
@@ -93,6 +93,19 @@ function byOffice({ answers }: Report): Html | null {
   );
 }
 
+/** What the figures count although no run brings it up to date. */
+function notRead({ unread, timezone }: Report): Html | false {
+  if (unread.length === 0) return false;
+  const types = unread.map(({ part, live, readAtMs }) => {
+    const since =
+      readAtMs === null ? 'not known when last read' : `last read ${formatMoment(readAtMs, timezone)}`;
+    return `type ${part} (${formatNumber(live, 'piece')}, ${since})`;
+  });
+  return html`<p class="note">
+    Counted as it was then, because it is not read any more: equipment of ${types.join(', ')}.
+  </p>`;
+}
+
 export function equipmentSection(report: Report, pen: Pen): Html {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
@@ -106,6 +119,7 @@ export function equipmentSection(report: Report, pen: Pen): Html {
         ? `All ${formatNumber(inService, 'piece')} in service have valid inspections.`
         : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
     body: () => [
+      notRead(report),
       inService > 0 && byType(report, pen),
       byOffice(report),
       statusTrend(pen, {

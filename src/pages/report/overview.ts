@@ -1,6 +1,7 @@
 /** The figures at the top, each beside what it was a week ago. */
 import { html, type Html } from '../html.ts';
-import { formatCount } from '../../shared/format.ts';
+import { formatCount, formatNumber } from '../../shared/format.ts';
+import { countUnread } from '../../streams/unread-parts.ts';
 import { dayAfter, formatDay, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './followups-section.ts';
@@ -133,7 +134,10 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
     title: 'Expired equipment',
     value: formatCount(expired),
     change: compareCounts(expired, then.length === 0 ? null : before),
-    beside: `of ${formatCount(inService)} in service`,
+    beside:
+      report.unread.length === 0
+        ? `of ${formatCount(inService)} in service`
+        : `of ${formatCount(inService)} in service; ${formatNumber(countUnread(report.unread), 'piece')} in all not read any more`,
     isBad: expired > 0,
   });
 }

@@ -2,7 +2,9 @@
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { StreamName } from '../../streams/stream.ts';
+import { type StoredPart, unreadOf } from '../../streams/unread-parts.ts';
 import type { Connection } from '../../database/connection.ts';
+import { readStoredParts } from '../../database/stored-parts.ts';
 import type { IssueGroup } from '../../status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
 import { ask, type Question } from './question.ts';
@@ -30,12 +32,18 @@ export interface Report {
   readonly asOfMs: number;
   readonly today: string;
   readonly answers: Answers;
+  /** Equipment of types that are not configured: the answers count it as it was when last read. */
+  readonly unread: readonly StoredPart[];
   readonly streams: readonly StreamFreshness[];
   readonly issues: readonly IssueGroup[];
 }
 
-/** Needs a migrated warehouse. */
-export async function readReport(connection: Connection, accountId: string): Promise<Report> {
+/** Needs a migrated warehouse. `equipmentTypes`: those that are configured; absent: which are is not known. */
+export async function readReport(
+  connection: Connection,
+  accountId: string,
+  equipmentTypes?: readonly string[],
+): Promise<Report> {
   // Before the answers: a sync that ends between makes the data newer than the page says, never older.
   const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
   const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
@@ -48,8 +56,10 @@ export async function readReport(connection: Connection, accountId: string): Pro
       for (const [name, one] of Object.entries(QUESTIONS)) {
         answers[name] = await ask(tx, one as Question<unknown>, accountId);
       }
+      const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
       return {
         accountId,
+        unread: equipmentTypes === undefined ? [] : unreadOf(stored, equipmentTypes),
         timezone: clock?.timezone ?? 'UTC',
         today: clock?.today ?? '',
         asOfMs: databaseNowMs,

@@ -9,6 +9,7 @@ import {
   type Status,
   type StatusPart,
 } from '../../status/status.ts';
+import { UNREAD_ADVICE } from '../../streams/unread-parts.ts';
 import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
@@ -152,8 +153,11 @@ function accountList(part: StatusPart): Html {
   </section>`;
 }
 
-/** `uncleaned` of an account that is looked at by itself. */
-function keeping({ keeping: kept }: ProcessStatus, uncleaned: SingleStatus['uncleaned']): Html {
+/** `uncleaned` and `unread` of an account that is looked at by itself. */
+function keeping(
+  { keeping: kept }: ProcessStatus,
+  { uncleaned, unread }: Pick<SingleStatus, 'uncleaned' | 'unread'>,
+): Html {
   const lines = [describeRetention(kept), describeProtection(kept)].filter((line) => line !== null);
   const warning = describeUncleaned(uncleaned);
   return html`<section>
@@ -161,6 +165,7 @@ function keeping({ keeping: kept }: ProcessStatus, uncleaned: SingleStatus['uncl
     <div class="card">
       ${lines.map((line) => html`<p>${line}</p>`)}
       ${warning !== null && html`<p class="t-warning">${warning}</p>`}
+      ${unread !== null && html`<p class="t-warning">${unread}. ${UNREAD_ADVICE}</p>`}
     </div>
   </section>`;
 }
@@ -222,9 +227,9 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
         ${
           single === undefined
             ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
-              ${accountList(part)} ${keeping(status, [])}`
+              ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null })}`
             : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
-              ${renderAccount(single)} ${keeping(single, single.uncleaned)}`
+              ${renderAccount(single)} ${keeping(single, single)}`
         }
       </main>
       ${single === undefined ? footer(status, aboutQueue(status)) : footer(single, aboutRequests(single))}

@@ -1,0 +1,245 @@
+/** An account gets another name, or goes, with everything that is stored of it; what is cut off goes on. */
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, inject, test as anyTest } from 'vitest';
+import { openConnection } from '../../src/database/connection.ts';
+import { streamLockKey } from '../../src/database/stream-session.ts';
+import { runInProcess, type Said } from '../support/in-process.ts';
+import { createSaboteur } from '../support/saboteur.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+/** More follow-ups than one step takes. */
+const SIZE = { followups: 520, employees: 12, equipment: 12, resources: 6, users: 6 };
+const isOnCitus = inject('testServerNodes').length > 1;
+/** On Citus no account can be renamed, and the readers of none confined. */
+const test = anyTest.skipIf(isOnCitus || inject('testCloneStrategy') === '');
+
+let worker: TestWorker;
+beforeEach(async () => {
+  worker = await createTestWorker({ sandbox: { size: SIZE }, settings: { accountId: 'north' } });
+  for (const result of await worker.runAll()) expectSucceeded(result);
+  // What no run writes.
+  await worker.query(
+    `insert into safety.labels (account_id, kind, id, label) values ('north', 'form', '1', 'Round')`,
+  );
+  await worker.query(`insert into safety_sync.forgotten (account_id, pseudonym, person, words, key_id)
+    values ('north', 'a', 'a', null, 'k')`);
+  await worker.query(`insert into safety.reporting_settings (account_id, timezone, changed_at)
+    values ('north', 'Europe/Oslo', now()), ('south', 'UTC', now())`);
+  await worker.query(`insert into safety_sync.alerts (account_id, event, subject, channel, began_at)
+    values ('north', 'stale', 'users', 'mail', now())`);
+});
+afterEach(() => worker.close());
+
+/** As it is configured for `account`. */
+const run = (args: readonly string[], account = 'elsewhere', answer?: string): Promise<Said> =>
+  runInProcess(
+    args,
+    {
+      SAFETY_BASE_URL: worker.sandbox.url,
+      SAFETY_TOKEN: worker.sandbox.token,
+      SAFETY_EQUIPMENT_TYPES: worker.sandbox.equipmentTypes.join(','),
+      SAFETY_ACCOUNT: account,
+      DATABASE_URL: worker.databaseUrl,
+    },
+    answer === undefined ? {} : { answer },
+  );
+
+/** Every row of an account in every table that has accounts, as text without the account's name. */
+async function readRows(account: string): Promise<string[]> {
+  const tables = await worker.query<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('safety', 'safety_sync') and c.relkind = 'r' and c.relname <> 'account_changes' and exists (
+       select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id') order by 1`,
+  );
+  const parts = tables.map(
+    ({ name }) =>
+      `select '${name} ' || (to_jsonb(t) - 'account_id')::text as row from ${name} t where account_id = '${account}'`,
+  );
+  const rows = await worker.query<{ row: string }>(`${parts.join(' union all ')} order by 1`);
+  return rows.map(({ row }) => row);
+}
+
+const readChanges = () =>
+  worker.query<Record<string, unknown>>('select account_id, renamed_to from safety_sync.account_changes');
+
+describe('accounts rename', () => {
+  test('gives every row of every table the new name, and the next sync of it finds everything unchanged', async () => {
+    const before = await readRows('north');
+    expect(before.length).toBeGreaterThan(2000);
+    const renamed = await run(['accounts', 'rename', 'north', 'south', '--yes'], 'north');
+    expect(renamed.stderr).toContain('To be renamed to south: account north, ');
+    expect(renamed.stdout).toBe(
+      'Everything that was stored of account north is that of account south now.\n' +
+        'Before the next run name it south in the configuration (SAFETY_ACCOUNT or SAFETY_ACCOUNTS_FILE): as north it would be read anew.\n',
+    );
+    expect(await readRows('south')).toEqual(before);
+    expect(await readRows('north')).toEqual([]);
+    expect(await readChanges()).toEqual([]);
+    await worker.query(`delete from safety_sync.forgotten`);
+    const synced = JSON.parse((await run(['sync', '--force', '--json'], 'south')).stdout) as {
+      runs: { outcome: string; inserted: number; updated: number; deleted: number }[];
+    };
+    expect(
+      synced.runs.map(({ outcome, inserted, updated, deleted }) => [outcome, inserted, updated, deleted]),
+    ).toEqual(Array.from({ length: 5 }, () => ['succeeded', 0, 0, 0]));
+  });
+
+  test('cut off at any write it leaves an account that no run touches, and goes on to the same rows', async () => {
+    const before = await readRows('north');
+    const saboteur = await createSaboteur(worker);
+    const counts: number[] = [];
+    // The first writes are the record of the change and equipment with its children; follow-ups take two steps.
+    for (const nth of [3, 7, 11]) {
+      await saboteur.arm(nth, 'terminate');
+      const cut = await run(['accounts', 'rename', 'north', 'south', '--yes']);
+      expect(cut.code).toBe(1);
+      await saboteur.disarm();
+      counts.push((await readRows('south')).length);
+      expect(await readChanges()).toEqual([{ account_id: 'north', renamed_to: 'south' }]);
+    }
+    expect(counts.toSorted((one, other) => one - other)).toEqual(counts);
+    expect(counts.at(-1)).toBeGreaterThan(counts[0] ?? 0);
+    for (const account of ['north', 'south']) {
+      const refused = await run(['sync', 'users'], account);
+      expect([refused.code, refused.stdout]).toEqual([
+        1,
+        expect.stringContaining(
+          'account_busy: Finish it with the same command: safety-sync accounts rename north south\n  users: account north is being renamed to south, which was not finished\n',
+        ),
+      ]);
+    }
+    for (const other of [
+      ['rename', 'north', 'west'],
+      ['remove', 'north'],
+      ['remove', 'south'],
+    ]) {
+      const refused = await run(['accounts', ...other, '--yes']);
+      expect([refused.code, refused.stderr.includes('account_busy')]).toEqual([1, true]);
+    }
+    expect((await run(['accounts'])).stdout).toContain('Finish it: safety-sync accounts rename north south');
+    expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
+    expect((await readRows('south')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
+      before.filter((row) => !row.startsWith('safety.reporting_settings')),
+    );
+    expect(await readRows('north')).toEqual([]);
+    expect(await readChanges()).toEqual([]);
+  });
+
+  test('is refused where the new name has rows, where a run is under way, and where nobody confirms it', async () => {
+    const before = await readRows('north');
+    await worker.query(
+      `insert into safety.labels (account_id, kind, id, label) values ('taken', 'form', '1', 'Round')`,
+    );
+    const taken = await run(['accounts', 'rename', 'north', 'taken', '--yes']);
+    expect(taken.code).toBe(2);
+    expect(taken.stderr).toContain('account taken has 1 stored row already, in safety.labels\n');
+
+    const other = openConnection({ url: worker.databaseUrl, applicationName: 'a run', max: 1 });
+    await other.query(`select pg_advisory_lock(${streamLockKey('$1', '$2')})`, ['south', 'users']);
+    const busy = await run(['accounts', 'rename', 'north', 'south', '--yes']);
+    await other.close();
+    expect(busy.code).toBe(1);
+    expect(busy.stderr).toContain('account_busy: a run of users of account south is under way\n');
+
+    const unasked = await run(['accounts', 'rename', 'north', 'south']);
+    expect([unasked.code, unasked.stderr]).toEqual([
+      2,
+      expect.stringContaining('If it is meant: safety-sync accounts rename north south --yes'),
+    ]);
+    expect((await run(['accounts', 'rename', 'north', 'north', '--yes'])).code).toBe(2);
+    expect((await run(['accounts', 'rename', 'north', 'no name', '--yes'])).code).toBe(2);
+    expect((await run(['accounts', 'rename', 'nobody', 'south', '--yes'])).stderr).toContain(
+      'nothing is stored of account nobody',
+    );
+    expect(await readRows('north')).toEqual(before);
+    expect(await readChanges()).toEqual([]);
+  });
+
+  test('lets confined readers read the new name and the old one no more', async () => {
+    const role = `reader_${randomBytes(4).toString('hex')}`;
+    await worker.query(`create role ${role}`);
+    try {
+      expect((await run(['access', 'grant', role, '--account', 'north'])).code).toBe(0);
+      expect((await run(['accounts', 'rename', 'north', 'south', '--yes'])).code).toBe(0);
+      expect((await run(['access', '--json'])).stdout).toContain(
+        `"roles":[{"role":"${role}","accounts":["south"]}],"problems":[]`,
+      );
+      expect((await run(['accounts', 'remove', 'south', '--yes'])).code).toBe(0);
+      expect((await run(['access', '--json'])).stdout).toContain('"roles":[]');
+    } finally {
+      await worker.query(`drop owned by ${role}`);
+      await worker.query(`drop role ${role}`);
+    }
+  });
+});
+
+describe('accounts remove', () => {
+  anyTest(
+    'is refused while the account is configured, and without --yes where nobody can be asked',
+    async () => {
+      const configured = await run(['accounts', 'remove', 'north', '--yes'], 'north');
+      expect([configured.code, configured.stderr]).toEqual([
+        2,
+        expect.stringContaining('account north is configured: the next run would read it anew'),
+      ]);
+      expect((await run(['accounts', 'remove', 'north'])).code).toBe(2);
+      const wrong = await run(['accounts', 'remove', 'north'], 'elsewhere', 'nort');
+      expect([wrong.code, wrong.stderr]).toEqual([
+        2,
+        expect.stringContaining('that was not north: nothing was changed'),
+      ]);
+      expect((await readRows('north')).length).toBeGreaterThan(2000);
+      const typed = await run(['accounts', 'remove', 'north'], 'elsewhere', 'north');
+      expect([typed.code, typed.stdout]).toEqual([0, 'Nothing is stored of account north any more.\n']);
+      expect(await readRows('north')).toEqual([]);
+      expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(2);
+    },
+  );
+
+  test('cut off it goes on, and leaves the other accounts as they are', async () => {
+    await run(['accounts', 'rename', 'north', 'south', '--yes']);
+    for (const result of await worker.runAll()) expectSucceeded(result);
+    const south = await readRows('south');
+    const saboteur = await createSaboteur(worker);
+    const counts: number[] = [];
+    for (const nth of [4, 9]) {
+      await saboteur.arm(nth, 'terminate');
+      expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(1);
+      await saboteur.disarm();
+      counts.push((await readRows('north')).length);
+    }
+    expect(counts[1]).toBeLessThan(counts[0] ?? 0);
+    expect(counts[1]).toBeGreaterThan(0);
+    expect((await run(['sync', 'users'], 'north')).stdout).toContain(
+      'account north is being removed, which was not finished',
+    );
+    expect((await run(['accounts', 'remove', 'north', '--yes'])).code).toBe(0);
+    expect((await readRows('north')).filter((row) => !row.startsWith('safety.reporting_settings'))).toEqual(
+      [],
+    );
+    expect(await readRows('south')).toEqual(south);
+    expect(await readChanges()).toEqual([]);
+  });
+});
+
+anyTest('accounts, check and status name an account that is stored and not configured', async () => {
+  const [listed] = (
+    JSON.parse((await run(['accounts', 'list', '--json'])).stdout) as { accounts: object[] }
+  ).accounts.filter((one) => 'account_id' in one && one.account_id === 'north');
+  expect(listed).toMatchObject({
+    is_configured: false,
+    is_stored: true,
+    live_rows: 562,
+    deleted_rows: 0,
+    unfinished: null,
+  });
+  const finding = 'the warehouse holds account north, which is not configured';
+  const todo =
+    'If another worker has it, nothing is to be done. Else give what is stored its present name: safety-sync accounts rename north NEW; or remove it: safety-sync accounts remove north';
+  expect((await run(['accounts'])).stdout).toContain(`\n${finding}\n${todo}\n`);
+  expect((await run(['check'])).stdout).toContain(`skip  accounts: ${finding}\n       ${todo}\n`);
+  expect((await run(['status'])).stdout).toContain(`The${finding.slice(3)}. ${todo}\n`);
+  for (const verb of ['accounts', 'check', 'status'])
+    expect((await run([verb], 'north')).stdout).not.toContain('not configured');
+});

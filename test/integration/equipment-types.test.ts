@@ -1,0 +1,181 @@
+/** Equipment of a type that is configured no more: its rows stay, which everything says, until somebody retires the type. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readReport } from '../../src/pages/report/read-report.ts';
+import { renderReport } from '../../src/pages/report/render-report.ts';
+import { startAppStage } from '../support/app-stage.ts';
+import { type CliStage, createCliStage } from '../support/cli-stage.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+
+const SANDBOX = { size: { followups: 0, employees: 0, equipment: 12, resources: 0, users: 0 } };
+
+let stage: CliStage;
+beforeEach(async () => {
+  stage = await createCliStage({ sandbox: SANDBOX });
+});
+afterEach(() => stage.close());
+
+const run = (args: readonly string[], types?: readonly string[]) =>
+  stage.run(args, {
+    ...stage.env,
+    LOG_LEVEL: 'silent',
+    ...(types === undefined ? {} : { SAFETY_EQUIPMENT_TYPES: types.join(',') }),
+  });
+const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
+const lineWith = (text: string, words: string) => text.split('\n').find((line) => line.includes(words));
+
+/** Of the types `24` and `ext-23`, three rows each. */
+const UNREAD = (time: string) =>
+  `6 live rows of equipment types that are not configured, and so not read: 24 (3, last read ${time}), ext-23 (3, last read ${time})`;
+
+async function readTime(type: string): Promise<string> {
+  const [row] = await stage.query<{ at: string }>(
+    `select read_parts ->> '${type}' as at from safety_sync.stream_state where stream = 'equipments'`,
+  );
+  return `${(row?.at ?? '').slice(0, 19).replace('T', ' ')}Z`;
+}
+
+const freshness = async () =>
+  (
+    await stage.query<Record<string, unknown>>(
+      `select unread_rows::int as rows, array_to_string(unread_types, ' ') as types,
+         unread_since = (select (read_parts ->> '24')::timestamptz from safety_sync.stream_state) as is_since
+       from safety.freshness where stream = 'equipments'`,
+    )
+  )[0];
+
+it('the run, status, check, the view freshness and the report say how many rows of which types are not read, and since when', async () => {
+  await run(['sync', 'equipments']);
+  expect(await freshness()).toEqual({ rows: 0, types: null, is_since: null });
+  const [before] = parse((await run(['status', '--json'])).stdout)['unread_equipment_types'] as unknown[];
+  expect(before).toBeUndefined();
+  const time = await readTime('24');
+
+  const synced = await run(['sync', 'equipments'], ['21', '22']);
+  expect(synced.stdout).toContain(`equipments: ${UNREAD(time)}\n`);
+  const [noted] = await stage.query<{ note: string }>(
+    'select note from safety_sync.runs order by run_id desc limit 1',
+  );
+  expect(noted?.note).toBe(UNREAD(time));
+  expect(await freshness()).toEqual({ rows: 6, types: '24 ext-23', is_since: true });
+  expect(await readTime('24')).toBe(time);
+
+  const status = await run(['status'], ['21', '22']);
+  expect(lineWith(status.stdout, 'not read')).toBe(
+    `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
+  );
+  const json = parse((await run(['status', '--json'], ['21', '22'])).stdout);
+  expect(json['unread_equipment_types']).toEqual([
+    { equipment_type_id: '24', live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
+    { equipment_type_id: 'ext-23', live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
+  ]);
+  expect((await run(['check'], ['21', '22'])).stdout).toContain(
+    `skip  equipments: ${UNREAD(time)}\n       Add a type`,
+  );
+});
+
+it('where no type is configured any more, all live rows are not read', async () => {
+  await run(['sync', 'equipments'], ['21', '24']);
+  const time = await readTime('24');
+  const skipped = await run(['sync', 'equipments'], []);
+  const words = `6 live rows of equipment types that are not configured, and so not read: 21 (3, last read ${time}), 24 (3, last read ${time})`;
+  expect(skipped.stdout).toContain(
+    `equipments: SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for; ${words}\n`,
+  );
+  expect((await run(['status'], [])).stdout).toContain(words);
+  expect((await run(['equipment-types'], [])).stdout).toContain('21    no             3        0');
+});
+
+it('retire marks the rows of one type deleted as a snapshot does that has none of them, once', async () => {
+  await run(['sync', 'equipments']);
+  const refused = await run(['equipment-types', 'retire', '24']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('First take it out of SAFETY_EQUIPMENT_TYPES');
+  const unknown = await run(['equipment-types', 'retire', '99'], ['21', '22']);
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toContain('Types that have rows and are not configured: 24, ext-23.');
+
+  const retired = await run(['equipment-types', 'retire', '24'], ['21', '22']);
+  expect([retired.code, retired.stdout.split('.')[0]]).toEqual([
+    0,
+    '3 rows of equipment type 24 are marked deleted',
+  ]);
+  const again = await run(['equipment-types', 'retire', '24'], ['21', '22']);
+  expect([again.code, again.stdout]).toEqual([
+    0,
+    'Every row of equipment type 24 is marked deleted already.\n',
+  ]);
+  const types = parse((await run(['equipment-types', 'list', '--json'], ['21', '22'])).stdout);
+  const shown = (types['equipment_types'] as Record<string, unknown>[]).map(
+    ({ equipment_type_id: type, is_configured: is, live_rows: live, deleted_rows: deleted }) =>
+      [type, is, live, deleted].join(' '),
+  );
+  expect(shown).toEqual(['21 true 3 0', '22 true 3 0', '24 false 0 3', 'ext-23 false 3 0']);
+  const states = await stage.query<Record<string, unknown>>(
+    `select count(*)::int as rows, count(*) filter (where valid_to is null)::int as open from safety.equipment_history
+     where equipment_type_id = '24'`,
+  );
+  expect(states).toEqual([{ rows: 3, open: 0 }]);
+  const schedules = await stage.query<{ open: number }>(
+    `select count(*)::int as open from safety.equipment_schedule_history h join safety.equipment e on e.id = h.equipment_id
+     where e.equipment_type_id = '24' and h.valid_to is null`,
+  );
+  expect(schedules).toEqual([{ open: 0 }]);
+  // A run like any other, which tells nothing of how fresh the stream is.
+  const runs = await stage.query<Record<string, unknown>>(
+    `select kind, trigger, status, requests::int, deleted::int from safety_sync.runs order by run_id`,
+  );
+  expect(runs.map((row) => Object.values(row).join(' '))).toEqual([
+    'sync manual succeeded 4 0',
+    'sync manual succeeded 0 3',
+    'sync manual succeeded 0 0',
+  ]);
+  const [times] = await stage.query<{ is_first: boolean }>(
+    `select last_success_at < (select max(started_at) from safety_sync.runs) as is_first from safety_sync.stream_state`,
+  );
+  expect(times?.is_first).toBe(true);
+});
+
+it('a type that is configured again comes back by the ordinary read, and the warehouse is the source again', async () => {
+  const worker: TestWorker = await createTestWorker({ sandbox: SANDBOX });
+  try {
+    expectSucceeded(await worker.run('equipments'));
+    expectSucceeded(await worker.run('equipments', { retirePart: '24', allowMassDelete: true }));
+    const live = () =>
+      worker.query(
+        `select count(*)::int as n from safety.equipment where equipment_type_id = '24' and _deleted_at is null`,
+      );
+    expect(await live()).toEqual([{ n: 0 }]);
+    expectSucceeded(await worker.run('equipments'));
+    expect(await live()).toEqual([{ n: 3 }]);
+    await expectWarehouseEqualsSource(worker, { tables: ['equipment', 'equipment_schedules'] });
+  } finally {
+    await worker.close();
+  }
+});
+
+it('the status page and the report name the rows beside the figures of equipment', async () => {
+  const worker: TestWorker = await createTestWorker({ sandbox: SANDBOX });
+  try {
+    expectSucceeded(await worker.run('equipments'));
+    const env = { SAFETY_EQUIPMENT_TYPES: '21,22,ext-23', SYNC_CRON: 'off', RECONCILE_CRON: 'off' };
+    const app = await startAppStage(worker, { env, refreshEveryMs: 50 });
+    try {
+      const page = async () => (await fetch(app.url)).text();
+      await expect.poll(page).toContain('3 live rows of equipment types that are not configured');
+    } finally {
+      await app.stop();
+    }
+    const report = await readReport(worker.connection, 'default', ['21', '22', 'ext-23']);
+    const html = await renderReport(report, { title: null });
+    expect(html).toContain('3 pieces in all not read any more');
+    expect(html).toMatch(
+      /Counted as it was then, because it is not read any more: equipment of type 24 \(3 pieces, last read /,
+    );
+    const all = await readReport(worker.connection, 'default', ['21', '22', 'ext-23', '24']);
+    expect(await renderReport(all, { title: null })).not.toContain('not read any more');
+  } finally {
+    await worker.close();
+  }
+});
