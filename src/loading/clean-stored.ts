@@ -13,12 +13,14 @@ import {
   cleaningProgress,
   isSamePolicy,
   NO_POLICY,
+  type Lifted,
   type Policy,
   readCleaning,
   writeCleaning,
 } from '../database/privacy.ts';
 import { followupDays } from '../database/followup-days.ts';
 import { compareStates } from '../database/followup-figures.ts';
+import { readDatabaseTime } from '../database/user-lookups.ts';
 import { list, name, of, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { hasDifferences, type StreamShape, type TableShape } from '../database/table-shape.ts';
@@ -54,21 +56,35 @@ export interface CleanResult {
 
 const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
 
-/** undefined: nothing was to be done. */
-export async function cleanStored(request: CleanRequest): Promise<CleanResult | undefined> {
-  const { session, shape, accountId, policy, signal } = request;
+interface Cleaned {
+  /** undefined: nothing was to be done. */
+  readonly cleaned: CleanResult | undefined;
+  readonly lifted: Lifted;
+}
+
+export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
+  const { session, shape, accountId, signal } = request;
   const { db } = session.connection;
   const scope = { accountId, stream: shape.stream.name };
   const found = await readCleaning(db, scope);
   const before = found?.policy ?? NO_POLICY;
-  const progress = cleaningProgress(found, policy);
-  if (progress === 'done' && isSamePolicy(before, policy)) return undefined;
-  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
-  const now = protectedBy(policy);
+  const progress = cleaningProgress(found, request.policy);
+  const known = before.lifted ?? {};
+  if (progress === 'done' && isSamePolicy(before, request.policy))
+    return { cleaned: undefined, lifted: known };
+  const now = protectedBy(request.policy);
   const unprotected = protectedBy(before).filter((column) => !now.includes(column));
+  const time = unprotected.length > 0 ? await readDatabaseTime(db) : '';
+  const lifted = Object.fromEntries(
+    [...Object.entries(known), ...unprotected.map((column) => [column, time] as const)].filter(
+      ([column]) => !now.includes(column),
+    ),
+  );
+  const policy = { ...request.policy, lifted };
+  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   if (progress === 'done') {
     await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
-    return { rowsChanged: 0, hasOtherKey, unprotected };
+    return { cleaned: { rowsChanged: 0, hasOtherKey, unprotected }, lifted };
   }
   const goesOn = progress === 'under_way' && found !== undefined;
   let state: Cleaning = goesOn
@@ -80,7 +96,7 @@ export async function cleanStored(request: CleanRequest): Promise<CleanResult | 
     state = await cleanStep(request, state, passes);
   }
   await analyze(db, shape);
-  return { rowsChanged: state.rowsChanged, hasOtherKey, unprotected };
+  return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };
 }
 
 async function cleanStep(

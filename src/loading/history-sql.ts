@@ -67,6 +67,22 @@ export function earliestChange(
     where t.account_id is null or t._hash is null or t._deleted_at is not null or ${differ('t', 's', history)}`;
 }
 
+/** Puts the column's value in place in rows that were last written before `until`, in `table`: the parents or children of them. */
+export function fillColumn(
+  parent: TableShape,
+  table: TableShape,
+  { column, until, accountId }: Readonly<Record<'column' | 'until' | 'accountId', string>>,
+): SQL {
+  const isParent = table === parent;
+  const owner = sql`, ${target(parent)} t`;
+  const isOwned = sql`t.account_id = c.account_id and t.${name(parent.key[0] ?? '')} = c.${name(table.key[0] ?? '')}`;
+  return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
+    from ${staged(table, [...table.key, column])} s${isParent ? NOTHING : owner}
+    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NOTHING : sql`and ${isOwned}`}
+      and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
+      and c.${name(column)} is distinct from s.${name(column)}`;
+}
+
 /** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
 export function parentHistory(
   parent: TableShape,

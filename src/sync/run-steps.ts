@@ -2,6 +2,7 @@
 import type { RequestMeter } from '../api/requests.ts';
 import { readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
+import { endLifted, type Lifted } from '../database/privacy.ts';
 import { finishRun, removeRun, updateRunCounts } from '../database/runs.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
@@ -55,6 +56,8 @@ interface OpenRun {
   readonly state: StreamState;
   readonly key: RunKey;
   readonly record: RunRecord;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
 }
 
 /** The steps of a stream: from the service, or from what is stored. */
@@ -170,6 +173,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
 async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<StepsEnd> {
   const { request, session, meter, load, stream, state, key, record } = run;
+  const lifted = Object.keys(run.lifted);
   const { db } = session.connection;
   const change: StateChange = outcome.state ?? {};
   const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
@@ -184,7 +188,21 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
       await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
       ending = withRemarks(ending, merged);
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        repaired = await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
+        // What a privacy setting kept out is no change that a sync should have brought.
+        repaired =
+          lifted.length > 0
+            ? 0
+            : await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
+      }
+      if (
+        lifted.length > 0 &&
+        outcome.kind === 'read' &&
+        outcome.covered !== null &&
+        ending.outcome === 'succeeded'
+      ) {
+        await endLifted(db, { accountId: key.accountId, stream: stream.name });
+        const note = `read again what was not stored before, or as pseudonyms: ${lifted.join(', ')}`;
+        ending = { ...ending, note: ending.note === null ? note : `${ending.note}; ${note}` };
       }
       await writeStreamState(db, key.accountId, stream.name, {
         change,

@@ -180,7 +180,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     const stream = streamNamed(request.stream, context.streams);
     const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
     const privacy = await readPrivacy(db, scope);
-    const cleaned = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
+    const { cleaned, lifted } = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
     if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
@@ -192,8 +192,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       keyless: state.keyless,
+      lifted,
     });
-    const end = await runSteps({ ...run, load, stream, state, key, record });
+    const end = await runSteps({ ...run, load, stream, state, key, record, lifted });
     await tidy(run, stream, end);
     return end;
   } catch (caught) {
