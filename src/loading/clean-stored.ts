@@ -69,22 +69,19 @@ export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
   const found = await readCleaning(db, scope);
   const before = found?.policy ?? NO_POLICY;
   const progress = cleaningProgress(found, request.policy);
-  const known = before.lifted ?? {};
-  if (progress === 'done' && isSamePolicy(before, request.policy))
-    return { cleaned: undefined, lifted: known };
+  if (progress === 'done' && isSamePolicy(before, request.policy)) {
+    return { cleaned: undefined, lifted: before.lifted ?? {} };
+  }
   const now = protectedBy(request.policy);
   const unprotected = protectedBy(before).filter((column) => !now.includes(column));
-  const time = unprotected.length > 0 ? await readDatabaseTime(db) : '';
-  const lifted = Object.fromEntries(
-    [...Object.entries(known), ...unprotected.map((column) => [column, time] as const)].filter(
-      ([column]) => !now.includes(column),
-    ),
+  const columns = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
+    (column) => !now.includes(column),
   );
-  const policy = { ...request.policy, lifted };
+  const policy = { ...request.policy, lifted: await liftedUntilNow(db, columns) };
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   if (progress === 'done') {
     await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
-    return { cleaned: { rowsChanged: 0, hasOtherKey, unprotected }, lifted };
+    return { cleaned: { rowsChanged: 0, hasOtherKey, unprotected }, lifted: policy.lifted };
   }
   const goesOn = progress === 'under_way' && found !== undefined;
   let state: Cleaning = goesOn
@@ -96,7 +93,16 @@ export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
     state = await cleanStep(request, state, passes);
   }
   await analyze(db, shape);
+  // It has moved `_synced_at` of what it wrote, and that still lacks them.
+  const lifted = await liftedUntilNow(db, columns);
+  if (columns.length > 0) await writeCleaning(db, scope, { ...state, policy: { ...policy, lifted } });
   return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };
+}
+
+async function liftedUntilNow(db: Queryable, columns: readonly string[]): Promise<Lifted> {
+  if (columns.length === 0) return {};
+  const time = await readDatabaseTime(db);
+  return Object.fromEntries(columns.map((column) => [column, time]));
 }
 
 async function cleanStep(

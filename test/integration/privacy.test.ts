@@ -34,10 +34,10 @@ const STREAMS = ['resources', 'followups', 'training-employee-status', 'equipmen
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(privacy?: PrivacySettings): Promise<void> {
+async function start(privacy?: PrivacySettings, followupsOverlapMs = EVERYTHING_MS): Promise<void> {
   worker = await createTimedWorker({
     ...(privacy === undefined ? {} : { privacy }),
-    settings: { followupsOverlapMs: EVERYTHING_MS },
+    settings: { followupsOverlapMs },
     sandbox: { size: { followups: 6, employees: 6, equipment: 6, resources: 3, users: 5 } },
   });
   const [store] = [worker.sandbox.store];
@@ -249,7 +249,7 @@ test('a run cleans its stream before it asks, and leaves out from then on; turne
 });
 
 test('a setting that is taken back makes no state and no due_moved, blames no sync, and days are counted anew', async () => {
-  await start();
+  await start(undefined, 0);
   const { store } = worker.sandbox;
   const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
   const [schedule] = [{ schedule_id: 's1', status: 'uptodate' as const, expiresOn: 9e11, expiringOn: 8e11 }];
