@@ -1,3 +1,5 @@
+CREATE INDEX "followups_closed_again_idx" ON "safety"."followups" USING btree ("id","account_id","resolved_at","completer_id") WHERE not "safety"."followups"."is_open" and not "safety"."followups"."_was_open";
+--> statement-breakpoint
 -- Right figures where the source corrects itself, or a clock is ahead.
 -- A state begins no later than it was seen. Those that were stored with a time to come are moved to the last change of their
 -- row here, in their order, a tick apart. Days are counted anew, because they were counted with those times.
@@ -104,16 +106,17 @@ FROM (
 	SELECT f.account_id, f.id, coalesce(f.resolved_at, f._valid_from), 'closed', f.completer_id, NULL, NULL
 	FROM safety.followups f WHERE f._deleted_at IS NULL AND NOT f.is_open AND f._was_open IS NOT FALSE
 	UNION ALL
-	SELECT s.account_id, s.id,
-		coalesce(CASE WHEN s.is_last AND NOT f.is_open AND NOT f._was_open THEN f.resolved_at END, s.resolved_at, s.valid_from), 'closed',
-		CASE WHEN s.is_last AND NOT f.is_open AND NOT f._was_open THEN f.completer_id ELSE s.completer_id END, NULL, NULL
+	SELECT s.account_id, s.id, coalesce(f.resolved_at, s.resolved_at, s.valid_from), 'closed',
+		CASE WHEN f.id IS NULL THEN s.completer_id ELSE f.completer_id END, NULL, NULL
 	FROM (
 		SELECT c.account_id, c.id, c.resolved_at, c.completer_id, c.valid_from,
 			c.valid_from = max(c.valid_from) OVER (PARTITION BY c.account_id, c.id) AS is_last
 		FROM safety.followup_states c WHERE NOT c.is_open AND c._was_open IS NOT FALSE
 	) s
-	JOIN safety.followups f ON f.account_id = s.account_id AND f.id = s.id
-	WHERE f._deleted_at IS NULL
+	LEFT JOIN safety.followups f
+		ON f.account_id = s.account_id AND f.id = s.id AND NOT f.is_open AND NOT f._was_open AND s.is_last
+	WHERE NOT EXISTS (SELECT FROM safety.followups f
+		WHERE f.account_id = s.account_id AND f.id = s.id AND f._deleted_at IS NOT NULL)
 	UNION ALL
 	SELECT f.account_id, f.id, f._valid_from, 'reopened', NULL, NULL, NULL
 	FROM safety.followups f WHERE f._deleted_at IS NULL AND f.is_open AND NOT f._was_open

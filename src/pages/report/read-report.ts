@@ -7,11 +7,15 @@ import type { IssueGroup } from '../../status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
 import { ask, type Question } from './question.ts';
 import { QUESTIONS } from './questions.ts';
+import { WEEK_QUESTIONS } from './week-questions.ts';
+import { choosePeople } from './week-people.ts';
+
+const ALL = { ...QUESTIONS, ...WEEK_QUESTIONS };
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
 /** The rows that answer each question. */
 type Answers = {
-  readonly [Name in keyof typeof QUESTIONS]: readonly RowOf<(typeof QUESTIONS)[Name]>[];
+  readonly [Name in keyof typeof ALL]: readonly RowOf<(typeof ALL)[Name]>[];
 };
 
 interface StreamFreshness {
@@ -46,7 +50,12 @@ export async function readReport(connection: Connection, accountId: string): Pro
       );
       const answers: Record<string, unknown> = {};
       for (const [name, one] of Object.entries(QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, accountId);
+        answers[name] = await ask(tx, one as Question<unknown>, { accountId });
+      }
+      const { shown } = choosePeople((answers as unknown as Answers).weekByPerson);
+      const people = shown.map(({ user_id: id }) => id);
+      for (const [name, one] of Object.entries(WEEK_QUESTIONS)) {
+        answers[name] = await ask(tx, one as Question<unknown>, { accountId, people });
       }
       return {
         accountId,
