@@ -38,6 +38,11 @@ export interface Report {
   readonly issues: readonly IssueGroup[];
 }
 
+export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
+  streams.some(({ lastSuccessMs }) => lastSuccessMs !== null);
+
+export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
+
 /** Needs a migrated warehouse. */
 export async function readReport(connection: Connection, accountId: string): Promise<Report> {
   // Before the answers: a sync that ends between makes the data newer than the page says, never older.
