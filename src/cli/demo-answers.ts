@@ -18,10 +18,10 @@ interface Answer {
 }
 
 async function readAnswers(db: Database, accountId: string): Promise<Answer[]> {
-  const overdue = await ask(db, overdueByAssignee, accountId);
-  const trained = await ask(db, trainingNow, accountId);
-  const lapsing = await ask(db, lapsingNext, accountId);
-  const equipment = await ask(db, equipmentByType, accountId);
+  const overdue = await ask(db, overdueByAssignee, { accountId });
+  const trained = await ask(db, trainingNow, { accountId });
+  const lapsing = await ask(db, lapsingNext, { accountId });
+  const equipment = await ask(db, equipmentByType, { accountId });
   const employees = trained.reduce((sum, row) => sum + row.employees, 0);
   const types = [...new Set(equipment.map((row) => row.equipment_type_id))];
   return [

@@ -50,7 +50,12 @@ export interface Policy {
   /** null: no key is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
+  /** Columns that were protected until a time: rows that were written before lack what they should hold. Until everything has been read again. */
+  readonly lifted?: Lifted;
 }
+
+/** By `table.column`: until when, ISO. */
+export type Lifted = Readonly<Record<string, string>>;
 
 /** Where a cleaning is: the pass, and the last key that it has done in it. */
 export interface CleaningPosition {
@@ -156,6 +161,12 @@ export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: C
     on conflict (account_id, stream) do update set policy = excluded.policy, position = excluded.position,
       rows_seen = excluded.rows_seen, rows_changed = excluded.rows_changed, finished_at = excluded.finished_at,
       started_at = case when c.position is null then excluded.started_at else c.started_at end`);
+}
+
+/** Everything was read again: each row holds what it should. */
+export async function endLifted(db: Queryable, { accountId, stream }: StreamKey): Promise<void> {
+  await db.execute(sql`update ${privacyCleanings} set policy = policy - 'lifted'
+    where account_id = ${accountId} and stream = ${stream}`);
 }
 
 export const isSamePolicy = (one: Policy, other: Policy): boolean =>

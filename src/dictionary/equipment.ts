@@ -205,13 +205,13 @@ export const EQUIPMENT: Descriptions = {
   },
   inspection_completions: {
     comment:
-      'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen.',
+      'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen. One of which the source later tells an earlier time, or none, was corrected or taken back and is left out. A time that is corrected to a later one cannot be told from another inspection: it has two rows.',
     columns: {
       ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
       ...columnsOf(equipment, 'title', 'equipment_type_id'),
       completed_at: 'When it was done.',
       was_due_at:
-        'When it had been due: expires_at of the state before; null where none is known or it did not expire.',
+        'When it had been due: expires_at of the state before that was not taken back; null where none is known or it did not expire.',
       days_late:
         'Calendar days from was_due_on to completed_on; 0 when it was in time; null when it is not known when it was due.',
       in_time:

@@ -49,8 +49,10 @@ const followups = {
     assigner_id: user('Who assigned it', 'm_assigner_id'),
     assignee_id: user('Whose task it is now', 'm_assignee_id'),
     due_on: 'Day on which it is due. Source: due (YYYYMMDD); null when it has no due date.',
-    resolved_at: 'When it was completed. Source: resolved_on (ms); null while it is open.',
-    completer_id: 'Who completed it: users.id. Source: m_completer_id; null while it is open.',
+    resolved_at:
+      'When it was completed. Source: resolved_on (ms); null when not sent. The service may leave it on one that was opened again.',
+    completer_id:
+      'Who completed it: users.id. Source: m_completer_id; null when not sent. The service may leave it on one that was opened again.',
     _valid_from: 'Since when the present state holds; see followup_history.',
     ...BOOKKEEPING,
     ...Object.fromEntries(
@@ -77,7 +79,8 @@ const shown = {
 
 const history = historyOf(followups, {
   what: 'follow-ups (all their columns but updated_at, which moves with every message and shows its last value in the state)',
-  since: 'the updated_on with which it came; never before the end of the state before.',
+  since:
+    'the updated_on with which it came, but no later than it was seen; never before the end of the state before.',
   shown,
 });
 
@@ -89,6 +92,8 @@ const followup_overview = {
   comment: 'Live follow-ups with names, due and age figures and what their messages amount to.',
   columns: {
     ...columnsOf(followups, ...Object.keys(followups.columns).filter((column) => !column.startsWith('_'))),
+    resolved_at:
+      'When it was completed. Source: resolved_on (ms); null while it is open, also where the service leaves it on one that was opened again.',
     observer_name: nameOf('who raised it'),
     assigner_name: nameOf('who assigned it'),
     assignee_name: nameOf('whose task it is'),
@@ -96,9 +101,9 @@ const followup_overview = {
     is_overdue:
       'True when it is open and its due day is before today (reporting time zone); false without a due date.',
     age_days:
-      'Calendar days from creation to today (reporting time zone) of an open follow-up; null when it is not open.',
+      'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
     days_to_resolve:
-      'Calendar days from creation to completion (reporting time zone); null while it is open.',
+      'Calendar days from creation to completion (reporting time zone), 0 when the completion is dated before the creation; null while it is open.',
     ...figures,
     ...shown,
     last_message_on: localDay('last_message_at'),
@@ -156,7 +161,7 @@ export const FOLLOWUPS: Descriptions = {
       ...ACCOUNT,
       followup_id: 'Follow-up: followups.id.',
       occurred_at:
-        'When: created_at, sent_at, resolved_at, else when the source says that its state changed.',
+        'When: created_at, sent_at, resolved_at (of the present closing as the source tells it now), else when the source says that its state changed.',
       occurred_on: localDay('occurred_at'),
       event: 'raised, message, handed_on, due_moved, closed or reopened.',
       user_id: 'Who did it: users.id; null where the source does not tell.',
@@ -170,7 +175,7 @@ export const FOLLOWUPS: Descriptions = {
   },
   followup_daily: {
     comment:
-      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion.',
+      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion, or to the beginning of that state where no completion is told. Today shows the follow-ups as they are now.',
     columns: {
       ...ACCOUNT,
       date,

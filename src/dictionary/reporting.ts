@@ -61,7 +61,7 @@ export const describeReporting = (stream: string): Descriptions => ({
         'How the last run ended that asked the service: succeeded or failed; null while the first one runs. Skipped runs do not count.',
       last_finished_at: 'When it ended.',
       as_of:
-        'Up to when what the source holds is stored. followups: every change before it, by the service’s clock; training-employee-status: when the source calculated it; the others: last_success_at.',
+        'Up to when what the source holds is stored. followups: the newest change that the service told, by its clock, with every change before it; of a quiet account that is old however lately it was read (last_success_at); training-employee-status: when the source calculated it; the others: last_success_at.',
       last_success_on: localDay('last_success_at'),
       last_finished_on: localDay('last_finished_at'),
       unread_rows:

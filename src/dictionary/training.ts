@@ -53,7 +53,8 @@ const calculated_on = localDay('calculated_at');
 
 const history = historyOf(training_employee_status, {
   what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
-  since: 'the last_updated of the report that first showed it; never before the end of the state before.',
+  since:
+    'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.',
   shown: { calculated_on, user_key },
 });
 

@@ -13,12 +13,14 @@ import {
   cleaningProgress,
   isSamePolicy,
   NO_POLICY,
+  type Lifted,
   type Policy,
   readCleaning,
   writeCleaning,
 } from '../database/privacy.ts';
 import { followupDays } from '../database/followup-days.ts';
 import { compareStates } from '../database/followup-figures.ts';
+import { readDatabaseTime } from '../database/user-lookups.ts';
 import { list, name, of, target } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { hasDifferences, type StreamShape, type TableShape } from '../database/table-shape.ts';
@@ -54,21 +56,32 @@ export interface CleanResult {
 
 const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
 
-/** undefined: nothing was to be done. */
-export async function cleanStored(request: CleanRequest): Promise<CleanResult | undefined> {
-  const { session, shape, accountId, policy, signal } = request;
+interface Cleaned {
+  /** undefined: nothing was to be done. */
+  readonly cleaned: CleanResult | undefined;
+  readonly lifted: Lifted;
+}
+
+export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
+  const { session, shape, accountId, signal } = request;
   const { db } = session.connection;
   const scope = { accountId, stream: shape.stream.name };
   const found = await readCleaning(db, scope);
   const before = found?.policy ?? NO_POLICY;
-  const progress = cleaningProgress(found, policy);
-  if (progress === 'done' && isSamePolicy(before, policy)) return undefined;
-  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
-  const now = protectedBy(policy);
+  const progress = cleaningProgress(found, request.policy);
+  if (progress === 'done' && isSamePolicy(before, request.policy)) {
+    return { cleaned: undefined, lifted: before.lifted ?? {} };
+  }
+  const now = protectedBy(request.policy);
   const unprotected = protectedBy(before).filter((column) => !now.includes(column));
+  const columns = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
+    (column) => !now.includes(column),
+  );
+  const policy = { ...request.policy, lifted: await liftedUntilNow(db, columns) };
+  const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   if (progress === 'done') {
     await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
-    return { rowsChanged: 0, hasOtherKey, unprotected };
+    return { cleaned: { rowsChanged: 0, hasOtherKey, unprotected }, lifted: policy.lifted };
   }
   const goesOn = progress === 'under_way' && found !== undefined;
   let state: Cleaning = goesOn
@@ -80,7 +93,16 @@ export async function cleanStored(request: CleanRequest): Promise<CleanResult | 
     state = await cleanStep(request, state, passes);
   }
   await analyze(db, shape);
-  return { rowsChanged: state.rowsChanged, hasOtherKey, unprotected };
+  // It has moved `_synced_at` of what it wrote, and that still lacks them.
+  const lifted = await liftedUntilNow(db, columns);
+  if (columns.length > 0) await writeCleaning(db, scope, { ...state, policy: { ...policy, lifted } });
+  return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };
+}
+
+async function liftedUntilNow(db: Queryable, columns: readonly string[]): Promise<Lifted> {
+  if (columns.length === 0) return {};
+  const time = await readDatabaseTime(db);
+  return Object.fromEntries(columns.map((column) => [column, time]));
 }
 
 async function cleanStep(

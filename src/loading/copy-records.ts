@@ -3,12 +3,15 @@
  * which the merge takes them. A record that PostgreSQL refuses for its data is found by halving; the others are stored.
  */
 import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
+import { toArrayLiteral } from '../database/array-literal.ts';
 import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { meetLater } from '../shared/meet-later.ts';
 import type { Row } from '../streams/stream.ts';
+import { isEarlier } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
+import { beginNoLater } from './history-sql.ts';
 import type { ReadRecord } from './identify.ts';
 import { normalize, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { createReferenceCheck } from './references.ts';
@@ -27,7 +30,14 @@ export interface CopyText {
   readonly buffers: readonly (readonly Buffer[])[];
   /** Records whose rows refer to rows that they do not hold. */
   readonly refused: readonly RefusedRecord[];
+  /** The latest time from which the source lets one of their states hold; null: it tells none. */
+  readonly latestSince: string | null;
 }
+
+const laterOf = (one: string | null, other: string | null): string | null => {
+  if (one === null || other === null) return one ?? other;
+  return isEarlier(one, other) ? other : one;
+};
 
 /** Where rows go: those of new records into their tables, those of changed ones into the staging tables. */
 type Destination = 'tables' | 'stages';
@@ -192,15 +202,23 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const wrong = destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
       const buffers = toBuffers(right, destination);
+      const latestSince =
+        since === undefined
+          ? null
+          : right.reduce<string | null>(
+              (latest, { parent }) => laterOf(latest, (parent as Row)[since] as string | null),
+              null,
+            );
       for (const { read } of records) releaseParsed(read);
       const error = new Error('a row of it refers to a row that it does not hold');
       return {
         records: right.map(({ read }) => read),
         buffers,
         refused: wrong.map(({ read }) => ({ record: read, error })),
+        latestSince,
       };
     },
-    async send({ records, buffers, refused }, destination) {
+    async send({ records, buffers, refused, latestSince }, destination) {
       const normalizeAgain = (read: ReadRecord) => ({
         read,
         ...normalize({ stream: shape.stream, ...read }),
@@ -210,7 +228,13 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         const copying = () => copy(text, destination);
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
-      return [...refused, ...(await copyOrRefuse(records, copySome))];
+      const all = [...refused, ...(await copyOrRefuse(records, copySome))];
+      const now = session.transactionTime;
+      if (destination === 'tables' && latestSince !== null && now !== null && isEarlier(now, latestSince)) {
+        const keys = records.map(({ identified }) => identified.key);
+        await connection.query(beginNoLater(shape.parent), [scope.accountId, toArrayLiteral(keys), now]);
+      }
+      return all;
     },
   };
 }
@@ -223,5 +247,6 @@ export function joinTexts(texts: readonly CopyText[]): CopyText {
       texts.flatMap(({ buffers }) => buffers[table] ?? []),
     ),
     refused: texts.flatMap(({ refused }) => refused),
+    latestSince: texts.reduce<string | null>((latest, one) => laterOf(latest, one.latestSince), null),
   };
 }

@@ -26,6 +26,10 @@ import type { RunKey } from '../database/control-tables.ts';
 const later = (column: SQL): SQL =>
   sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
 const PRESENT_BEGAN = sql`t._valid_from`;
+
+/** Since when the state of the staged row `s` holds: by the source where it tells that, but no later than it is seen, because the clock of a device may be ahead. */
+const sinceOf = ({ since }: HistoryShape, now: SQL): SQL =>
+  since === null ? now : sql`least(s.${name(since)}, ${now})`;
 const NOTHING = sql``;
 
 /** Parts of the statement that writes new and changed rows; empty where a table has no history. */
@@ -53,8 +57,7 @@ export function earliestChange(
 ): SQL {
   const { history } = parent;
   if (history === null) throw new TypeError(`${parent.name} has no history`);
-  const now = instantOf(scope);
-  const since = history.since === null ? now : sql`coalesce(s.${name(history.since)}, ${now})`;
+  const since = sinceOf(history, instantOf(scope));
   return sql`select min(case
       when t.account_id is null then least(${of('s', countsFrom)}, ${since})
       when t._hash is null then least(t._valid_from, ${of('t', countsFrom)}, ${of('s', countsFrom)})
@@ -62,6 +65,22 @@ export function earliestChange(
     from ${staged(parent, history.columns)} s left join ${target(parent)} t
       on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
     where t.account_id is null or t._hash is null or t._deleted_at is not null or ${differ('t', 's', history)}`;
+}
+
+/** Puts the column's value in place in rows that were last written before `until`, in `table`: the parents or children of them. */
+export function fillColumn(
+  parent: TableShape,
+  table: TableShape,
+  { column, until, accountId }: Readonly<Record<'column' | 'until' | 'accountId', string>>,
+): SQL {
+  const isParent = table === parent;
+  const owner = sql`, ${target(parent)} t`;
+  const isOwned = sql`t.account_id = c.account_id and t.${name(parent.key[0] ?? '')} = c.${name(table.key[0] ?? '')}`;
+  return sql`update ${target(table)} c set ${name(column)} = s.${name(column)}
+    from ${staged(table, [...table.key, column])} s${isParent ? NOTHING : owner}
+    where c.account_id = ${accountId} and ${same('c', 's', table.key)} ${isParent ? NOTHING : sql`and ${isOwned}`}
+      and ${name(isParent ? 'c' : 't')}._deleted_at is null and ${name(isParent ? 'c' : 't')}._synced_at < ${until}::timestamptz
+      and c.${name(column)} is distinct from s.${name(column)}`;
 }
 
 /** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
@@ -72,7 +91,7 @@ export function parentHistory(
   const { history } = parent;
   const now = instantOf(scope);
   if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
-  const since = history.since === null ? now : sql`coalesce(s.${name(history.since)}, ${now})`;
+  const since = sinceOf(history, now);
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
@@ -98,6 +117,11 @@ export function parentHistory(
       )}`,
   };
 }
+
+/** New rows went straight into their table with the source's own time of their state: it is no later than they are seen. `keys`: of rows among which one is later. */
+export const beginNoLater = ({ schema, name: table, key }: TableShape): string =>
+  `update "${schema}"."${table}" set _valid_from = $3::timestamptz
+    where account_id = $1 and "${key[0] ?? ''}" = any($2::text[]) and _valid_from > $3::timestamptz`;
 
 /**
  * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they

@@ -6,6 +6,7 @@
  */
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
+import type { Lifted } from '../database/privacy.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { recordUsers } from '../database/user-lookups.ts';
 import { meetLater } from '../shared/meet-later.ts';
@@ -46,6 +47,8 @@ interface LoadOptions {
   readonly openIssues: OpenIssues;
   /** What the last complete read knew of records without a key. */
   readonly keyless: KeylessMemory | null;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
 }
 
 export interface CommitOptions {
@@ -199,6 +202,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       addedFrom: closing.countsFrom,
       staged: closing.staged,
       keyless: options.keyless,
+      lifted: options.lifted,
       identityOf: toIdentity,
     });
     const counts = { ...committed };

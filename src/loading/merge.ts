@@ -9,6 +9,7 @@ import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import { deleteDays } from '../database/followup-days.ts';
+import type { Lifted } from '../database/privacy.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
 
@@ -48,6 +49,8 @@ interface MergeRequest {
   /** There are open issues of this stream, or there may be. */
   readonly hasIssues: boolean;
   readonly keyless: KeylessMemory | null;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
   /** Of the values of a record's identity fields. */
   readonly identityOf: (values: readonly unknown[]) => string | null;
 }
@@ -122,6 +125,23 @@ async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: 
   for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 
+/** What was kept out until a privacy setting was taken back is no change of the source, so it makes no state: it is put in place. Returns how many rows lacked something. */
+async function fillLifted(
+  tx: Queryable,
+  { parent, children }: StreamShape,
+  { lifted, accountId }: MergeRequest,
+): Promise<number> {
+  let filled = 0;
+  for (const [column, until] of Object.entries(lifted)) {
+    for (const table of [parent, ...children]) {
+      const name = table.history?.compared.find((one) => `${table.name}.${one}` === column);
+      if (name === undefined) continue;
+      filled += await rowCount(tx, history.fillColumn(parent, table, { column: name, until, accountId }));
+    }
+  }
+  return filled;
+}
+
 interface MergedRows {
   readonly counts: RecordCounts;
   /** From when on the states differ that they have now, ISO; null: they are as they were, or it does not matter. */
@@ -146,8 +166,13 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
     await tx.execute(issues.dropOrphanIssues(parent, request));
   }
+  const filled = await fillLifted(tx, shape, request);
   const changedFrom =
-    stream.countsFrom === undefined ? null : await readChangedFrom(tx, parent, request, stream.countsFrom);
+    stream.countsFrom === undefined
+      ? null
+      : filled > 0
+        ? '-infinity'
+        : await readChangedFrom(tx, parent, request, stream.countsFrom);
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }

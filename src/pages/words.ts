@@ -180,12 +180,12 @@ export function formatDays(count: number | null): string {
   return String(Math.round(count * 10) / 10);
 }
 
-/** Whole percents; never 0 or 100 where it is not quite so. */
+/** Whole percents, with a space that no line breaks at; never 0 or 100 where it is not quite so. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = Math.round((100 * part) / whole);
-  if (percent === 100 && part < whole) return '99 %';
-  return percent === 0 && part > 0 ? '1 %' : `${percent} %`;
+  const shown = percent === 100 && part < whole ? 99 : percent === 0 && part > 0 ? 1 : percent;
+  return `${shown}\u00a0%`;
 }
 
 /** Cut so that it fits; the whole text stands in a table beside. */

@@ -12,6 +12,10 @@ const PREFIX = 'pseudonym:';
 const HEX_DIGITS = 32;
 const PSEUDONYM = /^pseudonym:[0-9a-f]{32}$/;
 
+/** For people who read: eight digits tell them apart. */
+export const shortenPseudonyms = (text: string): string =>
+  text.replace(/pseudonym:[0-9a-f]{32}/g, (one) => `${one.slice(0, PREFIX.length + 8)}…`);
+
 export const isPseudonym = (text: string): boolean => text.startsWith(PREFIX) && PSEUDONYM.test(text);
 
 /** Values repeat: of so many the pseudonym is remembered. */

@@ -72,6 +72,9 @@ export const followups = safetySchema.table(
     index('followups_reopened_idx')
       .on(t.id)
       .where(sql`${t.is_open} and not ${t._was_open}`),
+    index('followups_closed_again_idx')
+      .on(t.id, t.account_id, t.resolved_at, t.completer_id)
+      .where(sql`not ${t.is_open} and not ${t._was_open}`),
     index('followups_due_moved_idx')
       .on(t.id)
       .where(sql`${t._due_moved}`),

@@ -42,7 +42,7 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
     try {
       const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
       const privacy = await readPrivacy(session.connection.db, scope);
-      const cleaned = await applyPrivacy(session, { ...scope, privacy, signal });
+      const { cleaned } = await applyPrivacy(session, { ...scope, privacy, signal });
       if (cleaned !== undefined) events.onCleaned?.(stream.name, cleaned);
       all.push({ stream: stream.name, rowsChanged: cleaned?.rowsChanged ?? null });
     } catch (error) {

@@ -10,7 +10,7 @@ import {
 } from '../database/privacy.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { streamShape } from '../database/table-shape.ts';
-import { cleanStored, type CleanResult } from '../loading/clean-stored.ts';
+import { cleanStored } from '../loading/clean-stored.ts';
 import { createProtection, type Protection } from '../loading/protect.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { createPseudonyms } from '../shared/pseudonym.ts';
@@ -113,7 +113,7 @@ function createNoProtection(stream: StreamDefinition): Protection {
   return createProtection({ stream, omit: [], pseudonymize: [], pseudonyms: null, forgotten: [] });
 }
 
-/** Under the stream's lock, before anything is stored. undefined: there was nothing to do. */
+/** Under the stream's lock, before anything is stored. */
 export async function applyPrivacy(
   session: StreamSession,
   {
@@ -125,7 +125,7 @@ export async function applyPrivacy(
     readonly privacy: StreamPrivacy;
     readonly signal: AbortSignal;
   },
-): Promise<CleanResult | undefined> {
+): ReturnType<typeof cleanStored> {
   return await cleanStored({
     session,
     shape: streamShape(stream),

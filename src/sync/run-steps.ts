@@ -3,6 +3,7 @@ import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../database/runs.ts';
+import { endLifted, type Lifted } from '../database/privacy.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { type Success, writeStreamState } from '../database/stream-state.ts';
@@ -57,6 +58,8 @@ interface OpenRun {
   readonly state: StreamState;
   readonly key: RunKey;
   readonly record: RunRecord;
+  /** Columns that rows may lack because they were protected. */
+  readonly lifted: Lifted;
 }
 
 /** The steps of a stream: from the service, or from what is stored. */
@@ -190,6 +193,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
 /** The last commit: rows, ledger, state and the closed run in one transaction. */
 async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]): Promise<StepsEnd> {
   const { request, session, meter, load, stream, state, key, record } = run;
+  const lifted = Object.keys(run.lifted);
   const { db } = session.connection;
   const change: StateChange = outcome.state ?? {};
   const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
@@ -212,7 +216,21 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         ending = withUnread(ending, await readUnread(db, run));
       }
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        repaired = await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
+        // What a privacy setting kept out is no change that a sync should have brought.
+        repaired =
+          lifted.length > 0
+            ? 0
+            : await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
+      }
+      if (
+        lifted.length > 0 &&
+        outcome.kind === 'read' &&
+        outcome.covered !== null &&
+        ending.outcome === 'succeeded'
+      ) {
+        await endLifted(db, { accountId: key.accountId, stream: stream.name });
+        const note = `read again what was not stored before, or as pseudonyms: ${lifted.join(', ')}`;
+        ending = { ...ending, note: ending.note === null ? note : `${ending.note}; ${note}` };
       }
       const success = successOf(ending, { request, requests: meter.requests });
       const parts = outcome.kind === 'read' && success !== 'none' ? outcome.covered?.parts : undefined;

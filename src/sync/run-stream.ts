@@ -184,7 +184,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     const stream = streamNamed(request.stream, context.streams);
     const scope = { stream, accountId, settings: context.privacy ?? NO_PRIVACY };
     const privacy = await readPrivacy(db, scope);
-    const cleaned = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
+    const { cleaned, lifted } = await applyPrivacy(session, { ...scope, privacy, signal: context.signal });
     if (cleaned !== undefined) context.events.onCleaned?.(stream.name, cleaned);
     load = await createLoad({
       session,
@@ -197,8 +197,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
       // What may be a record without a key is for a run that has read some to say.
       keyless: request.retirePart === undefined ? state.keyless : null,
+      lifted,
     });
-    const end = await runSteps({ ...run, load, stream, state, key, record });
+    const end = await runSteps({ ...run, load, stream, state, key, record, lifted });
     await tidy(run, stream, end);
     return end;
   } catch (caught) {

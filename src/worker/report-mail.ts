@@ -2,9 +2,11 @@
 import { type Message, renderMail } from '../alerts/message.ts';
 import { html } from '../pages/html.ts';
 import type { Figure } from '../pages/report/overview.ts';
+import { NOTHING_READ } from '../pages/report/read-report.ts';
 
 interface ReportMail {
   readonly title: string;
+  /** Empty: nothing was read yet. */
   readonly figures: readonly Figure[];
   readonly filename: string;
   /** The whole page. */
@@ -32,10 +34,15 @@ export function toReportMail({ title, figures, filename, page, signature }: Repo
     const besides = besidesOf(figure).join('; ');
     return `${figure.title}: ${figure.value}${besides === '' ? '' : ` (${besides})`}`;
   });
+  const nothing = figures.length === 0 ? [NOTHING_READ] : [];
   return {
     subject: title,
-    text: [title, '', ...lines, '', hint, `– ${signature}`].join('\n'),
-    html: renderMail(title, [...rows, html`<p style="margin:18px 0 0">${hint}</p>`], signature),
+    text: [title, '', ...lines, ...nothing, '', hint, `– ${signature}`].join('\n'),
+    html: renderMail(
+      title,
+      [...rows, ...nothing.map((text) => html`<p>${text}</p>`), html`<p style="margin:18px 0 0">${hint}</p>`],
+      signature,
+    ),
     attachments: [{ filename, contentType: 'text/html; charset=utf-8', content: page }],
   };
 }

@@ -17,7 +17,7 @@ import {
   writeReportPlan,
 } from '../database/report-plans.ts';
 import { figuresOf } from '../pages/report/overview.ts';
-import { readReport } from '../pages/report/read-report.ts';
+import { isAnythingRead, readReport } from '../pages/report/read-report.ts';
 import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { formatDay } from '../pages/words.ts';
@@ -114,7 +114,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     if (path !== undefined) await writeFile(path, page);
     if (mail !== undefined) {
       const title = `Safety report: ${reportTitle ?? id}, ${formatDay(report.today)}`;
-      const figures = figuresOf(report);
+      const figures = isAnythingRead(report) ? figuresOf(report) : [];
       const signature = `safety-sync ${version}, account ${id}, ${owner}`;
       const message = toReportMail({ title, figures, filename, page, signature });
       await tell({ channel: mail, message, signal: stopping.signal, attemptMs: MAIL_ATTEMPT_MS });

@@ -132,9 +132,13 @@ describe('over random pasts', () => {
       ]),
     ) as Record<View, string[]>;
   }
-  function statusOf({ isOpen, due, resolved }: PastState, at: number, day: (ms: number) => number): string {
+  function statusOf(
+    { isOpen, due, resolved, from }: PastState,
+    at: number,
+    day: (ms: number) => number,
+  ): string {
     if (isOpen === null) return 'unknown';
-    if (!isOpen && (resolved === null || day(resolved) <= at)) return 'closed';
+    if (!isOpen && day(resolved ?? from) <= at) return 'closed';
     return due !== null && dayNumber(due) < at ? 'overdue' : 'open';
   }
 
@@ -162,21 +166,86 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'moved')).toEqual(expected);
   });
 
-  test('where the service’s clock is ahead, today counts what holds when it ends and not what comes after it', async () => {
-    const aheadMs = NOW_MS + 100 * DAY_MS;
+  test('whatever a device’s clock dates ahead, today counts follow-ups as they are now', async () => {
+    const [ahead, ago] = [NOW_MS + 400 * DAY_MS, NOW_MS - 9 * DAY_MS];
+    const open: PastState = {
+      isOpen: true,
+      due: null,
+      assignee: 'p1',
+      form: '11',
+      resolved: null,
+      completer: null,
+      from: ago,
+    };
+    const one = (id: string, created: number, ...states: PastState[]): PastFollowup => ({
+      id,
+      created,
+      observer: null,
+      states,
+      messages: [],
+      deleted: null,
+    });
     for (const [account, timezone] of [
       ['ahead', 'Pacific/Auckland'],
       ['ahead without a time zone', null],
     ] as const) {
-      const followups = await start(account, 13, 80, timezone, aheadMs);
-      const begun = [...followups.values()].filter(({ created }) => created < NOW_MS);
-      const later = begun.filter(({ states }) => states.some(({ from }) => from > NOW_MS + DAY_MS));
-      expect(later.length).toBeGreaterThan(10);
-      const expected = countDays(followups.values(), timezone ?? 'UTC');
-      expect(await readAll(query, account)).toEqual(expected);
+      await store(
+        [
+          one('raised ahead', ahead, open),
+          one('closed ahead', ago - DAY_MS, open, {
+            ...open,
+            isOpen: false,
+            resolved: ahead,
+            from: ago + DAY_MS,
+          }),
+          one('raised and closed ahead', ahead, { ...open, isOpen: false, resolved: ahead }),
+        ].flatMap((followup) => storePast(account, followup)),
+      );
+      if (timezone !== null) await writeReportingTimezones(connection.db, [{ accountId: account, timezone }]);
+      const today = dayOf(String(Date.now()), timezone ?? 'UTC') ?? '';
+      const yesterday = toDay(dayNumber(today) - 1);
+      const read = async () => {
+        const rows = await readDays(query, account, 'followup_daily');
+        return rows.filter((row) => row.startsWith(today) || row.startsWith(yesterday));
+      };
+      const expected = [yesterday, today].flatMap((day) => [
+        `${day} closed - 2`,
+        `${day} open - 1`,
+        `${day} overdue - 0`,
+      ]);
+      expect(await read()).toEqual(expected);
       await keep(account);
-      expect(await readAll(query, account)).toEqual(expected);
+      expect(await read()).toEqual(expected);
+      const figures = await query<{ id: string; days: number | null }>(
+        `select id, coalesce(age_days, days_to_resolve) as days from safety.followup_overview where account_id = '${account}' order by id`,
+      );
+      expect(figures.map(({ id, days }) => `${id}: ${days}`)).toEqual([
+        expect.stringMatching(/^closed ahead: 41\d$/),
+        'raised ahead: 0',
+        'raised and closed ahead: 0',
+      ]);
     }
+  });
+
+  test('one that is closed without a completion was closed when the source changed it, on that day and in its events', async () => {
+    const [created, changed] = [NOW_MS - 10 * DAY_MS, NOW_MS - 4 * DAY_MS];
+    await store([
+      `insert into safety.followups (account_id, id, is_open, created_at, updated_at, _valid_from, _synced_at, _run_id)
+       values ('untold', '1', false, to_timestamp(${created / 1000}), to_timestamp(${changed / 1000}), to_timestamp(${changed / 1000}), now(), 1)`,
+    ]);
+    const day = (ms: number) => dayOf(String(ms), 'UTC') ?? '';
+    const closed = await query<{ day: string }>(
+      `select min(date)::text as day from safety.followup_daily where account_id = 'untold' and status = 'closed' and followups = 1`,
+    );
+    expect(closed).toEqual([{ day: day(changed) }]);
+    const open = await query<{ first: string; days: number }>(
+      `select min(date)::text as first, count(*)::int as days from safety.followup_daily where account_id = 'untold' and status = 'open' and followups = 1`,
+    );
+    expect(open).toEqual([{ first: day(created), days: dayNumber(day(changed)) - dayNumber(day(created)) }]);
+    const events = await query<{ on: string }>(
+      `select occurred_on::text as on from safety.followup_events where account_id = 'untold' and event = 'closed'`,
+    );
+    expect(events).toEqual([{ on: day(changed) }]);
   });
 
   test('where every follow-up is gone there are still days, today among them', async () => {
@@ -239,7 +308,7 @@ describe('over random pasts', () => {
   });
 
   test('days stay as they were when rows that they count are removed, and whatever changes afterwards', async () => {
-    const followups = await start('retained', 11, 80, 'America/New_York');
+    const followups = await start('retained', 12, 80, 'America/New_York');
     await keep('retained');
     const before = await readAll(query, 'retained');
     const gone = [...followups.values()].filter(

@@ -99,7 +99,10 @@ describe('follow-ups', () => {
         events.push(event('due_moved', state.from, { from: before.due, to: state.due }));
       }
       if (state.isOpen === false && before?.isOpen !== false) {
-        events.push(event('closed', state.resolved ?? state.from, { user: state.completer }));
+        // The present closing has the completion and the completer that the source tells now.
+        const isPresent = states.slice(index).every(({ isOpen }) => isOpen === false);
+        const { resolved, completer } = (isPresent ? states.at(-1) : state) ?? state;
+        events.push(event('closed', resolved ?? state.resolved ?? state.from, { user: completer }));
       }
       if (state.isOpen === true && before?.isOpen === false) events.push(event('reopened', state.from));
     });
@@ -147,7 +150,13 @@ describe('follow-ups', () => {
       return {
         id,
         created_on: localDay(created),
-        resolved_on: resolved === null ? null : localDay(resolved),
+        resolved_on: isOpen === true || resolved === null ? null : localDay(resolved),
+        resolved_at: isOpen === true || resolved === null ? null : iso(resolved),
+        days_to_resolve: text(
+          isOpen === true || resolved === null
+            ? null
+            : Math.max(0, daysBetween(localDay(created), localDay(resolved))),
+        ),
         form_label: form === '11' ? 'Near miss' : form,
         days_until_due: text(isOpen === true && late !== null ? -late : null),
         days_overdue: text(isOpen === true && late !== null && late > 0 ? late : null),
@@ -167,6 +176,12 @@ describe('follow-ups', () => {
     });
     expect(expected.some((row) => Number(row['due_changes']) > 1)).toBe(true);
     expect(expected.some((row) => Number(row['reopen_count']) > 1)).toBe(true);
+    expect(
+      live.some(({ states }) => states.at(-1)?.isOpen === true && states.at(-1)?.resolved !== null),
+    ).toBe(true);
+    expect(
+      live.some(({ states }) => states.at(-1)?.isOpen === false && states.at(-2)?.isOpen === false),
+    ).toBe(true);
     expect(await read('followup_overview', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
     // Stored before messages were counted with their follow-up: counted afterwards they show the same.
     const options = { signal: new AbortController().signal, monotonicMs: () => performance.now() };
@@ -193,28 +208,10 @@ test('inspection_completions tells each inspection that was done, and whether it
     let from = NOW_MS - DAYS * DAY_MS;
     let completed: number | null = random.below(2) === 0 ? null : from - random.below(50 * DAY_MS);
     let due: number | null = random.below(4) === 0 ? null : from + random.below(20 * DAY_MS);
-    let doneBefore: number | null = null;
-    let dueBefore: number | null = null;
-    const count = 1 + random.below(4);
+    const states: { completed: number | null; due: number | null; from: number }[] = [];
+    const count = 1 + random.below(5);
     for (let state = 0; state < count; state += 1) {
-      if (completed !== null && (doneBefore === null || completed > doneBefore) && !isDeleted) {
-        const wasDue = state === 0 ? null : dueBefore;
-        const [on, dueOn] = [localDay(completed), wasDue === null ? null : localDay(wasDue)];
-        expected.push({
-          equipment_id: id,
-          schedule_id: 's1',
-          completed_at: iso(completed),
-          completed_on: on,
-          was_due_at: wasDue === null ? null : iso(wasDue),
-          was_due_on: dueOn,
-          days_late: dueOn === null ? null : String(Math.max(0, daysBetween(dueOn, on))),
-          in_time: dueOn === null ? null : String(on <= dueOn),
-          schedule_label: 'Annual',
-          title: `T ${id}`,
-          equipment_key: `a/${id}`,
-        });
-      }
-      if (completed !== null) doneBefore = Math.max(doneBefore ?? -Infinity, completed);
+      states.push({ completed, due, from });
       const to = from + 1 + random.below(40 * DAY_MS);
       const given = `'a', '${id}', 's1', ${due === null ? 'null' : `'${iso(due)}'`}, ${completed === null ? 'null' : `'${iso(completed)}'`}, '${iso(from)}'`;
       statements.push(
@@ -222,19 +219,109 @@ test('inspection_completions tells each inspection that was done, and whether it
           ? `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, expires_at, last_completed_at, _valid_from) values (${given})`
           : `insert into safety.equipment_schedule_states (account_id, equipment_id, schedule_id, expires_at, last_completed_at, valid_from, valid_to) values (${given}, '${iso(to)}')`,
       );
-      dueBefore = due;
-      // Done, put right to an earlier time, or only the date of expiry moved.
-      const what = random.below(4);
-      if (what < 2) completed = to - random.below(5 * DAY_MS);
-      else if (what === 2 && completed !== null) completed -= DAY_MS;
+      // Done, put right to an earlier time, taken back to none, or only the date of expiry moved.
+      const what = random.below(6);
+      if (what < 3) completed = to - random.below(5 * DAY_MS);
+      else if (what === 3 && completed !== null) completed -= DAY_MS;
+      else if (what === 4) completed = null;
       due = random.below(5) === 0 ? null : to + random.below(60 * DAY_MS) - 10 * DAY_MS;
       from = to;
+    }
+    if (isDeleted) continue;
+    const doneOf = (one: { completed: number | null }) => one.completed ?? -Infinity;
+    const kept = states.filter((one, at) => states.slice(at).every((after) => doneOf(after) >= doneOf(one)));
+    for (const [at, one] of kept.entries()) {
+      const before = kept[at - 1];
+      if (one.completed === null || (before !== undefined && one.completed <= doneOf(before))) continue;
+      const wasDue = before?.due ?? null;
+      const [on, dueOn] = [localDay(one.completed), wasDue === null ? null : localDay(wasDue)];
+      expected.push({
+        equipment_id: id,
+        schedule_id: 's1',
+        completed_at: iso(one.completed),
+        completed_on: on,
+        was_due_at: wasDue === null ? null : iso(wasDue),
+        was_due_on: dueOn,
+        days_late: dueOn === null ? null : String(Math.max(0, daysBetween(dueOn, on))),
+        in_time: dueOn === null ? null : String(on <= dueOn),
+        schedule_label: 'Annual',
+        title: `T ${id}`,
+        equipment_key: `a/${id}`,
+      });
     }
   }
   await store(statements);
   for (const known of [null, 'true', 'false'])
     expect(expected.some((row) => row['in_time'] === known)).toBe(true);
   expect(await read('inspection_completions', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
+});
+
+test('an inspection that was corrected or taken back at the source is told as it is now, and those after it are not lost', async () => {
+  const day = (text: string) => (text === '' ? 'null' : `'${text}T10:00:00Z'`);
+  // Of each state: seen on, done on, due on.
+  const cases: Record<string, [string, string, string][]> = {
+    'typed with a wrong year': [
+      ['2026-03-01', '2025-03-14', '2026-03-14'],
+      ['2026-03-25', '2027-03-25', '2027-06-25'],
+      ['2026-03-26', '2026-03-25', '2026-06-25'],
+      ['2026-06-28', '2026-06-28', '2026-09-28'],
+      ['2026-10-05', '2026-10-05', '2027-01-05'],
+    ],
+    'taken back, done later': [
+      ['2026-03-01', '2025-03-10', '2026-03-10'],
+      ['2026-03-06', '2026-03-05', '2027-03-05'],
+      ['2026-03-08', '2025-03-10', '2026-03-10'],
+      ['2026-03-15', '2026-03-12', '2027-03-12'],
+    ],
+    'corrected backward': [
+      ['2026-03-01', '2025-03-10', '2026-03-10'],
+      ['2026-03-06', '2026-03-05', '2027-03-05'],
+      ['2026-03-08', '2026-03-04', '2027-03-04'],
+    ],
+    'corrected forward': [
+      ['2026-03-01', '2025-03-10', '2026-03-04'],
+      ['2026-03-08', '2026-03-07', '2027-03-07'],
+      ['2026-03-09', '2026-03-08', '2027-03-08'],
+    ],
+    'taken back to none': [
+      ['2026-03-01', '', '2026-03-10'],
+      ['2026-03-06', '2026-03-05', '2027-03-05'],
+      ['2026-03-08', '', '2026-03-10'],
+    ],
+  };
+  await store(
+    Object.entries(cases).flatMap(([id, states]) => [
+      `insert into safety.equipment (account_id, id, _synced_at, _run_id) values ('corrected', '${id}', now(), 1)`,
+      ...states.map(([seen, done, due], at) => {
+        const [next] = states[at + 1] ?? [];
+        const table = next === undefined ? 'equipment_schedules' : 'equipment_schedule_states';
+        const until = next === undefined ? ['_valid_from', ''] : ['valid_from, valid_to', `, ${day(next)}`];
+        return `insert into safety.${table} (account_id, equipment_id, schedule_id, last_completed_at, expires_at, ${until[0]})
+          values ('corrected', '${id}', 's1', ${day(done)}, ${day(due)}, ${day(seen)}${until[1]})`;
+      }),
+    ]),
+  );
+  const rows = await connection.query<{ id: string; done: string; late: number | null }>(
+    `select equipment_id as id, completed_on::text as done, days_late as late from safety.inspection_completions
+     where account_id = 'corrected' order by 1, 2`,
+  );
+  expect(
+    rows.map(
+      ({ id, done, late }) => `${id}: ${done}, ${late === null ? 'not known when due' : `${late} days late`}`,
+    ),
+  ).toEqual([
+    'corrected backward: 2025-03-10, not known when due',
+    'corrected backward: 2026-03-04, 0 days late',
+    'corrected forward: 2025-03-10, not known when due',
+    'corrected forward: 2026-03-07, 3 days late',
+    'corrected forward: 2026-03-08, 0 days late',
+    'taken back, done later: 2025-03-10, not known when due',
+    'taken back, done later: 2026-03-12, 2 days late',
+    'typed with a wrong year: 2025-03-14, not known when due',
+    'typed with a wrong year: 2026-03-25, 11 days late',
+    'typed with a wrong year: 2026-06-28, 3 days late',
+    'typed with a wrong year: 2026-10-05, 7 days late',
+  ]);
 });
 
 test('training_matrix has one row for each training that an employee is assigned or has completed', async () => {

@@ -105,6 +105,28 @@ describe('follow-ups', () => {
     ]);
   });
 
+  test('a change that a device’s clock dates ahead is a state since it was seen, and those after it are dated as usual', async () => {
+    await start({ followups: 3 });
+    const ahead = Date.now() + 365 * 24 * 60 * MINUTE_MS;
+    const before = Date.now() * 1000;
+    for (const [assignee, at] of [
+      ['A', ahead],
+      ['B', ahead + 1],
+      ['C', NOON],
+    ] as const) {
+      put({ m_assignee_id: assignee, updated_on: at });
+      await sync(['followups']);
+    }
+    const history = await historyOf('followup_history', 'one');
+    expect(history.map(({ row }) => row['assignee_id'])).toEqual(['A', 'B', 'C']);
+    for (const { from } of history) {
+      expect(from).toBeGreaterThanOrEqual(before);
+      expect(from).toBeLessThanOrEqual(Date.now() * 1000);
+    }
+    expect(history[1]?.from).toBe(history[0]?.to);
+    expect(history[2]?.from).toBe(history[1]?.to);
+  });
+
   test('messages make no state; the history shows the last updated_at of each', async () => {
     await start({ followups: 3 });
     const message = (id: string) => ({ id, date: worker.serviceNow(), m_user_id: '10001', note: id });

@@ -34,6 +34,7 @@ const openLoad = (
     tracksSeen,
     openIssues: { areAny: true, identities, keys: new Set(), unknownFields: new Set() },
     keyless: null,
+    lifted: {},
   });
 
 beforeEach(async () => {

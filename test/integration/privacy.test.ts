@@ -34,10 +34,10 @@ const STREAMS = ['resources', 'followups', 'training-employee-status', 'equipmen
 let worker: TimedWorker;
 afterEach(() => worker.close());
 
-async function start(privacy?: PrivacySettings): Promise<void> {
+async function start(privacy?: PrivacySettings, followupsOverlapMs = EVERYTHING_MS): Promise<void> {
   worker = await createTimedWorker({
     ...(privacy === undefined ? {} : { privacy }),
-    settings: { followupsOverlapMs: EVERYTHING_MS },
+    settings: { followupsOverlapMs },
     sandbox: { size: { followups: 6, employees: 6, equipment: 6, resources: 3, users: 5 } },
   });
   const [store] = [worker.sandbox.store];
@@ -246,6 +246,66 @@ test('a run cleans its stream before it asks, and leaves out from then on; turne
   await runWith({ omit: [], pseudonymize: [] }, 'followups');
   const notes = `select note from safety.followup_messages where followup_id = 'one' and id = 'm1'`;
   expect(await worker.query(notes)).toEqual([{ note: 'CANARY note' }]);
+});
+
+test('a setting that is taken back makes no state and no due_moved, blames no sync, and days are counted anew', async () => {
+  await start(undefined, 0);
+  const { store } = worker.sandbox;
+  const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
+  const [schedule] = [{ schedule_id: 's1', status: 'uptodate' as const, expiresOn: 9e11, expiringOn: 8e11 }];
+  store.equipment.put({ ...equipment, schedules: [{ ...schedule, lastCompletedOn: 7e11 }] });
+  const put = (id: string, patch: object) =>
+    store.followups.put({
+      ...SPECIMENS.followups.build(id),
+      open: true,
+      due: 20_260_110,
+      m_assignee_id: 'A',
+      updated_on: worker.serviceNow(),
+      ...patch,
+    });
+  put('one', {});
+  put('two', {});
+  const hidden: PrivacySettings = {
+    key: KEY,
+    omit: ['followups.due_on', 'equipment_schedules.last_completed_at'],
+    pseudonymize: ['followups.assignee_id'],
+  };
+  for (const stream of ['followups', 'equipments'] as const) await runWith(hidden, stream);
+  const days = `select date::text, status, followups::int from safety.followup_daily order by 1, 2`;
+  const isOverdue = (rows: readonly { status: string; followups: number }[]) =>
+    rows.some(({ status, followups }) => status === 'overdue' && followups > 1);
+  const found = () => worker.query<{ date: string; status: string; followups: number }>(days);
+  await runWith(hidden, 'followups');
+  expect(isOverdue(await found())).toBe(false);
+  // Two runs: one that reads what changed, one that reads everything.
+  worker.time.now += 20 * MINUTE_MS;
+  put('two', { m_observer_id: 'somebody' });
+  expect((await runWith({ omit: [], pseudonymize: [], key: KEY }, 'followups')).repaired).toBeNull();
+  const shown = { omit: [], pseudonymize: [], key: KEY };
+  const reconciled = await runWith(shown, 'followups', 'reconcile');
+  expect(reconciled).toMatchObject({
+    repaired: 0,
+    note: 'read again what was not stored before, or as pseudonyms: followups.due_on, followups.assignee_id',
+  });
+  await runWith(shown, 'equipments');
+  const states = `select id, observer_id, due_on::text, assignee_id from safety.followup_states`;
+  expect(await worker.query(states)).toMatchObject([{ id: 'two', due_on: '2026-01-10', assignee_id: 'A' }]);
+  expect(await worker.query(`select from safety.equipment_schedule_states`)).toEqual([]);
+  const moved = `select followup_id from safety.followup_events where event = 'due_moved'`;
+  expect(await worker.query(moved)).toEqual([]);
+  expect(
+    await worker.query(`select due_on::text, assignee_id from safety.followups where id in ('one', 'two')`),
+  ).toEqual(Array.from({ length: 2 }, () => ({ due_on: '2026-01-10', assignee_id: 'A' })));
+  const kept = await found();
+  expect(isOverdue(kept)).toBe(true);
+  await worker.query('delete from safety.followup_days');
+  expect(await found()).toEqual(kept);
+  // From then on the source moves it.
+  worker.time.now += 20 * MINUTE_MS;
+  put('one', { due: 20_260_210 });
+  store.followups.delete('two');
+  expect(await runWith(shown, 'followups', 'reconcile')).toMatchObject({ repaired: 0, note: null });
+  expect(await worker.query(moved)).toEqual([{ followup_id: 'one' }]);
 });
 
 describe('somebody who is forgotten', () => {

@@ -98,6 +98,27 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
   ]);
 });
 
+it('of an account that was never read it says that, in the mail too', async () => {
+  const other = await createTestWorker();
+  const kept = worker;
+  try {
+    worker = other;
+    await (await startReporting()).look();
+    passedMs = 7 * DAY_MS;
+    await (await startReporting()).look();
+    const [sent] = mail.mails;
+    for (const part of ['text/plain', 'text/html'] as const) {
+      expect(sent?.parts[part]).toContain(
+        'Nothing was read from the service yet, so there is nothing to report.',
+      );
+      expect(sent?.parts[part]).not.toContain('not read yet');
+    }
+  } finally {
+    worker = kept;
+    await other.close();
+  }
+});
+
 it('what was due while no worker ran is made up for once, however long that was', async () => {
   await (await startReporting()).look();
   passedMs = 22 * DAY_MS;

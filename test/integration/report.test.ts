@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { renderReport } from '../../src/pages/report/render-report.ts';
 import { QUESTIONS } from '../../src/pages/report/questions.ts';
 import { readReport } from '../../src/pages/report/read-report.ts';
+import { formatCount } from '../../src/shared/format.ts';
 import { importLabels } from '../../src/labels/import-labels.ts';
 import { readLabelsFile, renderLabelsFile } from '../../src/labels/labels-file.ts';
 import { sandboxLabels } from '../../src/sandbox/index.ts';
@@ -180,6 +181,103 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
+  test('counts what is due of everybody, also of those whom it does not show, and shows the first tasks of each', async () => {
+    const people = Array.from({ length: 40 }, (_, at) => `many-${String(at).padStart(2, '0')}`);
+    await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
+      select 'default', p || '/' || n, true, p, (now() at time zone 'UTC')::date + n % 7, now() - interval '9 days', now(), 1
+      from unnest('{${people.join(',')}}'::text[]) p, generate_series(1, 30) n`);
+    try {
+      const page = await pageOf(worker);
+      const [due] = await worker.query<{ count: number; others: number }>(
+        `select count(*)::int as count, (count(*) filter (where id not like 'many%'))::int as others from safety.followups where is_open and _deleted_at is null
+           and due_on between (now() at time zone 'UTC')::date and (now() at time zone 'UTC')::date + 6`,
+      );
+      expect(due?.count).toBeGreaterThan(1000);
+      const said = textOf(page);
+      expect(said).toContain(`In the next seven days ${formatCount(due?.count ?? 0)} follow-ups fall due`);
+      expect(said).toMatch(
+        new RegExp(`Not shown: \\d+ more people with ${20 * 30 + (due?.others ?? 0)} follow-ups`),
+      );
+      const shown = [...page.matchAll(/<tbody>\s*<tr>\s*<th scope="rowgroup"[^]*?<\/tbody>/g)].map(([one]) =>
+        textOf(one).trim(),
+      );
+      const many = shown.filter((one) => one.startsWith('many-'));
+      expect(many.map((one) => one.slice(0, 7))).toEqual(people.slice(0, 20));
+      for (const one of many) {
+        expect(one.match(/ is due\./g)).toHaveLength(6);
+        expect(one).toContain('and 24 more tasks');
+      }
+    } finally {
+      await worker.query(`delete from safety.followups where id like 'many%'`);
+    }
+  });
+
+  test('what has expired today is among the expired and no task of the week', async () => {
+    const [one] = await worker.query<{ id: string; schedule: string; due: string; status: string }>(
+      `select equipment_id as id, schedule_id as schedule, expires_at::text as due, status from safety.equipment_inspections
+       where is_in_service and days_until_expiry between 0 and 6 and status <> 'expired' limit 1`,
+    );
+    const key = `equipment_id = '${one?.id ?? ''}' and schedule_id = '${one?.schedule ?? ''}'`;
+    const inspections = async () => (await readReport(worker.connection, 'default')).answers.inspections[0];
+    const before = await inspections();
+    await worker.query(
+      `update safety.equipment_schedules set status = 'expired', expires_at = (now() at time zone 'UTC')::date where ${key}`,
+    );
+    const after = await inspections();
+    await worker.query(
+      `update safety.equipment_schedules set status = '${one?.status ?? ''}', expires_at = '${one?.due ?? ''}' where ${key}`,
+    );
+    expect(after).toEqual({
+      expired: (before?.expired ?? 0) + 1,
+      expiring: (before?.expiring ?? 0) - 1,
+    });
+  });
+
+  test('says how many trainings lapse in the next 30 and 90 days, in the chart as in the table, also where it is late', async () => {
+    const report = await readReport(worker.connection, 'default');
+    const { lapsing, lapsingByWeek } = report.answers;
+    const within = (days: number) => lapsing.find((row) => row.days === days)?.trainings ?? 0;
+    expect(within(30)).toBeLessThan(within(90));
+    expect(page).toContain(
+      `aria-label="${within(30)} trainings in the next 30 days, ${within(90)} in the next 90."`,
+    );
+    expect(lapsingByWeek.reduce((sum, row) => sum + row.trainings, 0)).toBe(within(90));
+    const late = lapsing.map((row) => ({ ...row, trainings: row.days === 90 ? 1 : 0 }));
+    const answers = { ...report.answers, lapsing: late };
+    const said = await renderReport({ ...report, answers }, { title: null });
+    expect(said).not.toContain('No training lapses');
+    expect(said).toContain('aria-label="0 trainings in the next 30 days, 1 in the next 90."');
+  });
+
+  test('tells ids of one label apart, and shortens pseudonyms', async () => {
+    await worker.query(`insert into safety.labels (account_id, kind, id, label)
+      select distinct 'default', 'form', form_id::text, 'Site walk' from safety.followups`);
+    const report = await readReport(worker.connection, 'default');
+    const [first] = report.answers.overdueByAssignee;
+    const pseudonym = `pseudonym:${'1a2b3c4d'.repeat(4)}`;
+    const overdueByAssignee =
+      first === undefined ? [] : [{ ...first, assignee_name: null, assignee_id: pseudonym }];
+    const answers = { ...report.answers, overdueByAssignee };
+    const said = textOf(await renderReport({ ...report, answers }, { title: null }));
+    await worker.query('delete from safety.labels');
+    const forms = report.answers.timeToCloseByForm.map(({ form_id: id }) => id ?? '');
+    expect(forms.length).toBeGreaterThan(1);
+    for (const id of forms) expect(said).toContain(`Site walk (${id})`);
+    expect(said).toContain('pseudonym:1a2b3c4d… ');
+    expect(said).not.toContain(pseudonym);
+  });
+
+  test('says of each figure when it was read from the service', async () => {
+    const report = await readReport(worker.connection, 'default');
+    const streams = report.streams.map((one) =>
+      one.stream === 'training-employee-status'
+        ? { ...one, lastSuccessMs: Date.UTC(2026, 2, 1, 5, 30) }
+        : one,
+    );
+    const said = textOf(await renderReport({ ...report, streams }, { title: null }));
+    expect(said).toMatch(/Trained \d+ % [^/]*? who need training; as of 1 Mar 2026, 05:30 /);
+  });
+
   test('tells people of the same name apart, wherever one of them is named', async () => {
     const people = await worker.query<{ id: string; name: string }>(
       `select id, name from safety.users where id in (select assignee_id from safety.followups where is_open and due_on < current_date) order by id`,
@@ -311,6 +409,8 @@ describe('of a warehouse that lacks something', () => {
       'Nothing was read from the service yet, so there is nothing to report. Next step: safety-sync sync ,',
     );
     expect(page).toContain('Equipment is read for the types named in SAFETY_EQUIPMENT_TYPES');
+    expect(page).not.toContain('Everything was stored as the service sent it.');
+    expect(page).not.toMatch(/Overdue follow-ups|This week/);
     expect(page).not.toContain('<svg');
     expect(page).not.toMatch(/NaN|undefined|Infinity|null/);
   });

@@ -19,6 +19,7 @@ beforeAll(async () => {
   await sync();
   const { store, live } = worker.sandbox;
   live.step(120);
+  live.correct(30);
   // Deleted parents, whose children stay in the tables.
   for (const table of [store.resources, store.followups, store.employees, store.equipment]) {
     for (const key of [...table.keys()].slice(0, 5)) table.delete(key);

@@ -85,9 +85,11 @@ function readFollowups(
   return (tables['followups'] ?? [])
     .filter((row) => row['_deleted_at'] === null)
     .map((row) => {
-      const [due, resolvedOn] = [text(row['due_on']), dayOfCell(row['resolved_at'])];
-      const createdOn = dayOfCell(row['created_at']) ?? '';
       const isOpen = row['is_open'] === true;
+      // The service may leave the completion of what was opened again.
+      const resolvedAt = isOpen ? null : row['resolved_at'];
+      const [due, resolvedOn] = [text(row['due_on']), dayOfCell(resolvedAt)];
+      const createdOn = dayOfCell(row['created_at']) ?? '';
       const formId = text(row['form_id']);
       const states = (tables['followup_states'] ?? [])
         .filter((state) => state['id'] === row['id'])
@@ -100,11 +102,11 @@ function readFollowups(
         isOpen,
         createdMs: msOf(row['created_at']) ?? 0,
         createdOn,
-        resolvedMs: msOf(row['resolved_at']),
+        resolvedMs: msOf(resolvedAt),
         resolvedOn,
         due,
         inTime: isOpen || due === null || resolvedOn === null ? null : resolvedOn <= due,
-        daysToResolve: resolvedOn === null ? null : days(createdOn, resolvedOn),
+        daysToResolve: resolvedOn === null ? null : Math.max(0, days(createdOn, resolvedOn)),
         isOverdue: isOpen && due !== null && due < today,
         states: [...states, row],
       };
@@ -156,9 +158,13 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       const closings = states.flatMap((state, index) => {
         const before = states[index - 1];
         const isClosing = state['is_open'] === false && (before === undefined || before['is_open'] !== false);
-        return isClosing
-          ? [msOf(state['resolved_at'] ?? state['valid_from'] ?? state['_valid_from']) ?? 0]
-          : [];
+        if (!isClosing) return [];
+        const after = states.slice(index);
+        // The present closing has the completion that the service tells now.
+        const told = after.every((one) => one['is_open'] === false)
+          ? (after.at(-1)?.['resolved_at'] ?? state['resolved_at'])
+          : state['resolved_at'];
+        return [msOf(told ?? state['valid_from'] ?? state['_valid_from']) ?? 0];
       });
       const events = [
         ...told.map((one) => ({ at: msOf(one['sent_at']) ?? 0, to: text(one['reassignee_id']) })),
@@ -194,11 +200,15 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
   );
   const inspections = schedules.flatMap(([, unsorted]) => {
     const states = unsorted.toSorted((a, b) => a.from - b.from);
-    return states.flatMap(({ row }, index) => {
-      const done = msOf(row['last_completed_at']);
-      const before = states.slice(0, index).map((one) => msOf(one.row['last_completed_at']) ?? -Infinity);
-      if (done === null || done <= Math.max(-Infinity, ...before)) return [];
-      const due = dayOfCell(states[index - 1]?.row['expires_at']);
+    const doneOf = ({ row }: (typeof states)[number]) => msOf(row['last_completed_at']) ?? -Infinity;
+    // What a later state undercuts was taken back.
+    const kept = states.filter((one, index) =>
+      states.slice(index).every((after) => doneOf(after) >= doneOf(one)),
+    );
+    return kept.flatMap((one, index) => {
+      const [done, before] = [msOf(one.row['last_completed_at']), kept[index - 1]];
+      if (done === null || (before !== undefined && done <= doneOf(before))) return [];
+      const due = dayOfCell(before?.row['expires_at']);
       return [{ on: dayAt(done), late: due === null ? null : Math.max(0, days(due, dayAt(done))) }];
     });
   });

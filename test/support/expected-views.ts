@@ -19,6 +19,11 @@ const dashed = (day: Cell): string | null =>
   typeof day === 'string' ? `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}` : null;
 const between = (from: string | null, to: string | null): string | null =>
   from === null || to === null ? null : String(dayNumber(to) - dayNumber(from));
+/** No span of days is negative: the clock of a device may be ahead. */
+const spanOf = (from: string | null, to: string | null): string | null => {
+  const days = between(from, to);
+  return days === null ? null : String(Math.max(0, Number(days)));
+};
 const text = (cell: Cell | undefined): string | null =>
   cell === null || cell === undefined ? null : String(cell);
 const elements = (cell: Cell | undefined): string[] =>
@@ -94,8 +99,10 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
         assignee_name: nameOf(row['assignee_id']),
         completer_name: nameOf(row['completer_id']),
         is_overdue: String(row['is_open'] === true && due !== null && due < today),
-        age_days: row['is_open'] === true ? between(created, today) : null,
-        days_to_resolve: between(created, dayOf(row['resolved_at'] ?? null, timezone)),
+        age_days: row['is_open'] === true ? spanOf(created, today) : null,
+        resolved_on: row['is_open'] === true ? null : dayOf(row['resolved_at'] ?? null, timezone),
+        days_to_resolve:
+          row['is_open'] === true ? null : spanOf(created, dayOf(row['resolved_at'] ?? null, timezone)),
         message_count: String(messages.length),
         reassignment_count: String(
           messages.filter((message) => (message['reassignee_id'] ?? '') !== '').length,

@@ -60,9 +60,9 @@ export function randomFollowup(id: string, options: PastOptions): PastFollowup {
     if (random.below(3) === 0) assignee = random.pick(PEOPLE);
     if (random.below(9) === 0) form = random.pick(FORMS);
     const isOpen = random.below(12) === 0 ? null : random.below(2) === 0;
-    // Closed a while before it was seen, or nobody says when.
-    const resolved =
-      isOpen === false && random.below(5) > 0 ? from - random.below(2) * random.below(3 * DAY_MS) : null;
+    // Closed a while before it was seen, or nobody says when; the completion of what was opened again may stay.
+    const isTold = isOpen === false ? random.below(5) > 0 : random.below(4) === 0;
+    const resolved = isTold ? from - random.below(2) * random.below(3 * DAY_MS) : null;
     const completer = isOpen === false ? random.pick(PEOPLE) : null;
     return { isOpen, due, assignee, form, resolved, completer, from };
   });

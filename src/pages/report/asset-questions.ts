@@ -11,6 +11,9 @@ left join lateral (
   where a.account_id = $1 and a.equipment_id = i.equipment_id
 ) responsible on true`;
 
+/** What has expired today already is among the expired, and counts there. */
+export const EXPIRES_THIS_WEEK = `days_until_expiry between 0 and 6 and (status = 'expired' and days_until_expiry = 0) is not true`;
+
 export const EQUIPMENT_QUESTIONS = {
   equipmentByType: question(
     'How does each type of equipment in service stand?',
@@ -50,35 +53,11 @@ order by date, status`,
     z.object({ date: day, status: text, in_service: number }),
   ),
 
-  expiringThisWeek: question(
-    'Which inspections of equipment in service expire in the next seven days, by responsible person?',
-    `
-select a.user_id, u.name as user_name, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label, count(*) as inspections,
-  min(i.expires_on) as expires_on, min(coalesce(i.title, i.serial_number, i.equipment_id)) as equipment
-from safety.equipment_inspections i
-left join safety.equipment_assigned_users a on a.account_id = i.account_id and a.equipment_id = i.equipment_id
-left join safety.users u on u.account_id = a.account_id and u.id = a.user_id
-where i.account_id = $1 and i.is_in_service and i.days_until_expiry between 0 and 6
-group by 1, 2, 3, 4, 5, 6
-order by expires_on, 4, 6, 1 limit 1000`,
-    z.object({
-      user_id: textOrNull,
-      user_name: textOrNull,
-      equipment_type_id: textOrNull,
-      equipment_type_label: textOrNull,
-      schedule_id: text,
-      schedule_label: text,
-      inspections: number,
-      expires_on: day,
-      equipment: text,
-    }),
-  ),
-
   inspections: question(
     'How many inspections of equipment in service are expired, and how many expire in the next seven days?',
     `
 select count(*) filter (where status = 'expired' and days_until_expiry <= 0) as expired,
-  count(*) filter (where days_until_expiry between 0 and 6) as expiring
+  count(*) filter (where ${EXPIRES_THIS_WEEK}) as expiring
 from safety.equipment_inspections
 where account_id = $1 and is_in_service`,
     z.object({ expired: number, expiring: number }),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { day, dayOrNull, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
 /** What was written first, which says what it is about, and last, where that is another message. */
-const NOTES = `
+export const NOTES = `
 left join lateral (
   select m.note from safety.followup_messages m
   where m.account_id = $1 and m.followup_id = o.id order by m.position limit 1
@@ -14,9 +14,9 @@ left join lateral (
   where m.account_id = $1 and m.followup_id = o.id order by m.position desc limit 1
 ) last on last.position > 1
 left join safety.users said on said.account_id = $1 and said.id = last.user_id`;
-const NOTE_COLUMNS =
+export const NOTE_COLUMNS =
   'first.note as first_note, last.note as last_note, last.sent_on as last_on, last.user_id as last_by_id, said.name as last_by_name';
-const notes = {
+export const notes = {
   first_note: textOrNull,
   last_note: textOrNull,
   last_on: dayOrNull,
@@ -24,7 +24,7 @@ const notes = {
   last_by_name: textOrNull,
 };
 
-const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
+export const form = { form_id: textOrNull.or(number.transform(String)), form_label: textOrNull };
 
 export const FOLLOWUP_QUESTIONS = {
   followupsNow: question(
@@ -91,23 +91,6 @@ where account_id = $1 and closed_in_time is not null
 group by 1
 order by 1`,
     z.object({ month: day, closed: number, in_time: number }),
-  ),
-
-  dueSoon: question(
-    'Which open ones are due in the next seven days?',
-    `
-select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
-from safety.followup_overview o${NOTES}
-where o.account_id = $1 and o.days_until_due between 0 and 6
-order by o.due_on, o.id limit 500`,
-    z.object({
-      id: text,
-      ...form,
-      assignee_id: textOrNull,
-      assignee_name: textOrNull,
-      due_on: day,
-      ...notes,
-    }),
   ),
 
   backlogByDay: question(

@@ -1,8 +1,9 @@
 /** The figures at the top, each beside what it was a week ago. */
 import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
+import type { StreamName } from '../../streams/stream.ts';
 import { countUnread } from '../../streams/unread-parts.ts';
-import { dayAfter, formatDay, formatShare } from '../words.ts';
+import { dayAfter, formatDay, formatMoment, formatShare } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
@@ -142,15 +143,25 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
   });
 }
 
+/** Each part of the service is read at a time of its own. */
+function asOf({ streams, timezone }: Report, stream: StreamName, one: Figure): Figure {
+  const readMs = streams.find((other) => other.stream === stream)?.lastSuccessMs ?? null;
+  return readMs === null ? one : { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };
+}
+
 export function figuresOf(report: Report): Figure[] {
   const { answers } = report;
   const equipment = outOfDateOf(report);
   return [
     ...(answers.followupsNow.length > 0
-      ? followupFigures(report)
+      ? followupFigures(report).map((one) => asOf(report, 'followups', one))
       : ['Open follow-ups', 'Overdue follow-ups', 'Closed in time'].map(unknown)),
-    answers.trainingNow.length > 0 ? trainedFigure(report) : unknown('Trained'),
-    equipment.inService > 0 ? equipmentFigure(report, equipment) : unknown('Expired equipment'),
+    answers.trainingNow.length > 0
+      ? asOf(report, 'training-employee-status', trainedFigure(report))
+      : unknown('Trained'),
+    equipment.inService > 0
+      ? asOf(report, 'equipments', equipmentFigure(report, equipment))
+      : unknown('Expired equipment'),
   ];
 }
 

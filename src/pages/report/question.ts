@@ -1,12 +1,13 @@
 /** A question that the report asks the warehouse's views: its SQL, and what a row of its answer is. */
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { toArrayLiteral } from '../../database/array-literal.ts';
 import type { Queryable } from '../../database/connection.ts';
 
 export interface Question<Row> {
   /** As a person asks it. */
   readonly title: string;
-  /** `$1` is the account. Where docs/questions.md asks the same, this is its SQL, held to one account; time zone and today are then worked out once, not row by row. */
+  /** `$1` is the account, `$2` the people who were chosen (`text[]`). Where docs/questions.md asks the same, this is its SQL, held to one account; time zone and today are then worked out once, not row by row. */
   readonly sql: string;
   readonly row: z.ZodType<Row>;
 }
@@ -24,12 +25,20 @@ export const textOrNull = z.string().nullable();
 export const day = z.string();
 export const dayOrNull = z.string().nullable();
 
+interface Asked {
+  readonly accountId: string;
+  readonly people?: readonly string[];
+}
+
 export async function ask<Row>(
   db: Pick<Queryable, 'execute'>,
   { sql: statement, row }: Question<Row>,
-  accountId: string,
+  { accountId, people = [] }: Asked,
 ): Promise<Row[]> {
-  const parts = statement.split('$1').map((part) => sql.raw(part));
-  const rows = await db.execute(sql.join(parts, sql`${accountId}`));
+  const parts = statement.split(/(\$[12])/).map((part) => {
+    if (part === '$1') return sql`${accountId}`;
+    return part === '$2' ? sql`${toArrayLiteral(people)}::text[]` : sql.raw(part);
+  });
+  const rows = await db.execute(sql.join(parts));
   return z.array(row).parse([...rows]);
 }

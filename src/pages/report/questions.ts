@@ -4,12 +4,14 @@ import { DOCUMENT_QUESTIONS, EQUIPMENT_QUESTIONS } from './asset-questions.ts';
 import { FOLLOWUP_QUESTIONS } from './followup-questions.ts';
 import { question, text } from './question.ts';
 import { TRAINING_QUESTIONS } from './training-questions.ts';
+import { weekByPerson } from './week-questions.ts';
 
 export const QUESTIONS = {
   ...FOLLOWUP_QUESTIONS,
   ...TRAINING_QUESTIONS,
   ...EQUIPMENT_QUESTIONS,
   ...DOCUMENT_QUESTIONS,
+  weekByPerson,
   namesakes: question(
     'Who has the name of somebody else, too?',
     `
@@ -17,5 +19,13 @@ select id
 from (select id, count(*) over (partition by name) as people from safety.users where account_id = $1) u
 where people > 1`,
     z.object({ id: text }),
+  ),
+  sharedLabels: question(
+    'Which ids have the label of another one?',
+    `
+select kind, id
+from (select kind, id, count(*) over (partition by kind, label) as ids from safety.labels where account_id = $1) l
+where ids > 1`,
+    z.object({ kind: text, id: text }),
   ),
 };

@@ -9,11 +9,15 @@ import type { IssueGroup } from '../../status/read-account-rows.ts';
 import { readAccounts, UNKNOWN_STREAMS } from '../../status/read-accounts.ts';
 import { ask, type Question } from './question.ts';
 import { QUESTIONS } from './questions.ts';
+import { WEEK_QUESTIONS } from './week-questions.ts';
+import { choosePeople } from './week-people.ts';
+
+const ALL = { ...QUESTIONS, ...WEEK_QUESTIONS };
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
 /** The rows that answer each question. */
 type Answers = {
-  readonly [Name in keyof typeof QUESTIONS]: readonly RowOf<(typeof QUESTIONS)[Name]>[];
+  readonly [Name in keyof typeof ALL]: readonly RowOf<(typeof ALL)[Name]>[];
 };
 
 interface StreamFreshness {
@@ -38,6 +42,11 @@ export interface Report {
   readonly issues: readonly IssueGroup[];
 }
 
+export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
+  streams.some(({ lastSuccessMs }) => lastSuccessMs !== null);
+
+export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
+
 /** Needs a migrated warehouse. `equipmentTypes`: those that are configured; absent: which are is not known. */
 export async function readReport(
   connection: Connection,
@@ -54,7 +63,12 @@ export async function readReport(
       );
       const answers: Record<string, unknown> = {};
       for (const [name, one] of Object.entries(QUESTIONS)) {
-        answers[name] = await ask(tx, one as Question<unknown>, accountId);
+        answers[name] = await ask(tx, one as Question<unknown>, { accountId });
+      }
+      const { shown } = choosePeople((answers as unknown as Answers).weekByPerson);
+      const people = shown.map(({ user_id: id }) => id);
+      for (const [name, one] of Object.entries(WEEK_QUESTIONS)) {
+        answers[name] = await ask(tx, one as Question<unknown>, { accountId, people });
       }
       const stored = (await readStoredParts(tx, [accountId])).get(accountId) ?? [];
       return {

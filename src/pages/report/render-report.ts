@@ -11,7 +11,7 @@ import { createPen } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { followupsSection } from './followups-section.ts';
 import { overview } from './overview.ts';
-import type { Report } from './read-report.ts';
+import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { empty, section } from './section.ts';
 import { tellApart } from './tell-apart.ts';
 import { trainingSection } from './training-section.ts';
@@ -19,13 +19,9 @@ import { weekSection } from './week-section.ts';
 
 const LISTED_ISSUES = 12;
 
-function firstStep(report: Report): Html | null {
-  if (report.streams.some(({ lastSuccessMs }) => lastSuccessMs !== null)) return null;
-  return html`<p class="lead">
-    Nothing was read from the service yet, so there is nothing to report. Next step:
-    <code>safety-sync sync</code>, then write this report again.
-  </p>`;
-}
+const FIRST_STEP = html`<p class="lead">
+  ${NOTHING_READ} Next step: <code>safety-sync sync</code>, then write this report again.
+</p>`;
 
 function documentsSection(report: Report): Html {
   const [now] = report.answers.documentsNow;
@@ -86,7 +82,9 @@ function freshness({ streams, asOfMs, timezone }: Report): Html {
   );
 }
 
-function issues({ issues: groups }: Report): Html {
+function issues(report: Report): Html | null {
+  const { issues: groups } = report;
+  if (groups.length === 0 && !isAnythingRead(report)) return null;
   if (groups.length === 0) return html`<p class="empty">Everything was stored as the service sent it.</p>`;
   const rest = groups.length - LISTED_ISSUES;
   return html`<p>Some data could not be stored as sent:</p>
@@ -128,6 +126,8 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
   const pen = await createPen();
   const report = { ...read, answers: tellApart(read.answers) };
   const { accountId, asOfMs, timezone } = report;
+  const week = weekSection(report);
+  const isRead = isAnythingRead(report);
   return renderDocument({
     title: `Safety report: ${title ?? accountId}, ${formatDay(report.today)}`,
     head: html`<meta
@@ -143,17 +143,16 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
           ${title === null ? `Account ${accountId}` : 'Safety report'}, as of
           ${formatMoment(asOfMs, timezone)} (${timezone}).
         </p>
-        ${firstStep(report)}
+        ${!isRead && FIRST_STEP}
         <nav aria-label="Sections">
-          <a href="#week">This week</a><a href="#followups">Follow-ups</a><a href="#training">Training</a
-          ><a href="#equipment">Equipment</a><a href="#documents">Documents</a
+          ${week !== null && html`<a href="#week">This week</a>`}<a href="#followups">Follow-ups</a
+          ><a href="#training">Training</a><a href="#equipment">Equipment</a><a href="#documents">Documents</a
           ><a href="#data">About this data</a>
         </nav>
       </header>
       <main>
-        ${overview(report)} ${weekSection(report)} ${followupsSection(report, pen)}
-        ${trainingSection(report, pen)} ${equipmentSection(report, pen)} ${documentsSection(report)}
-        ${dataSection(report)}
+        ${isRead && overview(report)} ${week} ${followupsSection(report, pen)} ${trainingSection(report, pen)}
+        ${equipmentSection(report, pen)} ${documentsSection(report)} ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

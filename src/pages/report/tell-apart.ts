@@ -1,20 +1,36 @@
-/** People of the same name, told apart by their ids. Pure. */
+/** People of one name and ids of one label, told apart by their ids; pseudonyms shortened. Pure. */
+import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import type { Report } from './read-report.ts';
 
-function tell(value: unknown, shared: ReadonlySet<string>): unknown {
+/** `user/10001`, `form/1201` */
+type Shared = ReadonlySet<string>;
+
+/** Of `form_label` beside `form_id`: `form/1201`; every name is one of a user. */
+function keyOf(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
+  const [, kind = '', what] = /^(.+)_(name|label)$/.exec(column) ?? [];
+  const id = row[`${kind}_id`];
+  if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+  return `${what === 'name' ? 'user' : kind}/${id}`;
+}
+
+function tell(value: unknown, shared: Shared): unknown {
+  if (typeof value === 'string') return shortenPseudonyms(value);
   if (Array.isArray(value)) return value.map((one) => tell(one, shared));
   if (typeof value !== 'object' || value === null) return value;
   const row = value as Readonly<Record<string, unknown>>;
-  const told = Object.entries(row).map(([key, one]) => {
-    const id = key.endsWith('_name') ? row[key.replace(/_name$/, '_id')] : undefined;
-    if (typeof one !== 'string' || typeof id !== 'string' || !shared.has(id)) return [key, tell(one, shared)];
-    return [key, `${one} (${id})`];
+  const told = Object.entries(row).map(([column, one]) => {
+    const key = typeof one === 'string' ? keyOf(column, row) : undefined;
+    if (key === undefined || !shared.has(key)) return [column, tell(one, shared)];
+    return [column, shortenPseudonyms(`${String(one)} (${key.slice(key.indexOf('/') + 1)})`)];
   });
   return Object.fromEntries(told) as unknown;
 }
 
-/** Wherever an answer has `…_name` beside `…_id`. */
+/** Wherever an answer has `…_name` or `…_label` beside `…_id`. */
 export function tellApart(answers: Report['answers']): Report['answers'] {
-  const shared = new Set(answers.namesakes.map(({ id }) => id));
-  return shared.size === 0 ? answers : (tell(answers, shared) as Report['answers']);
+  const shared = new Set([
+    ...answers.namesakes.map(({ id }) => `user/${id}`),
+    ...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),
+  ]);
+  return tell(answers, shared) as Report['answers'];
 }

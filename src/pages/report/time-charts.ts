@@ -2,7 +2,7 @@
 import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
-import { formatDay, shorten, toDate } from '../words.ts';
+import { formatDay, formatMonth, shorten, toDate } from '../words.ts';
 import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
 
 const LINE_PX = 16;
@@ -23,6 +23,8 @@ export function spread(positions: readonly number[], gap: number): number[] {
   return moved;
 }
 
+const widthOf = (text: string): number => text.length * CHARACTER_PX;
+
 /** How wide the day that is not over is drawn at least, px. */
 const TODAY_PX = 9;
 const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 } as const;
@@ -40,7 +42,11 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
   for (const { date, value } of values) totals.set(date, (totals.get(date) ?? 0) + value);
   const most = Math.max(1, ...totals.values());
   const height = 230;
-  const margins = { marginTop: 14, marginBottom: 34, marginLeft: 44 };
+  const margins = {
+    marginTop: 14,
+    marginBottom: 34,
+    marginLeft: Math.max(44, widthOf(formatCount(most)) + 14),
+  };
   const perPx = most / (height - margins.marginTop - margins.marginBottom);
   let below = 0;
   const today = known.map(({ name }) => {
@@ -58,7 +64,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
     today.map(({ middle }) => middle),
     LINE_PX * perPx,
   );
-  const room = Math.max(...today.map(({ text }) => text.length)) * CHARACTER_PX + 12;
+  const room = Math.max(...today.map(({ text }) => widthOf(text))) + 12;
   // Of a day until the next one begins; the last one that is over lasts until today.
   const over = values
     .filter((one) => one.date !== last && known.some(({ name }) => name === one.series))
@@ -79,7 +85,8 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
       x: {
         type: 'utc',
         label: null,
-        ticks: width > HALF ? 8 : 3,
+        // Of a few days Plot would name hours.
+        ticks: days.length < 8 ? 'day' : width > HALF ? 8 : 3,
         tickSize: 0,
         domain: [toDate(first), end],
       },
@@ -174,6 +181,15 @@ export function monthLine(pen: Pen, texts: Texts, { months, format, most }: Mont
   const finished = points.filter(({ isUnfinished }) => !isUnfinished);
   const last = finished.at(-1);
   const rest = [...(last === undefined ? [] : [last]), ...points.filter(({ isUnfinished }) => isUnfinished)];
+  /** Each month has its name; of more months Plot chooses, which would take days of a few. */
+  const namesOf = (most: number) => {
+    const every = Math.ceil(points.length / most);
+    if (points.length > 8) return { ticks: most };
+    return {
+      ticks: points.flatMap(({ date }, at) => (at % every === 0 ? [date] : [])),
+      tickFormat: (date: Date) => formatMonth(date.toISOString()),
+    };
+  };
   return pen.figure(texts, WIDE, (width) => ({
     width,
     height: 200,
@@ -181,7 +197,7 @@ export function monthLine(pen: Pen, texts: Texts, { months, format, most }: Mont
     marginBottom: 34,
     marginLeft: 44,
     marginRight: 30,
-    x: { type: 'utc', label: null, ticks: width > HALF ? 8 : 3, tickSize: 0 },
+    x: { type: 'utc', label: null, tickSize: 0, ...namesOf(width > HALF ? 8 : 3) },
     y: {
       domain: [0, most ?? Math.max(1, ...points.map(({ value }) => value))],
       label: null,

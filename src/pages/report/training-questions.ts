@@ -41,7 +41,7 @@ order by 1`,
     `
 select expires_on - (extract(isodow from expires_on)::int - 1) as week, count(*) as trainings
 from safety.training_expiry
-where account_id = $1 and days_until_expiry between 0 and 90
+where account_id = $1 and days_until_expiry between 0 and 89
 group by 1
 order by 1`,
     z.object({ week: day, trainings: number }),
@@ -52,7 +52,7 @@ order by 1`,
     `
 select user_id, user_name, training_id, training_label, expires_on, days_until_expiry, is_required
 from safety.training_expiry
-where account_id = $1 and days_until_expiry between 0 and 90
+where account_id = $1 and days_until_expiry between 0 and 89
 order by expires_on, user_id, training_id limit 10`,
     z.object({
       user_id: text,
@@ -62,22 +62,6 @@ order by expires_on, user_id, training_id limit 10`,
       expires_on: day,
       days_until_expiry: number,
       is_required: z.boolean().nullable(),
-    }),
-  ),
-
-  lapsingThisWeek: question(
-    'Whose training lapses in the next seven days?',
-    `
-select user_id, user_name, training_id, training_label, expires_on
-from safety.training_expiry
-where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false
-order by expires_on, user_id, training_id limit 500`,
-    z.object({
-      user_id: text,
-      user_name: textOrNull,
-      training_id: number,
-      training_label: text,
-      expires_on: day,
     }),
   ),
 

@@ -6,7 +6,8 @@ import { bars, weekColumns } from './bar-charts.ts';
 import type { Pen } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
-import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf } from '../words.ts';
+import { DAY_MS } from '../../shared/time.ts';
+import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf, toDate } from '../words.ts';
 
 /** In the order in which they want attention. */
 const STATUSES = [
@@ -15,7 +16,8 @@ const STATUSES = [
   { status: 'active', color: 'var(--good)' },
   { status: 'unassigned', color: 'var(--none)' },
 ] as const;
-const WEEKS = 13;
+/** The days of the table below; the chart has the weeks in which they are. */
+const DAYS = 90;
 
 /** Trained, and those who need training at all. */
 export function trainedOf(rows: readonly { readonly status: string | null; readonly employees: number }[]): {
@@ -87,10 +89,12 @@ function gaps({ answers }: Report): Html {
 }
 
 function lapsing({ answers, today }: Report, pen: Pen): Html {
-  const [in30, , in90] = answers.lapsing;
+  const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
-  const weeks = Array.from({ length: WEEKS }, (_, week) => {
-    const monday = dayAfter(mondayOf(today), 7 * week);
+  const first = mondayOf(today);
+  const count = Math.ceil(((toDate(today).getTime() - toDate(first).getTime()) / DAY_MS + DAYS) / 7);
+  const weeks = Array.from({ length: count }, (_, week) => {
+    const monday = dayAfter(first, 7 * week);
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
   });
   return html`${weekColumns(

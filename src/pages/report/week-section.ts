@@ -7,53 +7,38 @@ import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
 import { said } from './said.ts';
 import { empty } from './section.ts';
-
-const SHOWN_PEOPLE = 12;
-/** Those who have more to do than inspections are shown beyond that. */
-const MOST_PEOPLE = 20;
-/** Of a person. */
-const SHOWN_TASKS = 6;
+import { choosePeople, type Load, tasksOf } from './week-people.ts';
+import { SHOWN_TASKS } from './week-questions.ts';
 
 interface Task {
   readonly day: string;
   readonly what: HtmlValue;
-  readonly kind: 'follow-up' | 'training' | 'inspection';
-  /** Of an inspection: pieces of equipment. */
-  readonly count: number;
+  readonly isInspection: boolean;
 }
 
 interface Person {
-  /** null: nobody. */
-  readonly id: string | null;
   readonly name: string;
-  readonly tasks: Task[];
+  /** The first ones. */
+  readonly tasks: readonly Task[];
+  /** How many there are. */
+  readonly count: number;
 }
 
 const NOBODY = 'Nobody is assigned';
 
-/** Inspections come last: of them there can be many. */
-const urgencyOf = ({ tasks }: Person): number => tasks.filter(({ kind }) => kind !== 'inspection').length;
-
-function tasksByPerson({ answers, today }: Report): Person[] {
-  const people = new Map<string | null, Person>();
-  const add = (id: string | null, name: string | null, task: Task): void => {
-    const key = id === '' ? null : id;
-    const person = people.get(key) ?? {
-      id: key,
-      name: key === null ? NOBODY : personOf(name, id),
-      tasks: [],
-    };
-    people.set(key, person);
-    person.tasks.push(task);
+function tasksByPerson({ answers, today }: Report): Map<string, Task[]> {
+  const people = new Map<string, Task[]>();
+  const add = (id: string | null, task: Task): void => {
+    people.set(id ?? '', [...(people.get(id ?? '') ?? []), task]);
   };
   for (const row of answers.dueSoon) {
     const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
       <code>${row.id}</code> is due. ${said(row, today)}`;
-    add(row.assignee_id, row.assignee_name, { day: row.due_on, what, kind: 'follow-up', count: 1 });
+    add(row.assignee_id, { day: row.due_on, what, isInspection: false });
   }
   for (const row of answers.lapsingThisWeek) {
     const what = html`<b>${labelOf(row.training_label, row.training_id, 'training')}</b> (training) lapses.`;
-    add(row.user_id, row.user_name, { day: row.expires_on, what, kind: 'training', count: 1 });
+    add(row.user_id, { day: row.expires_on, what, isInspection: false });
   }
   for (const row of answers.expiringThisWeek) {
     const { inspections, equipment } = row;
@@ -61,23 +46,17 @@ function tasksByPerson({ answers, today }: Report): Person[] {
     const schedule = labelOf(row.schedule_label, row.schedule_id, 'inspection');
     const which = inspections === 1 ? equipment : `${formatCount(inspections)} pieces: ${equipment}, …`;
     const what = html`<b>${schedule}</b> expires: ${type} (${which}).`;
-    add(row.user_id, row.user_name, { day: row.expires_on, what, kind: 'inspection', count: inspections });
+    add(row.user_id, { day: row.expires_on, what, isInspection: true });
   }
-  return [...people.values()].toSorted(
-    (one, other) =>
-      Number(one.id === null) - Number(other.id === null) ||
-      urgencyOf(other) - urgencyOf(one) ||
-      other.tasks.length - one.tasks.length ||
-      one.name.localeCompare(other.name),
-  );
+  return people;
 }
 
-function renderPerson({ name, tasks }: Person): Html {
+function renderPerson({ name, tasks, count }: Person): Html {
   const shown = tasks
-    .toSorted((one, other) => Number(one.kind === 'inspection') - Number(other.kind === 'inspection'))
+    .toSorted((one, other) => Number(one.isInspection) - Number(other.isInspection))
     .slice(0, SHOWN_TASKS)
     .toSorted((one, other) => one.day.localeCompare(other.day));
-  const rest = tasks.length - shown.length;
+  const rest = count - shown.length;
   const rows = [
     ...shown.map(({ day, what }) => [formatWeekday(day), what] as const),
     ...(rest > 0
@@ -111,24 +90,26 @@ function lead({ answers }: Report): string {
   );
 }
 
-function countOfTasks(people: readonly Person[], kind: Task['kind']): number {
-  return people
-    .flatMap(({ tasks }) => tasks)
-    .filter((task) => task.kind === kind)
-    .reduce((sum, task) => sum + task.count, 0);
-}
+const sumOf = (people: readonly Load[], of: 'followups' | 'trainings' | 'inspections'): number =>
+  people.reduce((sum, load) => sum + load[of], 0);
 
-function describeOthers(people: readonly Person[]): string {
-  const parts = (['follow-up', 'training', 'inspection'] as const)
-    .map((kind) => ({ kind, count: countOfTasks(people, kind) }))
+function describeOthers(people: readonly Load[]): string {
+  const parts = (
+    [
+      ['follow-up', 'followups'],
+      ['training', 'trainings'],
+      ['inspection', 'inspections'],
+    ] as const
+  )
+    .map(([noun, of]) => ({ noun, count: sumOf(people, of) }))
     .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => formatNumber(count, kind));
+    .map(({ noun, count }) => formatNumber(count, noun));
   const who = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
   return `Not shown: ${who} with ${parts.join(', ')}.`;
 }
 
 /** What else a reader has to know of the list; its sums are not those of the sentence above it. */
-function notesOf(report: Report, people: readonly Person[], others: readonly Person[]): string[] {
+function notesOf(report: Report, others: readonly Load[]): string[] {
   const { answers } = report;
   const overdue = countOf(report, 'overdue');
   const { expired } = outOfDateOf(report);
@@ -138,7 +119,7 @@ function notesOf(report: Report, people: readonly Person[], others: readonly Per
   ];
   return [
     ...(others.length > 0 ? [describeOthers(others)] : []),
-    ...(countOfTasks(people, 'inspection') > (answers.inspections[0]?.expiring ?? 0)
+    ...(sumOf(answers.weekByPerson, 'inspections') > (answers.inspections[0]?.expiring ?? 0)
       ? ['An inspection of equipment that several people are responsible for stands with each of them.']
       : []),
     ...(late.length > 0 ? [`What is late already stands below: ${late.join(', ')}.`] : []),
@@ -151,13 +132,14 @@ export function weekSection(report: Report): Html | null {
   const isKnown =
     answers.followupsNow.length > 0 || answers.trainingNow.length > 0 || answers.equipmentByType.length > 0;
   if (!isKnown) return null;
-  const people = tasksByPerson(report);
-  const urgent = people.filter((person) => person.id !== null && urgencyOf(person) > 0).length;
-  const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
-  const shown = people.slice(0, most);
-  const nobody = people.slice(most).filter(({ id }) => id === null);
-  const others = people.slice(most).filter(({ id }) => id !== null);
-  const notes = notesOf(report, people, others);
+  const { shown, others } = choosePeople(answers.weekByPerson);
+  const tasks = tasksByPerson(report);
+  const people = shown.map((load): Person => ({
+    name: load.user_id === '' ? NOBODY : personOf(load.user_name, load.user_id),
+    tasks: tasks.get(load.user_id) ?? [],
+    count: tasksOf(load),
+  }));
+  const notes = notesOf(report, others);
   return html`<section id="week" aria-labelledby="week-title">
     <h2 id="week-title">This week</h2>
     <p class="lead">${lead(report)}</p>
@@ -176,7 +158,7 @@ export function weekSection(report: Report): Html | null {
                   <th scope="col">what</th>
                 </tr>
               </thead>
-              ${[...shown, ...nobody].map(renderPerson)}
+              ${people.map(renderPerson)}
             </table>
           </div>`
     }

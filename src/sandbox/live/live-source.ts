@@ -4,6 +4,7 @@ import type { World } from '../generate/world.ts';
 import { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 import { changeEquipment, changeResource } from './asset-changes.ts';
+import { CORRECTIONS } from './corrections.ts';
 import { workADay } from './daily-round.ts';
 import { deleteSomething } from './deletions.ts';
 import { changeFollowup, raiseFollowup } from './followup-changes.ts';
@@ -22,6 +23,8 @@ export interface Live {
   step(changes: number): void;
   /** What people do in a day as a matter of course: most of what is due is done. */
   day(): void;
+  /** Makes that many corrections: of inspections and closings that were entered wrongly, and by clocks that are ahead. */
+  correct(corrections: number): void;
   /** Goes on changing until `stop`, at the rate of the options. */
   start(): void;
   stop(): void;
@@ -65,6 +68,11 @@ export class LiveSource implements Live {
 
   day(): void {
     workADay(this.#context());
+  }
+
+  correct(corrections: number): void {
+    for (let made = 0; made < corrections; made += 1)
+      CORRECTIONS[made % CORRECTIONS.length]?.(this.#context());
   }
 
   start(): void {

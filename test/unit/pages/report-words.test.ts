@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { placeBeside, spread } from '../../../src/pages/report/time-charts.ts';
+import { createPen } from '../../../src/pages/report/draw.ts';
+import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
   formatDays,
@@ -23,10 +24,10 @@ test('moments are told in the account’s time zone', () => {
 
 test('a share is nothing or everything only where it is', () => {
   expect([formatShare(0, 9), formatShare(1, 1000), formatShare(999, 1000), formatShare(9, 9)]).toEqual([
-    '0 %',
-    '1 %',
-    '99 %',
-    '100 %',
+    '0\u00a0%',
+    '1\u00a0%',
+    '99\u00a0%',
+    '100\u00a0%',
   ]);
   expect(formatShare(0, 0)).toBe('–');
 });
@@ -65,4 +66,35 @@ describe('labels', () => {
     expect(shorten('short', 5)).toBe('short');
     expect(shorten('a👷b👷c', 4)).toBe('a👷b…');
   });
+});
+
+/** The texts of an axis or a mark, of the drawing for wide places. */
+const textsOf = ({ text }: { readonly text: string }): string[] =>
+  [...(text.split('class="narrow"')[0] ?? '').matchAll(/<text[^>]*>([^<]+)</g)].map(([, one]) => one ?? '');
+
+test('each month of a young warehouse has its name, and no day has', async () => {
+  const months = ['2027-12-01', '2028-01-01', '2028-02-01'].map((month) => ({
+    month,
+    value: 3,
+    isUnfinished: false,
+  }));
+  const drawn = textsOf(
+    monthLine(await createPen(), { title: 'T', label: 'L' }, { months, format: () => 'last' }),
+  );
+  expect(drawn.filter((text) => /[a-z]/i.test(text))).toEqual(['Dec 2027', 'Jan 2028', 'Feb 2028', 'last']);
+});
+
+test('the axis of a trend has room for its largest count, which paper cuts off at its edge', async () => {
+  const values = ['2028-01-01', '2028-01-02'].map((date) => ({ date, series: 'open', value: 1_234_567 }));
+  const drawn = trend(
+    await createPen(),
+    { title: 'T', label: 'L' },
+    [{ name: 'open', color: 'red' }],
+    values,
+  );
+  expect(textsOf(drawn)).toContain('1,000,000');
+  const left = Number(
+    /<text transform="translate\((\d+),[\d.]+\)" y="0.32em">1,000,000</.exec(drawn.text)?.[1],
+  );
+  expect(left - 9).toBeGreaterThanOrEqual('1,000,000'.length * 7);
 });

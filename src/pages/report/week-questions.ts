@@ -1,0 +1,117 @@
+/** What is asked about the next seven days: what each person has to do in numbers, and in full of the people who are shown. */
+import { z } from 'zod';
+import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
+import { form, NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
+import { day, number, question, text, textOrNull } from './question.ts';
+
+/** Tasks of a person that are shown. */
+export const SHOWN_TASKS = 6;
+
+const DUE_SOON = `
+from safety.followup_overview
+where account_id = $1 and days_until_due between 0 and 6`;
+const LAPSING = `
+from safety.training_expiry
+where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false`;
+/** With each of those whom the equipment is assigned to. */
+const EXPIRING = `
+from safety.equipment_inspections i
+left join safety.equipment_assigned_users a on a.account_id = $1 and a.equipment_id = i.equipment_id
+where i.account_id = $1 and is_in_service and ${EXPIRES_THIS_WEEK}`;
+const GROUP = 'i.equipment_type_id, i.schedule_id';
+
+export const weekByPerson = question(
+  'How much has each person to do in the next seven days?',
+  `
+select t.user_id, u.name as user_name, sum(followups) as followups, sum(trainings) as trainings,
+  sum(inspection_tasks) as inspection_tasks, sum(inspections) as inspections
+from (
+  select coalesce(assignee_id, '') as user_id, count(*) as followups, 0 as trainings, 0 as inspection_tasks, 0 as inspections${DUE_SOON}
+  group by 1
+  union all
+  select user_id, 0, count(*), 0, 0${LAPSING}
+  group by 1
+  union all
+  select coalesce(a.user_id, ''), 0, 0, count(distinct (${GROUP})), count(*)${EXPIRING}
+  group by 1
+) t
+left join safety.users u on u.account_id = $1 and u.id = t.user_id
+group by 1, 2`,
+  z.object({
+    /** Empty: nobody is assigned. */
+    user_id: text,
+    user_name: textOrNull,
+    followups: number,
+    trainings: number,
+    inspection_tasks: number,
+    inspections: number,
+  }),
+);
+
+export const WEEK_QUESTIONS = {
+  dueSoon: question(
+    'Which open ones are due in the next seven days?',
+    `
+select o.id, o.form_id, o.form_label, o.assignee_id, o.assignee_name, o.due_on, ${NOTE_COLUMNS}
+from (
+  select id, form_id, form_label, assignee_id, assignee_name, due_on,
+    row_number() over (partition by coalesce(assignee_id, '') order by due_on, id) as task${DUE_SOON}
+    and coalesce(assignee_id, '') = any ($2)
+) o${NOTES}
+where o.task <= ${SHOWN_TASKS}
+order by o.due_on, o.id`,
+    z.object({
+      id: text,
+      ...form,
+      assignee_id: textOrNull,
+      assignee_name: textOrNull,
+      due_on: day,
+      ...notes,
+    }),
+  ),
+
+  lapsingThisWeek: question(
+    'Whose training lapses in the next seven days?',
+    `
+select user_id, user_name, training_id, training_label, expires_on
+from (
+  select user_id, user_name, training_id, training_label, expires_on,
+    row_number() over (partition by user_id order by expires_on, training_id) as task${LAPSING}
+    and user_id = any ($2)
+) t
+where task <= ${SHOWN_TASKS}
+order by expires_on, user_id, training_id`,
+    z.object({
+      user_id: text,
+      user_name: textOrNull,
+      training_id: number,
+      training_label: text,
+      expires_on: day,
+    }),
+  ),
+
+  expiringThisWeek: question(
+    'Which inspections of equipment in service expire in the next seven days, by responsible person?',
+    `
+select user_id, equipment_type_id, equipment_type_label, schedule_id, schedule_label, inspections, expires_on, equipment
+from (
+  select a.user_id, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label, count(*) as inspections,
+    min(i.expires_on) as expires_on, min(coalesce(i.title, i.serial_number, i.equipment_id)) as equipment,
+    row_number() over (partition by coalesce(a.user_id, '') order by min(i.expires_on), i.equipment_type_label, i.schedule_label) as task${EXPIRING}
+    and coalesce(a.user_id, '') = any ($2)
+  group by a.user_id, i.equipment_type_id, i.equipment_type_label, i.schedule_id, i.schedule_label
+) t
+where task <= ${SHOWN_TASKS}
+order by expires_on, equipment_type_label, schedule_label, user_id`,
+    z.object({
+      user_id: textOrNull,
+      equipment_type_id: textOrNull,
+      equipment_type_label: textOrNull,
+      schedule_id: text,
+      schedule_label: text,
+      inspections: number,
+      expires_on: day,
+      equipment: text,
+    }),
+  ),
+};
