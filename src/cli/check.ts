@@ -3,6 +3,7 @@ import { buildApiClient, createApp } from '../app.ts';
 import { type Check, checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
 import { checkService } from './check-service.ts';
+import { checkTimezones } from './check-timezones.ts';
 import type { AccountConfig } from '../config/account-config.ts';
 import type { Config } from '../config/load-config.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -30,7 +31,7 @@ async function checkWarehouse(context: CommandContext, config: Config): Promise<
     try {
       const checks = await checkDatabase(app.warehouse.connection, whose);
       return checks.every(({ result }) => result !== 'failed')
-        ? [...checks, ...(await checkPrivacy(app))]
+        ? [...checks, ...(await checkTimezones(app)), ...(await checkPrivacy(app))]
         : checks;
     } finally {
       await app.close();

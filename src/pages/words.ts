@@ -2,7 +2,14 @@
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
 import type { KeepingReport, UncleanedStream } from '../status/keeping.ts';
-import type { Freshness, IssueReport, Level, RunReport, StreamDetail } from '../status/status.ts';
+import type {
+  Freshness,
+  IssueReport,
+  Level,
+  OtherTimezone,
+  RunReport,
+  StreamDetail,
+} from '../status/status.ts';
 
 export function ageOf(ms: number | null, nowMs: number): string {
   return roughly(formatAge(ms, nowMs));
@@ -196,6 +203,13 @@ export function describeProtection({ omitted, pseudonyms }: KeepingReport): stri
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
   ];
   return parts.length === 0 ? null : parts.join(' ');
+}
+
+/** In which zone days begin, where that is another one than the worker's; null: it is not. */
+export function describeOtherTimezone(zones: OtherTimezone | null): string | null {
+  if (zones === null) return null;
+  const { own, stored } = zones;
+  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE: another program has set it. The next start of this worker sets its own.`;
 }
 
 /** What is stored and may not be any more, and who takes it out; null: nothing is. */

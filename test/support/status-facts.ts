@@ -125,6 +125,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
           countedAtMs: NOON,
           nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
           uncleaned: [],
+          otherTimezone: null,
           progress: new Map(),
           ...change,
         },
