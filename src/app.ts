@@ -23,7 +23,7 @@ import { toDatabaseError } from './database/database-error.ts';
 import type { MigrateOptions, MigrationOutcome } from './database/migrate.ts';
 import { openWarehouse, type Warehouse } from './database/open-warehouse.ts';
 import { acquireEmbeddedServer, type EmbeddedServer } from './embedded/server.ts';
-import { type AccountTimezone, writeReportingTimezones } from './database/reporting.ts';
+import { type ConfiguredTimezone, writeReportingTimezones } from './database/reporting.ts';
 import { statementLog } from './database/watch-statements.ts';
 import { VERSION } from './version.ts';
 
@@ -264,6 +264,6 @@ function accountLog(log: Logger, accountId: string): Logger {
   return log.child({ account_id: accountId }, { msgPrefix: `${accountId}: ` });
 }
 
-function reportingTimezonesOf({ accounts }: Config): AccountTimezone[] {
+function reportingTimezonesOf({ accounts }: Config): ConfiguredTimezone[] {
   return accounts.map(({ accountId, reportingTimezone: timezone }) => ({ accountId, timezone }));
 }

@@ -4,6 +4,7 @@ import { type Check, checkDatabase } from './check-database.ts';
 import { checkPrivacy } from './check-privacy.ts';
 import { checkStored } from './check-stored.ts';
 import { checkService } from './check-service.ts';
+import { checkTimezones } from './check-timezones.ts';
 import type { AccountConfig } from '../config/account-config.ts';
 import type { Config } from '../config/load-config.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -36,7 +37,12 @@ async function checkWarehouse(
     try {
       const checks = await checkDatabase(app.warehouse.connection, whose);
       return checks.every(({ result }) => result !== 'failed')
-        ? [...checks, ...(await checkPrivacy(app)), ...(await checkStored(app, hasAll))]
+        ? [
+            ...checks,
+            ...(await checkTimezones(app)),
+            ...(await checkPrivacy(app)),
+            ...(await checkStored(app, hasAll)),
+          ]
         : checks;
     } finally {
       await app.close();

@@ -26,8 +26,8 @@ export interface AccountConfig {
   /** undefined: not configured; verbs that only read the warehouse do without. */
   readonly service: ServiceConfig | undefined;
   readonly equipmentTypes: readonly string[];
-  /** In which days begin for the views. */
-  readonly reportingTimezone: string;
+  /** In which days begin for the views; null: not set, so that the one in the warehouse holds, at first UTC. */
+  readonly reportingTimezone: string | null;
   /** The organisation, for readers of its report; null: the account's name serves. */
   readonly reportTitle: string | null;
   readonly schedule: ScheduleConfig;

@@ -20,7 +20,7 @@ import { EXPECTED } from './variables.ts';
 /** What an entry that does not say otherwise takes from the variables. */
 interface AccountDefaults {
   readonly schedule: ScheduleConfig;
-  readonly reportingTimezone: string;
+  readonly reportingTimezone: string | null;
   readonly reportTitle: string | null;
   readonly allowsInsecureHttp: boolean;
 }

@@ -128,7 +128,7 @@ function accountOfVariables(
         ? undefined
         : toServiceConfig({ baseUrl, token, tokenFile }),
     equipmentTypes: values.SAFETY_EQUIPMENT_TYPES,
-    reportingTimezone: values.REPORTING_TIMEZONE,
+    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
     reportTitle: values.REPORT_TITLE ?? null,
     schedule,
   };
@@ -152,7 +152,7 @@ function findAccounts(
   if (values.SAFETY_ACCOUNTS_FILE === undefined) return { accounts, problems, tokens: [] };
   const file = readAccountsFile(values.SAFETY_ACCOUNTS_FILE, {
     schedule: options.schedule,
-    reportingTimezone: values.REPORTING_TIMEZONE,
+    reportingTimezone: values.REPORTING_TIMEZONE ?? null,
     reportTitle: values.REPORT_TITLE ?? null,
     allowsInsecureHttp: values.SAFETY_ALLOW_INSECURE_HTTP,
     taken: accounts.map(({ accountId }) => accountId),

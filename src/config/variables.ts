@@ -126,9 +126,7 @@ const COMMON = {
     secret: true,
     problemOf: databaseUrlProblem,
   }),
-  REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone, {
-    default: 'UTC',
-  }),
+  REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone),
   REPORT_TITLE: variable(lineOfText, EXPECTED.lineOfText),
   SYNC_CRON: variable(cron, EXPECTED.cron, { default: '*/15 * * * *' }),
   SYNC_TIMEZONE: variable(timezone, EXPECTED.timezone, { default: 'UTC' }),

@@ -16,24 +16,44 @@ export const reportingSettings = safetySchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
-export interface AccountTimezone {
+interface AccountTimezone {
   readonly accountId: string;
   readonly timezone: string;
 }
 
+export interface ConfiguredTimezone {
+  readonly accountId: string;
+  /** null: not set. */
+  readonly timezone: string | null;
+}
+
+/** By account, of those that have one. */
+export async function readReportingTimezones(
+  db: Queryable,
+  accountIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.execute<{ account_id: string; timezone: string }>(
+    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(accountIds)}::text[])`,
+  );
+  return new Map(rows.map((row) => [row.account_id, row.timezone]));
+}
+
 /**
- * Writes nothing when nothing has changed. Returns what another zone stood there for, and which one.
- * Error: `configuration_invalid` for a zone that PostgreSQL does not know.
+ * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the variable would
+ * move the days of every reader; it is UTC for an account that has none yet. Returns what another zone stood there for, and
+ * which one. Error: `configuration_invalid` for a zone that PostgreSQL does not know.
  */
 export async function writeReportingTimezones(
   db: Queryable,
-  wanted: readonly AccountTimezone[],
+  wanted: readonly ConfiguredTimezone[],
 ): Promise<(AccountTimezone & { readonly before: string })[]> {
-  const rows = await db.execute<{ account_id: string; timezone: string }>(
-    sql`select account_id, timezone from ${reportingSettings} where account_id = any (${toArrayLiteral(wanted.map(({ accountId: id }) => id))}::text[])`,
+  const written = await readReportingTimezones(
+    db,
+    wanted.map(({ accountId: id }) => id),
   );
-  const written = new Map(rows.map((row) => [row.account_id, row.timezone]));
-  const changed = wanted.filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
+  const changed = wanted
+    .map(({ accountId: id, timezone }) => ({ accountId: id, timezone: timezone ?? written.get(id) ?? 'UTC' }))
+    .filter(({ accountId: id, timezone }) => written.get(id) !== timezone);
   if (changed.length === 0) return [];
   const zones = [...new Set(changed.map(({ timezone }) => timezone))];
   const [unknown] = await db.execute<{ zone: string }>(

@@ -187,6 +187,7 @@ export const describeControl = (stream: string): Descriptions => ({
       id: 'Order of application.',
       hash: 'Of the migration’s text.',
       created_at: 'Number by which migrations are ordered (ms): when it was written.',
+      program_version: 'The version of safety-sync that applied it; null for those applied before 1.0.0.',
     },
   },
 });

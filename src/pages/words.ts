@@ -7,6 +7,7 @@ import type {
   Freshness,
   IssueReport,
   Level,
+  OtherTimezone,
   RunReport,
   StreamDetail,
 } from '../status/status.ts';
@@ -216,6 +217,13 @@ export function describeProtection({ omitted, pseudonyms }: KeepingReport): stri
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
   ];
   return parts.length === 0 ? null : parts.join(' ');
+}
+
+/** In which zone days begin, where that is another one than the worker's; null: it is not. */
+export function describeOtherTimezone(zones: OtherTimezone | null): string | null {
+  if (zones === null) return null;
+  const { own, stored } = zones;
+  return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE: another program has set it. The next start of this worker sets its own.`;
 }
 
 /** What is stored and may not be any more, and who takes it out; null: nothing is. */

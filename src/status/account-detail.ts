@@ -12,6 +12,7 @@ import type { Volumes } from './read-volumes.ts';
 import type {
   AccountDetail,
   NextRunReport,
+  OtherTimezone,
   ProgressReport,
   RunningReport,
   RunReport,
@@ -30,6 +31,7 @@ export interface DetailFacts {
   readonly equipmentTypes: readonly string[];
   /** Streams that are not in line with the privacy settings yet. */
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
+  readonly otherTimezone: OtherTimezone | null;
   /** Of the runs of this process. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
 }
@@ -130,6 +132,7 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
       ...one,
       isScheduled: context.offReasons[one.stream] === undefined,
     })),
+    otherTimezone: facts.otherTimezone,
     streams: details,
     running: details.flatMap(({ running }): RunningReport[] => (running === null ? [] : [running])),
     recentRuns: reports.slice(0, LISTED_RUNS),

@@ -49,6 +49,8 @@ export interface AccountsRead extends DatabaseFacts {
   readonly rows: AccountRows | null;
   /** The same: streams that are not in line with the privacy settings yet. */
   readonly uncleaned?: readonly Omit<UncleanedStream, 'isScheduled'>[];
+  /** The same: in which its days begin; undefined also where the warehouse has none yet. */
+  readonly reportingTimezone?: string | undefined;
 }
 
 /** Of an account of which nothing was read. */

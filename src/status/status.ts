@@ -144,11 +144,19 @@ export interface AlertsReport {
   }[];
 }
 
+export interface OtherTimezone {
+  readonly own: string;
+  /** In the warehouse. */
+  readonly stored: string;
+}
+
 /** What is shown only of an account that is looked at by itself. */
 export interface AccountDetail {
   /** Equipment of types that are not configured, in words; null: there is none. */
   readonly unread: string | null;
   readonly uncleaned: readonly UncleanedStream[];
+  /** Days begin in another zone than this worker is set to, because another program has written it; null: they do not. */
+  readonly otherTimezone: OtherTimezone | null;
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
   readonly running: readonly RunningReport[];

@@ -24,7 +24,7 @@ export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts
     accounts: accounts.map(({ id, offReasons, config: { reportingTimezone: timezone, service } }) => ({
       id,
       offReasons,
-      timezone,
+      timezone: timezone ?? 'UTC',
       entry: service?.entry,
     })),
     latest: () => monitor.latest,

@@ -12,6 +12,7 @@ import type { StreamName } from '../streams/stream.ts';
 import { readCleaningProgress } from '../sync/privacy.ts';
 import { VERSION } from '../version.ts';
 import { toDatabaseError } from '../database/database-error.ts';
+import { readReportingTimezones } from '../database/reporting.ts';
 import { readStoredParts } from '../database/stored-parts.ts';
 import type { AccountRunner } from './account-runner.ts';
 import { createMonitor, type Monitor, type MonitorOptions, type MonitorState } from './monitor.ts';
@@ -56,7 +57,12 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   const read = await readAccounts(connection, [accountId], { clock, isInFull: true });
   if (read.pendingMigrations > 0) return read;
   const progress = await readCleaningProgress(connection.db, [accountId], config.privacy);
-  return { ...read, uncleaned: uncleanedOf(progress.get(accountId) ?? []) };
+  const zones = await readReportingTimezones(connection.db, [accountId]);
+  return {
+    ...read,
+    uncleaned: uncleanedOf(progress.get(accountId) ?? []),
+    reportingTimezone: zones.get(accountId),
+  };
 }
 
 /** The same, and of what costs to count only what a sentence of the page is about. */
@@ -123,7 +129,8 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   /** With what only an account that is looked at by itself shows. */
   function factsInFull(runner: AccountRunner, { seen, counted, countedAtMs }: WarehouseState): AccountFacts {
     const { account, progress } = runner;
-    const { schedule, service } = account.config;
+    const { schedule, service, reportingTimezone: own } = account.config;
+    const zone = seen?.reportingTimezone;
     const { concurrency } = app.config.api;
     const notAsked = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
     return {
@@ -136,6 +143,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
         volumes: counted,
         countedAtMs,
         uncleaned: seen?.uncleaned ?? [],
+        otherTimezone: own === null || zone === undefined || zone === own ? null : { own, stored: zone },
         nextRuns: scheduler
           .nextRuns(account.id)
           .map(({ inMs, ...next }) => ({

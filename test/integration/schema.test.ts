@@ -7,7 +7,7 @@ import { STREAMS } from '../../src/streams/index.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
-import { writeReportingTimezones } from '../../src/database/reporting.ts';
+import { readReportingTimezones, writeReportingTimezones } from '../../src/database/reporting.ts';
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const DICTIONARY = dictionaryOf(STREAMS);
@@ -303,6 +303,18 @@ describe('the reporting time zone', () => {
     expect(await move('Europe/Oslo')).toEqual([]);
     expect(await move('UTC')).toEqual([{ accountId: 'moving', timezone: 'UTC', before: 'Europe/Oslo' }]);
     expect(await move('UTC')).toEqual([]);
+  });
+
+  test('that is not set moves the days of no account; a new account begins with UTC', async () => {
+    const { db } = connection;
+    const write = (timezone: string | null) =>
+      writeReportingTimezones(db, [{ accountId: 'unset', timezone }]);
+    const stored = async () => (await readReportingTimezones(db, ['unset'])).get('unset');
+    expect(await write(null)).toEqual([]);
+    expect(await stored()).toBe('UTC');
+    await write('Europe/Oslo');
+    expect(await write(null)).toEqual([]);
+    expect(await stored()).toBe('Europe/Oslo');
   });
 
   test('one that PostgreSQL does not know is refused by name', async () => {

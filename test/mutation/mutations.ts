@@ -2544,4 +2544,20 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/status-readers.test.ts'],
     names: 'sends its heartbeat',
   },
+  {
+    breaks: 'a shell without REPORTING_TIMEZONE moves the days of all readers to UTC',
+    invariant: 1,
+    file: 'src/database/reporting.ts',
+    search: "timezone: timezone ?? written.get(id) ?? 'UTC'",
+    replace: "timezone: timezone ?? 'UTC'",
+    tests: ['test/integration/reporting-timezone.test.ts'],
+  },
+  {
+    breaks: 'a worker says nothing of days that begin in another zone than its own',
+    invariant: 1,
+    file: 'src/worker/worker-status.ts',
+    search: 'own === null || zone === undefined || zone === own',
+    replace: "own === null || zone === undefined || own !== ''",
+    tests: ['test/integration/reporting-timezone.test.ts'],
+  },
 ];

@@ -126,6 +126,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
           nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),
           equipmentTypes: [],
           uncleaned: [],
+          otherTimezone: null,
           progress: new Map(),
           ...change,
         },

@@ -14,7 +14,14 @@ import { renderDocument } from '../document.ts';
 import { type Html, html, trusted } from '../html.ts';
 import { STATUS_STYLE } from '../style.ts';
 import { table, type TableRow } from '../table.ts';
-import { ageOf, clockTime, describeProtection, describeRetention, describeUncleaned } from '../words.ts';
+import {
+  ageOf,
+  clockTime,
+  describeOtherTimezone,
+  describeProtection,
+  describeRetention,
+  describeUncleaned,
+} from '../words.ts';
 import { moment, renderAccount } from './render-account.ts';
 
 /** Accounts may each have their own; what is said of all of them is said in this one. */
@@ -153,19 +160,22 @@ function accountList(part: StatusPart): Html {
   </section>`;
 }
 
-/** `uncleaned` and `unread` of an account that is looked at by itself. */
+/** With warnings of an account that is looked at by itself. */
 function keeping(
   { keeping: kept }: ProcessStatus,
-  { uncleaned, unread }: Pick<SingleStatus, 'uncleaned' | 'unread'>,
+  { uncleaned, unread, otherTimezone }: Pick<SingleStatus, 'uncleaned' | 'unread' | 'otherTimezone'>,
 ): Html {
   const lines = [describeRetention(kept), describeProtection(kept)].filter((line) => line !== null);
-  const warning = describeUncleaned(uncleaned);
+  const warnings = [
+    describeUncleaned(uncleaned),
+    unread === null ? null : `${unread}. ${UNREAD_ADVICE}`,
+    describeOtherTimezone(otherTimezone),
+  ];
   return html`<section>
     <h2>What is kept</h2>
     <div class="card">
       ${lines.map((line) => html`<p>${line}</p>`)}
-      ${warning !== null && html`<p class="t-warning">${warning}</p>`}
-      ${unread !== null && html`<p class="t-warning">${unread}. ${UNREAD_ADVICE}</p>`}
+      ${warnings.map((line) => line !== null && html`<p class="t-warning">${line}</p>`)}
     </div>
   </section>`;
 }
@@ -227,7 +237,7 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
         ${
           single === undefined
             ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
-              ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null })}`
+              ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null, otherTimezone: null })}`
             : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
               ${renderAccount(single)} ${keeping(single, single)}`
         }

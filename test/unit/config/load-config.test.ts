@@ -42,7 +42,7 @@ test('address and token are enough; everything else has the documented default',
     accountId: 'default',
     service: { baseUrl: 'https://service.example', token: 'secret-token-value' },
     equipmentTypes: [],
-    reportingTimezone: 'UTC',
+    reportingTimezone: null,
     reportTitle: null,
     schedule: {
       timezone: 'UTC',

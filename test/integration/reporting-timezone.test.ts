@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { startAppStage } from '../support/app-stage.ts';
+import { runInProcess } from '../support/in-process.ts';
+import { createTestWorker } from '../support/worker.ts';
+
+test('a shell without REPORTING_TIMEZONE moves no days; where another one moves them, page and check say so', async () => {
+  const worker = await createTestWorker();
+  const env = {
+    DATABASE_URL: worker.databaseUrl,
+    SAFETY_BASE_URL: worker.sandbox.url,
+    SAFETY_TOKEN: worker.sandbox.token,
+  };
+  const oslo = { REPORTING_TIMEZONE: 'Europe/Oslo' };
+  const stage = await startAppStage(worker, {
+    env: { ...oslo, SYNC_CRON: 'off', RECONCILE_CRON: 'off' },
+    refreshEveryMs: 50,
+  });
+  const stored = () => worker.query('select timezone from safety.reporting_settings');
+  const page = async () => await (await fetch(stage.url)).text();
+  await expect.poll(stored).toEqual([{ timezone: 'Europe/Oslo' }]);
+
+  await runInProcess(['sync', 'users'], env);
+  expect(await stored()).toEqual([{ timezone: 'Europe/Oslo' }]);
+  expect(await page()).not.toContain('Days begin in');
+
+  await runInProcess(['migrate'], { ...env, REPORTING_TIMEZONE: 'Asia/Tokyo' });
+  expect(await stored()).toEqual([{ timezone: 'Asia/Tokyo' }]);
+  await expect
+    .poll(page)
+    .toContain('Days begin in Asia/Tokyo and not in Europe/Oslo, this worker’s REPORTING_TIMEZONE');
+  const found =
+    'days of default begin in Asia/Tokyo in the warehouse, and REPORTING_TIMEZONE is Europe/Oslo here';
+  expect((await runInProcess(['check'], { ...env, ...oslo })).stdout).toContain(found);
+  expect((await runInProcess(['check'], env)).stdout).not.toContain('Asia/Tokyo');
+  await stage.stop();
+  await worker.close();
+});
