@@ -58,7 +58,7 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   return { ...read, uncleaned: uncleanedOf(progress.get(accountId) ?? []) };
 }
 
-/** The same, and of what costs to count only what a sentence of the page is about. */
+/** Adds the equipment types to what is read in full. */
 async function readWithParts(
   app: App,
   accountId: string,
