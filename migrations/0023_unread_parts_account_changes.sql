@@ -31,7 +31,7 @@ LEFT JOIN LATERAL (
 	WHERE r.account_id = t.account_id AND r.stream = t.stream AND r.status = 'running' LIMIT 1
 ) n ON true
 LEFT JOIN LATERAL (
-	SELECT sum(p.live)::bigint AS live, array_agg(p.part ORDER BY p.part) AS parts,
+	SELECT sum(p.live)::bigint AS live, string_agg(p.part, ', ' ORDER BY p.part) AS parts,
 		min((t.read_parts ->> p.part)::timestamptz) AS since
 	FROM (
 		SELECT coalesce(a.asked_type_id, e.equipment_type_id) AS part, count(*) AS live

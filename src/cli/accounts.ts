@@ -30,11 +30,11 @@ interface ListedAccount {
   readonly live: number;
   readonly deleted: number;
   readonly lastSuccessMs: number | null;
-  /** What was begun and not finished. */
+  /** A rename or removal of the account that was cut off. */
   readonly change: AccountChange | undefined;
 }
 
-/** Those that are configured, in their order, and the others of which something is stored. */
+/** The configured accounts in their order, then the other accounts that have rows. */
 async function listAccounts({ accounts, warehouse, clock }: App): Promise<ListedAccount[]> {
   const { connection } = warehouse;
   const stored = await readStoredAccounts(connection);
@@ -123,7 +123,7 @@ function findingsOf(all: readonly Pick<ListedAccount, 'id' | 'change'>[]): Findi
   ];
 }
 
-/** Accounts of which something is stored that `app`, with all that are configured, does not know, and changes that were not finished. */
+/** Finds stored accounts that are not configured, and changes that were cut off. `app` must have every configured account. */
 export async function readAccountFindings({ accounts, warehouse }: App): Promise<Finding[]> {
   const { connection } = warehouse;
   const configured = new Set(accounts.map(({ id }) => id));
@@ -142,14 +142,14 @@ export async function checkAccounts(app: App): Promise<Check[]> {
   return (await readAccountFindings(app)).map((one) => ({ what: 'accounts', result: 'skipped', ...one }));
 }
 
-/** Errors: `usage_invalid` where nobody has confirmed. */
+/** Throws `usage_invalid` unless the change is confirmed. */
 async function confirm(
   { terminal }: { readonly terminal: Terminal },
   { change, isYes, name }: { readonly change: AccountChange; readonly isYes: boolean; readonly name: string },
 ): Promise<void> {
   if (isYes) return;
   if (terminal.ask === undefined) {
-    throw new SafetySyncError('usage_invalid', 'this is done only with --yes where nobody can be asked', {
+    throw new SafetySyncError('usage_invalid', 'off a terminal this needs --yes', {
       advice: `If it is meant: ${commandOf(change)} --yes`,
     });
   }
@@ -157,6 +157,15 @@ async function confirm(
   if (typed.trim() !== name) {
     throw new SafetySyncError('usage_invalid', `that was not ${name}: nothing was changed`);
   }
+}
+
+function assertNewName({ from, to }: AccountChange): void {
+  if (to === from) throw new SafetySyncError('usage_invalid', 'the new name is the old one');
+  if (to === null || accountName.safeParse(to).success) return;
+  throw new SafetySyncError(
+    'usage_invalid',
+    `${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`,
+  );
 }
 
 async function runChange(
@@ -167,6 +176,7 @@ async function runChange(
   const { from, to } = change;
   return await withApp(context, {}, async (app) => {
     const { terminal, signal } = context;
+    assertNewName(change);
     const { connection, url } = app.warehouse;
     const isConfigured = app.accounts.some(({ id }) => id === from);
     if (to === null && isConfigured) {
@@ -211,8 +221,8 @@ async function runChange(
   });
 }
 
-const YES_OPTION = ['--yes', 'do it without asking; needed where nobody can be asked'] as const;
-const ABOUT_LIST = 'accounts that are configured or stored: rows, last success, and which nobody configures';
+const YES_OPTION = ['--yes', 'do it without asking; needed off a terminal'] as const;
+const ABOUT_LIST = 'accounts that are configured or stored, with their rows and last success';
 
 const list: Verb<CommonOptions> = {
   name: 'list',
@@ -229,17 +239,7 @@ const rename: Verb<ChangeOptions> = {
     ['new', 'a name of which nothing is stored'],
   ],
   options: [YES_OPTION, JSON_OPTION],
-  run: async (context, options, [from = '', to = '']) => {
-    if (from === to || !accountName.safeParse(to).success) {
-      throw new SafetySyncError(
-        'usage_invalid',
-        from === to
-          ? 'the new name is the old one'
-          : `${JSON.stringify(to)} is no name of an account: expected ${EXPECTED.account}`,
-      );
-    }
-    return await runChange(context, options, { from, to });
-  },
+  run: (context, options, [from = '', to = '']) => runChange(context, options, { from, to }),
 };
 
 const remove: Verb<ChangeOptions> = {

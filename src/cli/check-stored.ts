@@ -6,8 +6,8 @@ import type { Check } from './check-database.ts';
 import { readUnread } from './status.ts';
 
 /**
- * What is stored although nothing is configured any more that would read it: equipment of some types, and, where `app` has
- * every account that is configured, accounts. Nothing to say where there is nothing of the kind.
+ * Finds stored rows that no configured run reads: equipment of other types, and other accounts. `hasAll`: `app` has every
+ * configured account, so the others can be found.
  */
 export async function checkStored(app: App, hasAll: boolean): Promise<Check[]> {
   if ((await readMigrationStatus(app.warehouse.connection)).pending > 0) return [];

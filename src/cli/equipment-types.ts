@@ -24,7 +24,7 @@ interface EquipmentType extends StoredPart {
   readonly isConfigured: boolean;
 }
 
-/** Of each account those that are configured, in their order, and the others that have rows. */
+/** For each account its configured types in their order, then the other types that have rows. */
 async function readTypes({ accounts, warehouse }: App): Promise<EquipmentType[]> {
   const ids = accounts.map(({ id }) => id);
   const stored = await readStoredParts(warehouse.connection.db, ids);
@@ -92,7 +92,7 @@ async function listTypes(context: CommandContext, options: CommonOptions): Promi
   });
 }
 
-/** Where the types of an account are configured. */
+/** The setting that lists the types of an account. */
 const placeOf = ({ config }: Account): string =>
   config.service?.entry === undefined
     ? 'SAFETY_EQUIPMENT_TYPES'

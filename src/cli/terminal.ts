@@ -17,7 +17,7 @@ export interface Terminal {
   readonly noteColors: Colors;
   /** stderr is a terminal. */
   readonly isInteractive: boolean;
-  /** Asks the person at the terminal for a line; undefined: nobody is there to answer. */
+  /** Asks at the terminal for a line; undefined: stdin or stderr is no terminal. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Characters in a line of stdout; undefined when it is no terminal. */
   readonly width: number | undefined;
@@ -26,7 +26,7 @@ export interface Terminal {
 /** Node leaves `isTTY` out where it is false, and picocolors takes undefined for a question that it decides itself. */
 const isTerminal = (stream: { readonly isTTY?: boolean }): boolean => stream.isTTY === true;
 
-/** Ctrl-C and Ctrl-D end the question: an empty line then. */
+/** Ctrl-C and Ctrl-D end the question, as an empty line does. */
 function askAtTerminal(question: string): Promise<string> {
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {

@@ -1,14 +1,14 @@
-/** Reads and writes which accounts are being renamed or removed: `safety_sync.account_changes`. */
+/** Reads and writes `safety_sync.account_changes`: accounts that are being renamed or removed. */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Asked } from './connection.ts';
 
-/** Of one account to another name, or (null) to nothing. */
+/** A rename of `from`; a removal where `to` is null. */
 export interface AccountChange {
   readonly from: string;
   readonly to: string | null;
 }
 
-/** Those that were begun and not finished; of these accounts, or of all. */
+/** Reads the unfinished changes of these accounts, or of all. */
 export async function readAccountChanges(
   connection: Asked,
   accounts: readonly string[] | null = null,
@@ -21,14 +21,14 @@ export async function readAccountChanges(
   return accounts === null ? all : all.filter(({ from, to }) => isMeant(from) || isMeant(to));
 }
 
-/** `safety-sync accounts …`, as it has to be given again to finish a change. */
+/** The command that finishes a change. */
 export const commandOf = ({ from, to }: AccountChange): string =>
   to === null ? `safety-sync accounts remove ${from}` : `safety-sync accounts rename ${from} ${to}`;
 
 export const describeChange = ({ from, to }: AccountChange): string =>
   to === null ? `account ${from} is being removed` : `account ${from} is being renamed to ${to}`;
 
-/** Under the lock of a stream: what is stored while half an account has another name would be lost, or stored twice. */
+/** Throws `account_busy` during a change. Called under the lock of a stream, because a run would store the moved rows again. */
 export async function assertUnchanged(connection: Asked, account: string): Promise<void> {
   const [change] = await readAccountChanges(connection, [account]);
   if (change === undefined) return;
@@ -48,7 +48,7 @@ export async function removeAccountChange(connection: Asked, { from }: AccountCh
   await connection.query('delete from safety_sync.account_changes where account_id = $1', [from]);
 }
 
-/** Of which something is stored, beside what is written for each account that is configured. */
+/** Lists the accounts that have rows, apart from the few that a worker writes for every configured account. */
 export async function readStoredAccounts(connection: Asked): Promise<string[]> {
   const rows = await connection.query<{ account_id: string }>(
     `select account_id from safety_sync.stream_state union select account_id from safety.labels

@@ -1,7 +1,7 @@
 /**
- * Every table that has rows of accounts, read off the catalog, and the steps in which the rows of one account get another
- * account's name or go. A step is one statement over the rows of a range of keys, with everything that refers to them: it
- * never breaks a foreign key, and what was done stays done, whenever the rest is.
+ * Lists every table with an `account_id`, from the catalog, and makes the steps that rename or delete the rows of an account.
+ * A step is one statement over a range of keys and all rows that refer to them, because foreign keys hold after every
+ * statement. Each step can be committed alone.
  */
 import type { Asked } from './connection.ts';
 
@@ -11,30 +11,30 @@ interface Column {
   readonly type: string;
 }
 
-/** A table whose rows refer to those of a parent, `account_id` aside. */
+/** A table with a foreign key to its parent. */
 interface ChildTable {
   readonly name: string;
   readonly key: readonly Column[];
-  /** Name of the parent, and which column refers to which of its key. */
+  /** The table that the foreign key points to, and the pairs of columns, without `account_id`. */
   readonly parent: string;
   readonly refers: readonly { readonly column: string; readonly to: string }[];
 }
 
-/** A table that refers to no other. */
+/** A table without a foreign key. */
 export interface AccountTable {
   readonly name: string;
   /** Primary key without `account_id`. */
   readonly key: readonly Column[];
-  /** Tables whose rows belong to rows of this one, parents first. */
+  /** Tables that refer to this one, directly or not, parents first. */
   readonly children: readonly ChildTable[];
 }
 
-/** Written for every account that is configured, whether or not anything of it is stored. A few rows each. */
+/** A worker writes a few rows there for every configured account, before the first sync too. */
 const OF_THE_CONFIGURATION = ['safety.reporting_settings', 'safety_sync.alerts', 'safety_sync.report_plans'];
 export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean =>
   OF_THE_CONFIGURATION.includes(name);
 
-/** Says itself which accounts are being changed. */
+/** This table is not changed, because it records the change. */
 const CHANGES = 'safety_sync.account_changes';
 
 const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
@@ -59,7 +59,7 @@ type FoundTable = Omit<AccountTable, 'children'> & {
   readonly parent: { readonly name: string; readonly refers: ChildTable['refers'] } | null;
 };
 
-/** Those below `name`, each behind its own parent. */
+/** The tables that refer to `name`, each behind its parent. */
 function childrenOf(name: string, all: readonly FoundTable[]): ChildTable[] {
   return all.flatMap(({ parent, ...own }) =>
     parent?.name === name
@@ -84,7 +84,7 @@ export async function readAccountTables(connection: Asked): Promise<AccountTable
     .map(({ name, key }) => ({ name, key, children: childrenOf(name, all) }));
 }
 
-/** Rows of an account, by table; those without any are left out. */
+/** Counts the rows of an account by table; empty tables are left out. */
 export async function countAccountRows(
   connection: Asked,
   tables: readonly AccountTable[],
@@ -102,19 +102,19 @@ export async function countAccountRows(
   return counts;
 }
 
-/** Rows of a step, what refers to them not counted. */
+/** Rows of a step, without the rows that refer to them. */
 const STEP_ROWS = 500;
 
-/** Up to where a step goes, as text: the values of a key. */
+/** The values of a key, as text. */
 type Position = readonly string[];
 
 const names = (key: readonly Column[], alias = ''): string =>
   key.map(({ name }) => `${alias}${name}`).join(', ');
-/** Values that come as text whatever their type, so that none is rounded on its way. */
+/** Parameters are sent as text, because the driver rounds times to milliseconds. */
 const values = (key: readonly Column[], first: number): string =>
   key.map(({ type }, index) => `$${first + index}::text::${type}`).join(', ');
 
-/** Where the step behind a position ends; undefined: no row of the account is left there. */
+/** Finds the last key of the next step; undefined: no row is left. */
 async function readStepEnd(
   connection: Asked,
   { name, key }: AccountTable,
@@ -124,7 +124,7 @@ async function readStepEnd(
     const rows = await connection.query(`select 1 as one from ${name} where account_id = $1`, [account]);
     return rows.length === 0 ? undefined : [];
   }
-  // What the steps before have taken out is passed over, not read again.
+  // Earlier steps left dead rows before this position: the index scan begins behind them.
   const behind = after === undefined ? '' : `and (${names(key)}) > (${values(key, 2)})`;
   const ends = key.map((column, index) => `${column.name}::text as k${index}`);
   const [end] = await connection.query<Record<string, string>>(
@@ -136,11 +136,11 @@ async function readStepEnd(
   return end === undefined ? undefined : key.map((_, index) => end[`k${index}`] ?? '');
 }
 
-/** The rows of a step, of which `first` is the number of the first parameter that is free. */
+/** The condition on the rows of a step. `first`: number of its first parameter. */
 const upTo = ({ key }: AccountTable, first: number): string =>
   key.length === 0 ? 'true' : `(${names(key, 't.')}) <= (${values(key, first)})`;
 
-/** PostgreSQL looks at foreign keys when the statement is over: by then all rows that refer to each other have the new name. */
+/** PostgreSQL checks foreign keys at the end of the statement: by then parent and children have the new name. */
 function moveStatement(table: AccountTable): string {
   const own = `moved_0 as (update ${table.name} t set account_id = $2 where t.account_id = $1 and ${upTo(table, 3)}
     returning ${['1 as one', ...table.key.map((column) => `t.${column.name}`)].join(', ')})`;
@@ -155,7 +155,7 @@ function moveStatement(table: AccountTable): string {
   return `with ${[own, ...children].join(', ')} select (${counts.join(' + ')})::int as rows`;
 }
 
-/** What refers to a row goes with it, by its foreign key. */
+/** The foreign keys delete the children. */
 const deleteStatement = (table: AccountTable): string =>
   `with gone as (delete from ${table.name} t where t.account_id = $1 and ${upTo(table, 2)} returning 1 as one)
     select count(*)::int as rows from gone`;
@@ -168,13 +168,13 @@ interface Step {
 
 interface StepRequest {
   readonly from: string;
-  /** The account that the rows get; null: they go. */
+  /** The new account; null: the rows are deleted. */
   readonly to: string | null;
-  /** Where the step before ended; undefined: this is the first. */
+  /** Last key of the previous step; undefined: this is the first one. */
   readonly after: Position | undefined;
 }
 
-/** undefined: the table is done. */
+/** Makes the next step; undefined: the table is done. */
 export async function nextStep(
   connection: Asked,
   table: AccountTable,

@@ -121,7 +121,7 @@ export const streamState = controlSchema.table(
     keyless: jsonb(),
     /** When everything that was older than its retention had been removed. */
     retained_at: instant(),
-    /** equipments: each type that a successful run asked for, and when the last such run began to store. */
+    /** equipments: types that a successful run asked for, with the time of the last one. */
     read_parts: jsonb(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
@@ -287,7 +287,7 @@ export const reportPlans = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id] })],
 );
 
-/** Accounts that are being renamed or removed, step by step. Until that is finished no run of either name begins. */
+/** Accounts that are being renamed or removed. No run of either name begins until that is finished. */
 export const accountChanges = controlSchema.table(
   'account_changes',
   {

@@ -1,4 +1,4 @@
-/** The parts of a stream of which rows are stored: equipment types, whether or not they are configured. */
+/** Reads which parts of a stream have rows: equipment types, configured or not. */
 import { sql } from 'drizzle-orm';
 import { STREAMS } from '../streams/index.ts';
 import type { StoredPart } from '../streams/unread-parts.ts';
@@ -15,7 +15,7 @@ interface PartRow extends Record<string, unknown> {
   readonly read_at: string | null;
 }
 
-/** Of these accounts, those that have rows, in one statement. A row is of the part that it was asked for, as where deletions are drawn. */
+/** Counts the rows of each part, by account. A row belongs to the part that it was asked for, as in the coverage of a snapshot. */
 export async function readStoredParts(
   db: Queryable,
   accountIds: readonly string[],

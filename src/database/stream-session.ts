@@ -39,7 +39,7 @@ interface OpenSessionOptions {
   readonly whenBusy: 'skip' | 'wait';
   /** Called once when the stream is busy and we wait. */
   readonly onWait?: (() => void) | undefined;
-  /** By what renames or removes the account itself: a change of it that was not finished is no reason to refuse. */
+  /** For the change of an account itself: an unfinished one is no reason to refuse. */
   readonly changesAccount?: true;
   readonly signal?: AbortSignal | undefined;
   readonly onStatement?: OnStatement | undefined;
@@ -79,7 +79,7 @@ function freeNodes(freed: string | null): readonly string[] {
 const BEGUN = `select pg_backend_pid() as pid,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
-/** For the same session another lock, which it holds to its end. */
+/** Takes another lock for the same session, which holds it to its end. */
 export async function tryStreamLock(
   { connection }: StreamSession,
   { accountId, stream }: StreamKey,

@@ -66,7 +66,7 @@ export const describeReporting = (stream: string): Descriptions => ({
       last_finished_on: localDay('last_finished_at'),
       unread_rows:
         'equipments: live rows of types that the last successful run did not ask for, because they are configured no more: they are as they were when last read. 0 for the other streams.',
-      unread_types: 'equipments: those types; null: none.',
+      unread_types: 'equipments: those types, with commas between; null: none.',
       unread_since:
         'equipments: when the first of them was last read; null: none, or before that was recorded.',
       unread_since_on: localDay('unread_since'),

@@ -1,16 +1,16 @@
-/** Rows that stay although the part of the stream that they came with, an equipment type, is configured no more. Pure. */
+/** Live rows that no run reads, because their equipment type is not configured any more. Pure. */
 import { formatCount, formatNumber, formatTime } from '../shared/format.ts';
 
-/** A part of which rows are stored. */
+/** A part with its stored rows. */
 export interface StoredPart {
   readonly part: string;
   readonly live: number;
   readonly deleted: number;
-  /** When the last successful run that asked for it began to store, ms since 1970; null: before that was recorded. */
+  /** When the last successful run stored it, ms since 1970; null: before this was recorded. */
   readonly readAtMs: number | null;
 }
 
-/** Those with live rows that no run asks for any more. */
+/** The parts with live rows that are not configured. */
 export const unreadOf = (stored: readonly StoredPart[], configured: readonly string[]): StoredPart[] =>
   stored.filter(({ part, live }) => live > 0 && !configured.includes(part));
 
@@ -27,6 +27,6 @@ export function describeUnread(unread: readonly StoredPart[]): string | null {
   return `${formatNumber(countUnread(unread), 'live row')} of equipment types that are not configured, and so not read: ${types.join(', ')}`;
 }
 
-/** What to do about them. */
+/** The operator's choice. */
 export const UNREAD_ADVICE =
   'Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE';

@@ -1,7 +1,6 @@
 /**
- * Gives everything that is stored of an account another account's name, or removes it. It takes the locks of all streams, and
- * records first what it is about to do: a change that was cut off leaves rows of either name, no run of them begins, and
- * the same change goes on where it stopped.
+ * Renames or removes an account. It holds the locks of all streams and records the change first, because it may be killed
+ * at any step: then no run of the account begins until the same change has finished.
  */
 import {
   type AccountChange,
@@ -29,10 +28,10 @@ import { STREAM_NAMES } from '../streams/index.ts';
 
 interface ChangeContext {
   readonly databaseUrl: string;
-  /** For what is done beside the session with the locks: who may read which accounts. */
+  /** Changes who may read the account, outside of the session with the locks. */
   readonly connection: Connection;
   readonly signal: AbortSignal;
-  /** A table is done; `rows` of it and of those that refer to it. */
+  /** Called after each table. `rows`: with the rows of its children. */
   readonly onTable?: (table: string, rows: number) => void;
 }
 
@@ -41,7 +40,7 @@ const busy = (message: string): SafetySyncError =>
     advice: 'Stop the worker, or wait until the run is over; then try again.',
   });
 
-/** A session that holds the locks of all streams of these accounts. */
+/** Opens a session with the locks of all streams of these accounts. */
 async function lockAccounts(context: ChangeContext, accounts: readonly string[]): Promise<StreamSession> {
   const keys = accounts.flatMap((accountId) => STREAM_NAMES.map((stream) => ({ accountId, stream })));
   const refuse = ({ stream, accountId }: (typeof keys)[number]) =>
@@ -60,7 +59,7 @@ async function lockAccounts(context: ChangeContext, accounts: readonly string[])
   }
 }
 
-/** Whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
+/** Tells whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
 async function hasBegun(
   connection: Asked,
   tables: readonly AccountTable[],
@@ -94,7 +93,7 @@ async function hasBegun(
   return false;
 }
 
-/** Who is confined to the account reads it under its new name, too, and at the end under no other. */
+/** Changes every role that is confined to the account. */
 async function changeReaders(
   connection: Connection,
   change: (role: string) => Promise<unknown>,
@@ -128,7 +127,7 @@ async function changeTable(
     if (step === undefined) return rows;
     rows += await inTransaction(session, async (connection) => {
       if (to !== null && after === undefined && isOfConfiguration(table)) {
-        // What a worker has written for the new name, which has nothing else, would be in the way.
+        // A worker may have written these rows for the new name already.
         await connection.query(`delete from ${table.name} where account_id = $1`, [to]);
       }
       const [done] = await connection.query<{ rows: number }>(step.text, step.parameters);
@@ -139,8 +138,8 @@ async function changeTable(
 }
 
 /**
- * Returns how many rows it has changed, those not counted that it had before it was cut off. Errors: `usage_invalid` (nothing
- * is stored of the account, or the new name has rows), `account_busy`, `database_permission`.
+ * Returns the number of rows that it has changed now. Errors: `usage_invalid` (the account has no rows, or the new name has
+ * some), `account_busy`, `database_permission`.
  */
 export async function changeAccount(context: ChangeContext, change: AccountChange): Promise<number> {
   const { from, to } = change;

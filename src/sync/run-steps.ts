@@ -92,7 +92,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
   });
 }
 
-/** Rows that nobody reads any more are marked by what marks those that a snapshot did not show. */
+/** Covers a part without a record, so that the merge marks its rows as it marks those that a snapshot lacks. */
 async function* retirePart(part: string): Steps {
   await Promise.resolve();
   yield {
@@ -283,7 +283,7 @@ async function readUnread(db: Queryable, { key, context }: OpenRun): Promise<str
   return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
 }
 
-/** That rows stay which no run reads: a stream is no fresher than they are. */
+/** Adds the live rows that no run reads, because they are older than the stream says. */
 function withUnread(ending: RunEnding, unread: string | null): RunEnding {
   if (unread === null || ending.outcome === 'failed') return ending;
   if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };

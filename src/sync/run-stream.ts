@@ -195,7 +195,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       fullCompare: request.kind === 'reconcile' || request.onlyRecord !== undefined,
       tracksSeen: !isOfSingleRecords(request) && tracksSeen(stream, request.kind),
       openIssues: await readOpenIssues(db, { accountId, stream: stream.name }),
-      // What may be a record without a key is for a run that has read some to say.
+      // A run without records must not clear this memory.
       keyless: request.retirePart === undefined ? state.keyless : null,
       lifted,
     });

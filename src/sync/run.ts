@@ -80,7 +80,7 @@ export interface RunRequest {
   readonly onlyRecord?: KnownRecord;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
-  /** Ask nothing; mark the rows of this part deleted, as a snapshot of it does that has no record. */
+  /** Ask nothing; mark the rows of this part deleted. */
   readonly retirePart?: string;
 }
 

@@ -65,7 +65,7 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   };
 }
 
-/** The same, and of what costs to count only what a sentence of the page is about. */
+/** Adds the equipment types to what is read in full. */
 async function readWithParts(
   app: App,
   accountId: string,

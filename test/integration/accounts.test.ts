@@ -60,8 +60,7 @@ async function readRows(account: string): Promise<string[]> {
   return rows.map(({ row }) => row);
 }
 
-const readChanges = () =>
-  worker.query<Record<string, unknown>>('select account_id, renamed_to from safety_sync.account_changes');
+const readChanges = () => worker.query('select account_id, renamed_to from safety_sync.account_changes');
 
 describe('accounts rename', () => {
   test('gives every row of every table the new name, and the next sync of it finds everything unchanged', async () => {

@@ -39,7 +39,7 @@ async function readTime(type: string): Promise<string> {
 const freshness = async () =>
   (
     await stage.query<Record<string, unknown>>(
-      `select unread_rows::int as rows, array_to_string(unread_types, ' ') as types,
+      `select unread_rows::int as rows, unread_types as types,
          unread_since = (select (read_parts ->> '24')::timestamptz from safety_sync.stream_state) as is_since
        from safety.freshness where stream = 'equipments'`,
     )
@@ -58,7 +58,7 @@ it('the run, status, check, the view freshness and the report say how many rows 
     'select note from safety_sync.runs order by run_id desc limit 1',
   );
   expect(noted?.note).toBe(UNREAD(time));
-  expect(await freshness()).toEqual({ rows: 6, types: '24 ext-23', is_since: true });
+  expect(await freshness()).toEqual({ rows: 6, types: '24, ext-23', is_since: true });
   expect(await readTime('24')).toBe(time);
 
   const status = await run(['status'], ['21', '22']);

@@ -53,6 +53,8 @@ const REPORTS = 'test/integration/report-schedule.test.ts';
 const SETTINGS = 'test/integration/server-settings.test.ts';
 const SCHEMA = 'test/integration/program-and-schema.test.ts';
 const JOBS = 'test/integration/worker-jobs.test.ts';
+const TYPES = 'test/integration/equipment-types.test.ts';
+const ACCOUNTS = 'test/integration/accounts.test.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -536,8 +538,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
     file: 'src/sync/run-steps.ts',
-    search: ' || isOfSingleRecords(request)',
-    replace: '',
+    search: 'isOfSingleRecords(request) || request.retirePart',
+    replace: 'request.retirePart',
     tests: ['test/integration/data-issues.test.ts'],
     names: 'look fresh',
   },
@@ -1420,7 +1422,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'readers see a retry of stored issues as the last success of the stream',
     invariant: 1,
-    file: 'migrations/0012_readable_accounts.sql',
+    file: 'migrations/0020_unread_parts_account_changes.sql',
     search: "r.status = 'succeeded' AND (r.requests > 0 OR r.stream = 'users')",
     replace: "r.status = 'succeeded'",
     tests: ['test/integration/freshness.test.ts'],
@@ -1428,7 +1430,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a skipped run hides from readers that the one before it failed',
     invariant: 1,
-    file: 'migrations/0012_readable_accounts.sql',
+    file: 'migrations/0020_unread_parts_account_changes.sql',
     search: "(r.status = 'failed' OR ",
     replace: "(r.status IN ('failed', 'skipped') OR ",
     tests: ['test/integration/freshness.test.ts'],
@@ -2130,7 +2132,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'how fresh the data of every account is shows to a confined reader',
     invariant: 1,
-    file: 'migrations/0012_readable_accounts.sql',
+    file: 'migrations/0020_unread_parts_account_changes.sql',
     search: "NOT row_security_active('safety.reporting_settings')",
     replace: 'true',
     tests: [ACCESS],
@@ -2559,5 +2561,50 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'own === null || zone === undefined || zone === own',
     replace: "own === null || zone === undefined || own !== ''",
     tests: ['test/integration/reporting-timezone.test.ts'],
+  },
+  {
+    breaks: 'equipment of a type that is configured no more is called fresh in the note of its run',
+    invariant: 1,
+    file: 'src/sync/run-steps.ts',
+    search: "if (unread === null || ending.outcome === 'failed') return ending;",
+    replace: "if (unread !== null || ending.outcome === 'failed') return ending;",
+    tests: [TYPES],
+    names: 'say how many rows of which types are not read',
+  },
+  {
+    breaks: 'the view freshness counts rows of every type as read',
+    invariant: 1,
+    file: 'migrations/0020_unread_parts_account_changes.sql',
+    search: "coalesce(t.read_parts ->> p.part, '') <> (SELECT",
+    replace: "coalesce(t.read_parts ->> p.part, '') > (SELECT",
+    tests: [TYPES],
+    names: 'say how many rows of which types are not read',
+  },
+  {
+    breaks: 'to retire an equipment type makes its stream look fresh',
+    invariant: 4,
+    file: 'src/sync/run-steps.ts',
+    search: 'isOfSingleRecords(request) || request.retirePart !== undefined',
+    replace: 'isOfSingleRecords(request)',
+    tests: [TYPES],
+    names: 'retire marks the rows of one type deleted',
+  },
+  {
+    breaks: 'a run begins while half of its account has another name',
+    invariant: 8,
+    file: 'src/database/stream-session.ts',
+    search: 'if (options.changesAccount !== true) await assertUnchanged(connection, accountId);',
+    replace: '',
+    tests: [ACCOUNTS],
+    names: 'cut off at any write',
+  },
+  {
+    breaks: 'an account is renamed while a run of its new name is under way',
+    invariant: 8,
+    file: 'src/sync/change-account.ts',
+    search: 'if (!(await tryStreamLock(session, key))) throw refuse(key)',
+    replace: 'await tryStreamLock(session, key)',
+    tests: [ACCOUNTS],
+    names: 'where a run is under way',
   },
 ];

@@ -93,7 +93,7 @@ function byOffice({ answers }: Report): Html | null {
   );
 }
 
-/** What the figures count although no run brings it up to date. */
+/** The equipment that the figures count although no run reads it. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
   const types = unread.map(({ part, live, readAtMs }) => {

@@ -36,7 +36,7 @@ export interface Report {
   readonly asOfMs: number;
   readonly today: string;
   readonly answers: Answers;
-  /** Equipment of types that are not configured: the answers count it as it was when last read. */
+  /** Equipment of types that are not configured; the answers count it. */
   readonly unread: readonly StoredPart[];
   readonly streams: readonly StreamFreshness[];
   readonly issues: readonly IssueGroup[];
