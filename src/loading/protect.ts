@@ -114,9 +114,6 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (rows?.columnOf !== undefined) return rule(ofEntries(rows.table, rows.columnOf, path));
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
-    // The name in the own record of another person stays, because a namesake is another person.
-    if (isText && isLookup && table === stream.parent)
-      return rule((value) => (typeof value === 'string' ? value : finder.in(value)));
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
     // What should be a day or another id may hold words, but a short id is a number of its own there.
     return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
@@ -182,6 +179,16 @@ export function createProtection(options: ProtectionOptions): Protection {
   const root = placeOf(stream.parent, stream.fields, '');
   const hasRules = paths.length > 0;
 
+  const ids = options.forgotten.filter(({ words }) => words === null);
+  /** Finds ids alone, because the name in the own record of a namesake is that of the namesake. */
+  const ofNamesakes =
+    isLookup && ids.length < options.forgotten.length
+      ? createProtection({ ...options, forgotten: ids })
+      : null;
+  const isNamed = (value: unknown): boolean => typeof value === 'string' && finder.in(value) !== value;
+  const isOfNamesake = (record: WireRecord): boolean =>
+    Object.entries(stream.fields).some(([name, { isText }]) => isText === true && isNamed(record[name]));
+
   function ofRecord(received: unknown): unknown {
     if (!isWireRecord(received)) {
       const mayHold = typeof received === 'string' || typeof received === 'object';
@@ -191,6 +198,7 @@ export function createProtection(options: ProtectionOptions): Protection {
       if (received[stream.keyField] === undefined && 'asked_for' in received) return ofUnusable(received);
       const own = finder.ofOwn(received, stream.keyField);
       if (own !== undefined) return own;
+      if (ofNamesakes !== null && isOfNamesake(received)) return ofNamesakes.ofRecord(received);
     }
     return inPlace(root, received);
   }

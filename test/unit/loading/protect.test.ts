@@ -37,15 +37,18 @@ test('of the own record of somebody who was forgotten nothing is left but the ps
   expect(users.ofRecord(asked)).toEqual({ asked_for: person, answered: WITHHELD });
 });
 
-test('a namesake keeps the name in the own record, and in texts the name is the pseudonym', () => {
+test('a namesake keeps the name everywhere in the own record; in records of others the name is the pseudonym', () => {
   const users = protectionOf('users', '101', 'John Smith');
   const person = pseudonyms.of('101');
   const namesake = { id: '202', name: 'John Smith' };
   expect(users.ofRecord(namesake)).toBe(namesake);
-  expect(users.ofRecord({ ...namesake, manager: 'John Smith', deputies: [101] })).toEqual({
-    ...namesake,
+  const more = { ...namesake, shown: 'SMITH, John', mails: [{ at: 'john.smith@example.org' }] };
+  expect(users.ofRecord(more)).toBe(more);
+  expect(users.ofRecord({ ...more, deputies: [101] })).toEqual({ ...more, deputies: [person] });
+  expect(users.ofRecord({ id: '404', name: 'Ann Lee', manager: 'John Smith' })).toEqual({
+    id: '404',
+    name: 'Ann Lee',
     manager: person,
-    deputies: [person],
   });
   expect(users.ofRecord({ id: '101', name: 'John Smith' })).toEqual({ id: person, name: person });
   expect(users.ofRecord({ id: '303', name: { said: 'John Smith' } })).toEqual({
