@@ -3,9 +3,11 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
 import type { CreationSlice } from './creation-slice.ts';
-import { noteUndated, toHole, walkCreation, type WalkStep } from './creation-walk.ts';
+import { walkCreation, type WalkStep } from './creation-walk.ts';
+import { toHole } from './holes.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
+import { collectUndated } from './unseen.ts';
 
 /** A slice that cannot be read completely is halved this often before it counts as failed. */
 const MOST_HALVINGS = 3;
@@ -64,7 +66,7 @@ function toStep(
   slicesDone = 0,
 ): RecordsStep {
   backfill.progress.records += list.length;
-  noteUndated(list, backfill.reader.keyField, backfill.undated);
+  collectUndated(list, backfill.reader.keyField, backfill.undated);
   backfill.progress.slicesDone += slicesDone;
   return { ...records(list), notes, progress: { ...backfill.progress } };
 }
