@@ -179,11 +179,12 @@ function leaveOut(
   { part, error }: Extract<WalkStep, { kind: 'hole' }>,
 ): RecordsStep {
   const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
+  backfill.holes.push({ slice: toHole(part), error });
   if (hole.fromMs >= slice.toMs) {
-    // Newer than the plan: it comes as a change does.
+    // Newer than the plan: the slice is asked for once more, up to the beginning of the plan.
     backfill.isTopOpen = false;
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
-    return toStep(backfill, [], []);
+    return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
   }
   const newer = { fromMs: hole.toMs, toMs: slice.toMs };
   const older = { fromMs: slice.fromMs, toMs: hole.fromMs };
@@ -197,7 +198,6 @@ function leaveOut(
   const failed: LedgerSlice = { ...toLedgerSlice(hole), status: 'failed', failures: slice.failures + 1 };
   const isAny = ({ fromMs, toMs }: TimeSlice): boolean => fromMs < toMs;
   backfill.seen += slice.records;
-  backfill.holes.push({ slice: toHole(part), error });
   if (isAny(older)) backfill.queue.unshift({ slice: toLedgerSlice(older), halvings });
   const parts = [newer, hole, older].filter(isAny);
   return toStep(

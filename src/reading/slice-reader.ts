@@ -76,7 +76,7 @@ function isShort({ records, paging }: ListPage, distinct: number, pageSize: numb
     distinct > 0 &&
     announcedPages !== undefined &&
     announcedPages > 1 &&
-    Math.ceil(total / distinct) === announcedPages;
+    [distinct, records.length].some((size) => Math.ceil(total / size) === announcedPages);
   return !isSmallPage;
 }
 

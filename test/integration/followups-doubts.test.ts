@@ -10,8 +10,8 @@ import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support
 import { stateOf } from '../support/warehouse-marks.ts';
 
 const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
-/** Without a creation time: of the newest, of the middle, of the oldest. */
-const UNDATED = ['7000003', '7000070', '7000118'];
+/** Without a creation time: one of the oldest, of the middle, of the newest. */
+const UNDATED = [3, 70, 118];
 
 let worker: TimedWorker;
 afterEach(() => worker.close());
@@ -27,17 +27,26 @@ async function start(readings: Partial<Readings> = {}): Promise<void> {
   });
 }
 const followups = () => worker.sandbox.store.followups;
-const isEqual = (exceptDeletedFollowups = false) =>
-  expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
+/** The comparison asks the service, too, which then repeats nothing. */
+async function isEqual(exceptDeletedFollowups = false): Promise<void> {
+  const { repeatedRows } = worker.sandbox.readings;
+  worker.sandbox.readings.repeatedRows = false;
+  await expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
+  worker.sandbox.readings.repeatedRows = repeatedRows;
+}
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const sync = async () => expectSucceeded(await worker.run('followups'));
 const reconcile = () => worker.run('followups', { kind: 'reconcile' });
 
-function undate(ids: readonly string[] = UNDATED): void {
+const idAt = (place: number): string => [...followups().keys()][place] ?? '';
+
+function undate(places: readonly number[] = UNDATED): string[] {
+  const ids = places.map(idAt);
   for (const id of ids) {
-    const { created_on: _, ...undated } = { ...followups().get(id) };
-    followups().put(undated, id);
+    const fields = Object.entries(followups().get(id) ?? {}).filter(([name]) => name !== 'created_on');
+    followups().put(Object.fromEntries(fields), id);
   }
+  return ids;
 }
 
 /** Before the response to the n-th question of the next run. */
@@ -70,10 +79,10 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
 
   test('also when follow-ups that were read are deleted meanwhile, and others are raised', async () => {
     await start();
-    undate();
+    const undated = undate();
     atRequest(14, () => {
-      const newest = [...followups().values()].filter(({ id }) => !UNDATED.includes(id)).slice(-4);
-      for (const { id } of newest) followups().delete(id);
+      const dated = [...followups().keys()].filter((id) => !undated.includes(id));
+      for (const id of dated.slice(-4)) followups().delete(id);
       for (const name of ['one', 'two']) {
         const now = worker.serviceNow();
         followups().put({ ...SPECIMENS.followups.build(name), created_on: now, updated_on: now });
@@ -102,10 +111,10 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
 
   test('or fails as read_incomplete and moves no watermark while page numbers do not show them either', async () => {
     await start();
-    undate();
+    const undated = undate();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
       ...response,
-      followups: (response['followups'] as { id: string }[]).filter(({ id }) => !UNDATED.includes(id)),
+      followups: (response['followups'] as { id: string }[]).filter(({ id }) => !undated.includes(id)),
     });
     const result = await worker.run('followups');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
@@ -133,7 +142,7 @@ test('a plan that is read while follow-ups are raised and deleted succeeds', asy
     made += 1;
     const now = worker.serviceNow();
     followups().put({ ...SPECIMENS.followups.build(`new-${made}`), created_on: now, updated_on: now });
-    followups().delete(`7000${String(made).padStart(3, '0')}`);
+    followups().delete(idAt((made * 7) % 100));
   };
   await sync();
   worker.sandbox.hooks.beforeResponse = undefined;
@@ -187,17 +196,17 @@ test('a total that ends at 20 hides nothing from a first sync and a reconcile', 
 
 test('a reconcile keeps a follow-up without a creation time when another one is raised or deleted meanwhile', async () => {
   await start();
-  undate(['7000070']);
+  const [id] = undate([70]);
   await sync();
   for (const happen of [
     () => followups().put({ ...SPECIMENS.followups.build('raised'), created_on: worker.serviceNow() }),
-    () => followups().delete('7000110'),
+    () => followups().delete(idAt(110)),
   ]) {
     atRequest(6, () => void happen());
     expectSucceeded(await reconcile());
     worker.sandbox.hooks.beforeResponse = undefined;
     const [row] = await worker.query<{ live: boolean }>(
-      `select _deleted_at is null as live from safety.followups where id = '7000070'`,
+      `select _deleted_at is null as live from safety.followups where id = '${id}'`,
     );
     expect(row).toEqual({ live: true });
   }

@@ -31,6 +31,7 @@ const failFor = (...ids: string[]): void => void (worker.sandbox.readings.unrend
 const watermark = async () => (await stateOf(worker, 'followups')).watermark;
 const storedIds = async (): Promise<string[]> =>
   (await worker.query<{ id: string }>('select id from safety.followups')).map(({ id }) => id);
+const idAt = (place: number): string => [...followups().keys()][place] ?? '';
 const othersThan = (id: string): string[] => [...followups().keys()].filter((one) => one !== id);
 const holes = () =>
   worker.query<{ from: number; to: number; failures: number }>(
@@ -45,11 +46,13 @@ function raise(id: string): void {
 
 describe('a follow-up for which the service fails', () => {
   test.each([
-    ['the newest', 119],
+    ['the newest', 120],
     ['one of the middle', 61],
     ['the oldest', 0],
   ])('costs a first sync itself alone: %s', async (_name, at) => {
     await start();
+    worker.time.now += MINUTE_MS;
+    raise('brand-new');
     const broken = byCreation()[at];
     if (broken === undefined) throw new Error('no such follow-up');
     failFor(broken.id);
@@ -79,7 +82,7 @@ describe('a follow-up for which the service fails', () => {
     await start();
     expectSucceeded(await worker.run('followups'));
     worker.time.now += MINUTE_MS;
-    const id = '7000050';
+    const id = idAt(50);
     followups().update(id, { updated_on: worker.serviceNow(), m_assignee_id: 'moved' });
     failFor(id);
     for (let at = 0; at < 5; at += 1) raise(`new-${at}`);
@@ -101,7 +104,7 @@ describe('a follow-up for which the service fails', () => {
 
   test('is left alone by scheduled runs until its time has come, each time twice as long', async () => {
     await start();
-    const id = '7000050';
+    const id = idAt(50);
     failFor(id);
     await worker.run('followups');
     const asked = async (): Promise<number> => {
@@ -126,9 +129,9 @@ describe('a follow-up for which the service fails', () => {
   test('lets a reconcile store the others, and delete nothing', async () => {
     await start();
     expectSucceeded(await worker.run('followups'));
-    failFor('7000050');
-    followups().delete('7000090');
-    followups().update('7000091', { m_assignee_id: 'moved' });
+    failFor(idAt(50));
+    followups().delete(idAt(90));
+    followups().update(idAt(91), { m_assignee_id: 'moved' });
     const result = await worker.run('followups', { kind: 'reconcile' });
     expect(result).toMatchObject({ ...isFailing, counts: { updated: 1, deleted: 0 } });
     failFor();
@@ -154,7 +157,7 @@ test('an outage in which every response fails is asked about a few times, and le
   await start();
   for (const isFirst of [true, false]) {
     failFor(...followups().keys());
-    if (!isFirst) followups().update('7000050', { updated_on: worker.serviceNow() });
+    if (!isFirst) followups().update(idAt(50), { updated_on: worker.serviceNow() });
     const result = await worker.run('followups');
     expect(result).toMatchObject({ outcome: 'failed', error: { code: 'server_error' } });
     expect(result.requests).toBeLessThan(12);
