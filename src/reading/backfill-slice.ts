@@ -3,9 +3,11 @@ import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
 import type { CreationSlice } from './creation-slice.ts';
-import { noteUndated, toHole, walkCreation, type WalkStep } from './creation-walk.ts';
+import { walkCreation, type WalkStep } from './creation-walk.ts';
+import { toHole } from './holes.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
+import { collectUndated } from './unseen.ts';
 
 /** A slice that cannot be read completely is halved this often before it counts as failed. */
 const MOST_HALVINGS = 3;
@@ -64,7 +66,7 @@ function toStep(
   slicesDone = 0,
 ): RecordsStep {
   backfill.progress.records += list.length;
-  noteUndated(list, backfill.reader.keyField, backfill.undated);
+  collectUndated(list, backfill.reader.keyField, backfill.undated);
   backfill.progress.slicesDone += slicesDone;
   return { ...records(list), notes, progress: { ...backfill.progress } };
 }
@@ -177,11 +179,12 @@ function leaveOut(
   { part, error }: Extract<WalkStep, { kind: 'hole' }>,
 ): RecordsStep {
   const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
+  backfill.holes.push({ slice: toHole(part), error });
   if (hole.fromMs >= slice.toMs) {
-    // Newer than the plan: it comes as a change does.
+    // Newer than the plan: the slice is asked for once more, up to the beginning of the plan.
     backfill.isTopOpen = false;
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
-    return toStep(backfill, [], []);
+    return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
   }
   const newer = { fromMs: hole.toMs, toMs: slice.toMs };
   const older = { fromMs: slice.fromMs, toMs: hole.fromMs };
@@ -195,7 +198,6 @@ function leaveOut(
   const failed: LedgerSlice = { ...toLedgerSlice(hole), status: 'failed', failures: slice.failures + 1 };
   const isAny = ({ fromMs, toMs }: TimeSlice): boolean => fromMs < toMs;
   backfill.seen += slice.records;
-  backfill.holes.push({ slice: toHole(part), error });
   if (isAny(older)) backfill.queue.unshift({ slice: toLedgerSlice(older), halvings });
   const parts = [newer, hole, older].filter(isAny);
   return toStep(

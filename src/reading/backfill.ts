@@ -8,10 +8,11 @@ import type { BackfillPlan, Hole, LedgerSlice } from '../streams/state.ts';
 import { makePlan, sliceRecordsFor } from './backfill-plan.ts';
 import { type Backfill, type FoundHole, readSlice } from './backfill-slice.ts';
 import { type CreationSlice, isWholeTime } from './creation-slice.ts';
-import { FAILING_TIME, isAnyUnseen } from './creation-walk.ts';
+import { FAILING_TIME } from './holes.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type RecordsStep, type Steps } from './step.ts';
+import { isAnyUnseen } from './unseen.ts';
 
 interface BackfillAsked {
   readonly range: CreationSlice;
@@ -50,8 +51,11 @@ export function isResumable(
   { plan, slices }: StoredBackfill,
   { range, restart, watermarkMs }: BackfillAsked,
 ): boolean {
+  // A plan of everything without a watermark cannot say from when on changes are missing.
+  const isTimed = !isWholeTime(plan) || plan.watermark !== null;
   return (
     !restart &&
+    isTimed &&
     isSameRange(plan, range) &&
     (isUnclosed(plan, watermarkMs) || slices.some((slice) => isOpen(slice) && slice.failures === 0))
   );

@@ -73,7 +73,8 @@ function isShort({ records, paging }: ListPage, distinct: number, pageSize: numb
   if (total === undefined || distinct >= total || records.length >= pageSize) return false;
   if (distinct === 0) return true;
   const lastPage = paging?.lastPage;
-  return lastPage !== undefined && (lastPage <= 1 || Math.ceil(total / distinct) !== lastPage);
+  if (lastPage === undefined) return false;
+  return lastPage <= 1 || [distinct, records.length].every((size) => Math.ceil(total / size) !== lastPage);
 }
 
 /** A page whose total is wrong says no more of how much there is than one without a total. */

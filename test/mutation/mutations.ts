@@ -19,6 +19,8 @@ const READINGS = 'test/integration/followups-readings.test.ts';
 const SNAPSHOTS = 'test/integration/snapshots.test.ts';
 const TRAINING = 'test/integration/training.test.ts';
 const USERS = 'test/integration/users.test.ts';
+const DOUBTS = 'test/integration/followups-doubts.test.ts';
+const HOLES = 'test/integration/followups-holes.test.ts';
 const BATTERY = 'test/contract/streams-battery.test.ts';
 const BACK = 'test/crash/going-back.test.ts';
 const BACKFILL = 'test/crash/backfill.test.ts';
@@ -698,8 +700,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'the watermark moves although the read was incomplete',
     invariant: 2,
     file: 'src/reading/incremental.ts',
-    search: 'covered: null, state: failure === null ? { watermark } : {}, note, failure };',
-    replace: 'covered: null, state: { watermark }, note, failure };',
+    search: 'const state = failure === null ? { watermark } : {};',
+    replace: 'const state = { watermark };',
     tests: [BACKFILL, READINGS],
   },
   {
@@ -730,7 +732,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the next question leaves out the border between two responses',
     invariant: 2,
-    file: 'src/reading/creation-walk.ts',
+    file: 'src/reading/creation-task.ts',
     search: '  const toMs = oldestMs + 1;\n',
     replace: '  const toMs = oldestMs;\n',
     tests: [MOVING, READINGS],
@@ -1124,6 +1126,40 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '!isTotalTooSmall && !isShort(page, distinct, pageSize)',
     replace: '!isTotalTooSmall',
     tests: [BACKFILL, READINGS],
+  },
+  {
+    breaks: 'a plan ends without a look at the account’s own total',
+    invariant: 7,
+    file: 'src/reading/backfill.ts',
+    search: 'if (!isRead && backfill.failures.length === 0) yield* readUnseen(backfill);',
+    replace: 'if (isRead && backfill.failures.length === 0) yield* readUnseen(backfill);',
+    tests: [DOUBTS],
+  },
+  {
+    breaks: 'rows are held against a total in the place of different records',
+    invariant: 4,
+    file: 'src/reading/slice-reader.ts',
+    search: 'const distinct = countDistinct(records, keyField);',
+    replace: 'const distinct = keyField === null ? 0 : records.length;',
+    tests: [DOUBTS],
+    names: 'repeats',
+  },
+  {
+    breaks: 'an outage is divided like one record that fails',
+    invariant: 6,
+    file: 'src/reading/creation-walk.ts',
+    search: 'if (!isOfOneId(error) || !(await reader.isWell())) throw error;',
+    replace: 'if (!isOfOneId(error)) throw error;',
+    tests: [HOLES],
+    names: 'outage',
+  },
+  {
+    breaks: 'a run with an open hole says that it succeeded',
+    invariant: 1,
+    file: 'src/reading/incremental.ts',
+    search: 'failure: failure ?? toFailure(stream, holes) };',
+    replace: 'failure: holes.length > 999 ? toFailure(stream, holes) : failure };',
+    tests: [HOLES],
   },
   {
     breaks: 'a remainder that shrank is not asked again',

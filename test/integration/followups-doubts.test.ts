@@ -1,0 +1,213 @@
+/** Responses that prove less than they seem to: what no filter shows, rows that repeat, totals that are wrong (contract, 5.1, 5.2, 5.7). */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Readings } from '../../src/sandbox/index.ts';
+import { MINUTE_MS } from '../../src/shared/time.ts';
+import { casesOf } from '../support/proof.ts';
+import { terminateSession } from '../support/saboteur.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { stateOf } from '../support/warehouse-marks.ts';
+
+const tables = ['followups', 'followup_messages', 'followup_attachments'] as const;
+/** Without a creation time: one of the oldest, of the middle, of the newest. */
+const UNDATED = [3, 70, 118];
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+/** 120 follow-ups, ten a page, in three slices of several pages. */
+async function start(readings: Partial<Readings> = {}): Promise<void> {
+  worker = await createTimedWorker({
+    settings: { sliceRecords: 40, readers: 2 },
+    sandbox: {
+      size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
+      readings: { largestPage: 10, undatedFollowups: 'unfiltered', ...readings },
+    },
+  });
+}
+const followups = () => worker.sandbox.store.followups;
+/** The comparison asks the service, too, which then repeats nothing. */
+async function isEqual(exceptDeletedFollowups = false): Promise<void> {
+  const { repeatedRows } = worker.sandbox.readings;
+  worker.sandbox.readings.repeatedRows = false;
+  await expectWarehouseEqualsSource(worker, { tables, exceptDeletedFollowups });
+  worker.sandbox.readings.repeatedRows = repeatedRows;
+}
+const watermark = async () => (await stateOf(worker, 'followups')).watermark;
+const sync = async () => expectSucceeded(await worker.run('followups'));
+const reconcile = () => worker.run('followups', { kind: 'reconcile' });
+
+const idAt = (place: number): string => [...followups().keys()][place] ?? '';
+
+function undate(places: readonly number[] = UNDATED): string[] {
+  const ids = places.map(idAt);
+  for (const id of ids) {
+    const fields = Object.entries(followups().get(id) ?? {}).filter(([name]) => name !== 'created_on');
+    followups().put(Object.fromEntries(fields), id);
+  }
+  return ids;
+}
+
+/** Before the response to the n-th question of the next run. */
+function atRequest(nth: number, happen: () => void | Promise<void>): void {
+  let requests = 0;
+  worker.sandbox.hooks.beforeResponse = async () => {
+    requests += 1;
+    if (requests === nth) await happen();
+  };
+}
+
+describe('a first sync brings follow-ups that no filter on creation time shows', () => {
+  test('because they have no creation time', async () => {
+    await start();
+    undate();
+    await sync();
+    await isEqual();
+    expect(await watermark()).not.toBeNull();
+  });
+
+  test('because the service compares whole seconds', async () => {
+    await start({ followupTimes: 'seconds' });
+    const begun = worker.serviceNow() - 60 * MINUTE_MS;
+    for (const [at, id] of [...followups().keys()].entries()) {
+      followups().update(id, { created_on: begun + Math.floor(at / 10) * 1000 + (at % 10) * 97 });
+    }
+    await sync();
+    await isEqual();
+  });
+
+  test('also when follow-ups that were read are deleted meanwhile, and others are raised', async () => {
+    await start();
+    const undated = undate();
+    atRequest(14, () => {
+      const dated = [...followups().keys()].filter((id) => !undated.includes(id));
+      for (const id of dated.slice(-4)) followups().delete(id);
+      for (const name of ['one', 'two']) {
+        const now = worker.serviceNow();
+        followups().put({ ...SPECIMENS.followups.build(name), created_on: now, updated_on: now });
+      }
+    });
+    await sync();
+    worker.sandbox.hooks.beforeResponse = undefined;
+    await sync();
+    await isEqual(true);
+  });
+
+  test.each(casesOf({ few: [8], all: [3, 8, 15, 20] }))(
+    'also when it was cut off at request %i and goes on',
+    async (request) => {
+      await start();
+      undate();
+      atRequest(request, async () => {
+        expect(await terminateSession(worker, 'followups')).toBe(true);
+      });
+      expect((await worker.run('followups')).outcome).toBe('failed');
+      worker.sandbox.hooks.beforeResponse = undefined;
+      await sync();
+      await isEqual();
+    },
+  );
+
+  test('or fails as read_incomplete and moves no watermark while page numbers do not show them either', async () => {
+    await start();
+    const undated = undate();
+    worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
+      ...response,
+      followups: (response['followups'] as { id: string }[]).filter(({ id }) => !undated.includes(id)),
+    });
+    const result = await worker.run('followups');
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    expect(await watermark()).toBeNull();
+    worker.sandbox.hooks.rewriteResponse = undefined;
+    await sync();
+    await isEqual();
+  });
+});
+
+test('a backfill of everything brings them, one of a range neither expects nor fails for them', async () => {
+  await start();
+  await sync();
+  undate();
+  const range = { fromMs: worker.serviceNow() - 365 * 24 * 60 * MINUTE_MS, toMs: null };
+  expectSucceeded(await worker.run('followups', { kind: 'backfill', range }));
+  expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
+  await isEqual();
+});
+
+test('a plan that is read while follow-ups are raised and deleted succeeds', async () => {
+  await start();
+  let made = 0;
+  worker.sandbox.hooks.beforeResponse = () => {
+    made += 1;
+    const now = worker.serviceNow();
+    followups().put({ ...SPECIMENS.followups.build(`new-${made}`), created_on: now, updated_on: now });
+    followups().delete(idAt((made * 7) % 100));
+  };
+  await sync();
+  worker.sandbox.hooks.beforeResponse = undefined;
+  await sync();
+  await isEqual(true);
+});
+
+describe('a response that repeats records', () => {
+  test('proves nothing: a first sync is complete, and a reconcile deletes nothing that is there', async () => {
+    await start({ repeatedRows: true });
+    await sync();
+    await isEqual();
+    const result = await reconcile();
+    expectSucceeded(result);
+    expect(result.counts.deleted).toBe(0);
+  });
+
+  test('in the place of others deletes none of them, when it is the only one', async () => {
+    await start({ largestPage: null, repeatedRows: true });
+    worker.sandbox.readings.repeatedRows = false;
+    await sync();
+    worker.sandbox.readings.repeatedRows = true;
+    worker.sandbox.readings.largestPage = 120;
+    const result = await reconcile();
+    expect(result.counts.deleted).toBe(0);
+    await isEqual();
+  });
+
+  test('nor does a list in one response whose total says that others are missing', async () => {
+    await start({ resourcesPaging: 'one-page' });
+    expectSucceeded(await worker.run('resources'));
+    worker.sandbox.hooks.rewriteResponse = (entry, response) => {
+      const list = response['resources'] as unknown[];
+      return entry.method === 'resources.list'
+        ? { ...response, resources: list.map(() => list[0]) }
+        : response;
+    };
+    const result = await worker.run('resources', { force: true });
+    expect(result).toMatchObject({ outcome: 'failed', error: { code: 'read_incomplete' } });
+    expect(result.counts.deleted).toBe(0);
+  });
+});
+
+test('a total that ends at 20 hides nothing from a first sync and a reconcile', async () => {
+  await start({ pagingTotal: 'capped', largestPage: null });
+  await sync();
+  await isEqual();
+  expectSucceeded(await reconcile());
+  await isEqual();
+});
+
+test('a reconcile keeps a follow-up without a creation time when another one is raised or deleted meanwhile', async () => {
+  await start();
+  const [id] = undate([70]);
+  await sync();
+  for (const happen of [
+    () => followups().put({ ...SPECIMENS.followups.build('raised'), created_on: worker.serviceNow() }),
+    () => followups().delete(idAt(110)),
+  ]) {
+    atRequest(6, () => void happen());
+    expectSucceeded(await reconcile());
+    worker.sandbox.hooks.beforeResponse = undefined;
+    const [row] = await worker.query<{ live: boolean }>(
+      `select _deleted_at is null as live from safety.followups where id = '${id}'`,
+    );
+    expect(row).toEqual({ live: true });
+  }
+});
