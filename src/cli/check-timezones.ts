@@ -3,7 +3,7 @@ import { readMigrationStatus } from '../database/migrate.ts';
 import { readReportingTimezones } from '../database/reporting.ts';
 import type { Check } from './check-database.ts';
 
-/** Nothing to say where the warehouse has the zone that is configured, or none is. */
+/** No check where the warehouse has the configured zone, or where no zone is configured. */
 export async function checkTimezones({ accounts, warehouse }: App): Promise<Check[]> {
   const { connection } = warehouse;
   if ((await readMigrationStatus(connection)).pending > 0) return [];

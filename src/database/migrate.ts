@@ -50,7 +50,7 @@ const KNOWN = (
 ).entries.map((entry) => entry.when);
 
 /**
- * What the warehouse still lacks. A warehouse that was never migrated lacks everything. Error: `database_newer` where it
+ * Counts what the warehouse still lacks. A warehouse that was never migrated lacks everything. Error: `database_newer` where it
  * was migrated by a newer program, because this one does not know what the columns that were added there have to hold.
  */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
@@ -86,14 +86,14 @@ export async function assertMigrated(connection: Asked): Promise<void> {
   }
 }
 
-/** As drizzle's migrator keeps it, and by which program each migration was applied. */
+/** The ledger as drizzle's migrator keeps it, with the program that applied each migration. */
 const CREATE_LEDGER = [
   `create schema if not exists ${MIGRATIONS.schema}`,
   `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (id serial primary key, hash text not null, created_at bigint)`,
   `alter table ${MIGRATIONS.schema}.${MIGRATIONS.table} add column if not exists program_version text`,
 ];
 
-/** Of runs whose worker this role may end. */
+/** Ends the sessions of runs, as far as this role may end them. */
 const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and application_name = any ($1::text[]) and pg_has_role(usesysid, 'usage')`;
 

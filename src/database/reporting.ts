@@ -40,8 +40,8 @@ export async function readReportingTimezones(
 
 /**
  * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the variable would
- * move the days of every reader; it is UTC for an account that has none yet. Returns what another zone stood there for, and
- * which one. Error: `configuration_invalid` for a zone that PostgreSQL does not know.
+ * move the days of every reader; an account that has none yet begins with UTC. Returns the accounts whose zone was replaced,
+ * with the zone before. Error: `configuration_invalid` for a zone that PostgreSQL does not know.
  */
 export async function writeReportingTimezones(
   db: Queryable,

@@ -40,7 +40,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   let state: 'starting' | 'running' = 'starting';
 
   let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
-  /** Rejects, because a worker that went on without a run would look well. */
+  /** Rejects when a newer program has migrated the warehouse, because a worker that runs nothing any more would look healthy. */
   const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
   newer.catch(() => undefined);
 

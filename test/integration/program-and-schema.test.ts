@@ -123,7 +123,7 @@ test('what an older program left wrong beside a newer one is right after the mig
   const right = await figures();
   expect(right.followups).toContainEqual(expect.objectContaining({ _due_changes: 3, _reopen_count: 1 }));
   await takeBack();
-  // As they stand where a program wrote the rows that does not know the columns, and behind what it did not count.
+  // An older program leaves the columns at their defaults and the figures as they were before its changes.
   await worker.query(`update safety.followups set _message_count = _message_count + 1, _last_message_at = null,
     _was_open = null, _due_moved = false, _due_before = null, _due_changes = 0, _reopen_count = 0`);
   await worker.query('update safety.followup_messages set _handed_before = null');

@@ -50,7 +50,8 @@ test('settings of database and role change nothing of what is stored', async () 
   const { followups, resources } = worker.sandbox.store;
   const [first = '', second = '', third = ''] = followups.keys();
   const runAll = async (kind: 'sync' | 'reconcile') => {
-    // Side by side: a stricter isolation is noticed only where two write at a time. `users` asks for whom they have met.
+    // Side by side, because a stricter isolation is noticed only where two runs write at a time; `users` last, because it
+    // looks up the ids that the others have met.
     const others = STREAM_NAMES.filter((stream) => stream !== 'users');
     const results = await Promise.all(others.map((stream) => worker.run(stream, { kind, force: true })));
     results.push(await worker.run('users', { kind, force: true }));

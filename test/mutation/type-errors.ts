@@ -7,8 +7,8 @@ import type { Mutation } from './mutations.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What TypeScript finds wrong with a break, or null: a break that does not compile throws wherever it is reached, which
- * any test notices. One program serves all breaks, because to build it takes longer than to check a file of it.
+ * The first type error of a break, or null. A break that does not compile throws wherever it is reached, and any test notices
+ * that. One program serves all breaks, because to build it takes longer than to check a file of it.
  */
 export function createTypeCheck(): (mutation: Mutation) => string | null {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (file) => ts.sys.readFile(file)) as {
