@@ -93,7 +93,7 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: Judged)
     is_scheduled: offReason === null,
     off_reason: offReason,
     last_success_at: toIso(facts.lastSuccessMs),
-    held_up_by: facts.heldUpBy ?? null,
+    ...(facts.heldUpBy === undefined ? {} : { held_up_by: facts.heldUpBy }),
     current_until: toIso(facts.currentUntilMs),
     watermark: toIso(facts.watermarkMs),
     calculated_at: toIso(facts.calculatedMs),
