@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { LABEL_KINDS, type LabelKind } from '../database/labels.ts';
 import { type ImportOutcome, importLabels } from '../labels/import-labels.ts';
@@ -128,7 +128,7 @@ async function runTemplate(context: CommandContext, options: TemplateOptions): P
     const { renderLabelsFile } = await import('../labels/labels-file.ts');
     const file = renderLabelsFile(missing);
     if (out === STDOUT) {
-      terminal.print(file.trimEnd());
+      terminal.printFile(file.trimEnd());
       return EXIT.ok;
     }
     await writeWholeFile(out, `${BYTE_ORDER_MARK}${file}`);
@@ -145,16 +145,32 @@ interface ImportOptions extends CommonOptions {
   readonly replace?: true;
 }
 
-async function readBytes(path: string): Promise<Uint8Array> {
+/** Some 100,000 lines. A file without an end, such as /dev/zero, would take all memory. */
+const MOST_BYTES = 4 * 1024 * 1024;
+
+async function readBytes(path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    return await readFile(path);
+    for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) break;
+    }
   } catch (cause) {
+    if (signal.aborted) throw new SafetySyncError('interrupted', 'stopped: no label was imported', { cause });
     const code = (cause as NodeJS.ErrnoException).code ?? '';
     throw new SafetySyncError('usage_invalid', `cannot read the labels file ${resolve(path)} (${code})`, {
       cause,
       advice: 'Name a CSV file such as safety-sync labels template --out labels.csv writes.',
     });
   }
+  if (bytes <= MOST_BYTES) return Buffer.concat(chunks);
+  throw new SafetySyncError(
+    'usage_invalid',
+    `the labels file ${resolve(path)} is larger than ${MOST_BYTES / 1024 / 1024} MB`,
+    { advice: 'Import it in parts: with --replace all lines of a kind in one part.' },
+  );
 }
 
 function printOutcome(outcome: ImportOutcome, unmet: readonly string[], terminal: Terminal): void {
@@ -181,7 +197,7 @@ async function runImport(
   const { terminal } = context;
   return await withApp(context, options, async (app) => {
     const { readLabelsFile } = await import('../labels/labels-file.ts');
-    const file = readLabelsFile(await readBytes(path));
+    const file = readLabelsFile(await readBytes(path, context.signal));
     const example = (name: string) => `labels import ${path} --account ${name}`;
     const account = onlyAccountOf(app, { what: 'a file of labels', example });
     const { db } = app.warehouse.connection;

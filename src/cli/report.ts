@@ -32,7 +32,7 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
   terminal.note(terminal.noteColors.dim('drawing the report …'));
   const page = await renderReport(answered, { title });
   if (out === STDOUT) {
-    terminal.print(page);
+    terminal.printFile(page);
     return EXIT.ok;
   }
   await writeWholeFile(out, page);

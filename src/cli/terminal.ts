@@ -9,6 +9,8 @@ export type Colors = ReturnType<typeof pc.createColors>;
 export interface Terminal {
   /** stdout: the result of the command. */
   print(text: string): void;
+  /** stdout: a file, as it is, unless that is a terminal. */
+  printFile(text: string): void;
   /** stderr: notes, progress, errors. */
   note(text: string): void;
   /** For what goes to stdout. */
@@ -37,12 +39,27 @@ function askAtTerminal(question: string): Promise<string> {
     });
   });
 }
+/** Control characters, and those that change the direction of text; as a group the colours that the commands use. */
+const UNPRINTABLE =
+  // eslint-disable-next-line no-control-regex -- These are what is looked for.
+  /(\x1b\[(?:[012]|22|3[0-79]|9[0-7])m)|[\0-\x08\v-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/**
+ * A text that does nothing to a terminal: what the service or a file has in it may clear the screen, or look like something
+ * else. The escapes are those of JSON, so that JSON stays what it was.
+ */
+export const toPrintable = (text: string): string =>
+  text.replace(UNPRINTABLE, (found, color?: string) => color ?? toEscape(found));
 
 export function createTerminal(env: Environment): Terminal {
   const plain = (env['NO_COLOR'] ?? '') !== '';
+  const print = (text: string): void => void process.stdout.write(`${toPrintable(text)}\n`);
   return {
-    print: (text) => void process.stdout.write(`${text}\n`),
-    note: (text) => void process.stderr.write(`${text}\n`),
+    print,
+    printFile: isTerminal(process.stdout) ? print : (text) => void process.stdout.write(`${text}\n`),
+    note: (text) => void process.stderr.write(`${toPrintable(text)}\n`),
     colors: pc.createColors(isTerminal(process.stdout) && !plain),
     noteColors: pc.createColors(isTerminal(process.stderr) && !plain),
     isInteractive: isTerminal(process.stderr),
@@ -65,6 +82,9 @@ export interface Column {
 /** Whose row it is, where there are several accounts. */
 export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
 
+/** On one line: a text with line breaks in it could pass for other rows. */
+const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, toEscape);
+
 const GAP = '  ';
 const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 
@@ -75,7 +95,7 @@ export function renderTable(
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
   let kept = columns.flatMap(({ title, align, spare = -1, isShown = true }, at) => {
-    const cells = [colors.dim(title), ...rows.map((row) => row[at] ?? '')];
+    const cells = [colors.dim(title), ...rows.map((row) => toCell(row[at] ?? ''))];
     return isShown ? [{ title, align, spare, cells, width: Math.max(...cells.map(widthOf)) }] : [];
   });
   const left = new Set<string>();

@@ -59,6 +59,10 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
+/** Everybody on the way reads what is sent there. */
+export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'http:' && !isLoopback(hostname);
+
 /** What is wrong with a base URL that is a URL. `permission` names what would allow plain http. */
 export function baseUrlProblems(
   text: string,
@@ -71,7 +75,7 @@ export function baseUrlProblems(
   if (/\/v1(\/|$)/.test(url.pathname)) {
     problems.push('leave /v1 out; the worker adds /v1/METHOD itself');
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowsInsecureHttp) {
+  if (isPlainHttp(url) && !allowsInsecureHttp) {
     problems.push(
       `plain http:// to ${url.hostname} would send the token in the clear; use https://, or set ${permission}`,
     );

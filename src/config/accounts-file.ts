@@ -3,7 +3,6 @@
  * environment: `0021` stays `0021`, `off` is no boolean, and a long id loses no digits. Problems name entry and key;
  * neither they nor anything else repeats what stands in the file where it may be a token.
  */
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -13,6 +12,7 @@ import {
   type ScheduleConfig,
   toServiceConfig,
 } from './account-config.ts';
+import { MOST_ACCOUNTS_KB, readSmallFile } from './read-small-file.ts';
 import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
 import * as value from './variables.ts';
 import { EXPECTED } from './variables.ts';
@@ -126,7 +126,7 @@ function readToken(fields: Fields, folder: string): { text?: string; file?: stri
   if (path === undefined) return {};
   const file = resolve(folder, path);
   try {
-    const read = readFileSync(file, 'utf8').replace(/\s+$/, '');
+    const read = readSmallFile(file).replace(/\s+$/, '');
     if (value.token.safeParse(read).success) return { text: read, file };
     const problem = `expected ${EXPECTED.token} in ${file}, got something else (not shown)`;
     return { text: read, ...wrong('token_file', problem) };
@@ -245,7 +245,7 @@ export function readAccountsFile(
 ): AccountsFile {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readSmallFile(path, MOST_ACCOUNTS_KB);
   } catch (error) {
     return failed(`cannot read ${withoutUserinfo(path)} (${systemCode(error)})`);
   }

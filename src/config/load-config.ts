@@ -45,7 +45,7 @@ export interface Config {
   readonly syncConcurrency: number;
   /** Over how many seconds the accounts' ticks are spread; with one account nothing is. */
   readonly syncSpreadSeconds: number;
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: { readonly host: string; readonly port: number; readonly allowedHosts: readonly string[] };
   readonly freshnessBudgetMinutes: number;
   readonly telling: TellingConfig;
   readonly log: {
@@ -239,7 +239,7 @@ export function loadConfig(
     },
     syncConcurrency: values.SYNC_CONCURRENCY,
     syncSpreadSeconds: values.SYNC_SPREAD_SECONDS,
-    http: { host: values.HTTP_HOST, port: values.HTTP_PORT },
+    http: { host: values.HTTP_HOST, port: values.HTTP_PORT, allowedHosts: values.HTTP_ALLOWED_HOSTS },
     freshnessBudgetMinutes: values.FRESHNESS_BUDGET_MINUTES,
     telling: telling.config,
     log: {

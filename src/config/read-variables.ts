@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readSmallFile } from './read-small-file.ts';
 import { token, VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
   if (path === undefined || path === '') return hasDirect ? { text: direct, from: name } : undefined;
   if (hasDirect) return { problem: `${name} and ${name}_FILE are both set: keep one of them` };
   try {
-    const text = readFileSync(path, 'utf8').replace(/\s+$/, '');
+    const text = readSmallFile(path).replace(/\s+$/, '');
     return text === ''
       ? { problem: `${name}_FILE: ${withoutUserinfo(path)} is empty` }
       : { text, from: `${name}_FILE` };
@@ -56,7 +56,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
 /** What a file that holds a secret has now; undefined: it cannot be read, or is empty. */
 export function readSecretFile(path: string): string | undefined {
   try {
-    const text = readFileSync(path, 'utf8').trimEnd();
+    const text = readSmallFile(path).trimEnd();
     return text === '' ? undefined : text;
   } catch {
     return undefined;

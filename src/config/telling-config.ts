@@ -1,4 +1,5 @@
 /** Whom the worker tells, and how: alerts to a webhook and by mail, the report by mail and into a directory. */
+import { isPlainHttp } from './account-config.ts';
 import { isNamed, type ReadVariables } from './read-variables.ts';
 
 export interface MailConfig {
@@ -55,6 +56,12 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
   if (typeof cron === 'string' && !hasPlace && !isNamed(known, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
+  }
+  const webhook = values.ALERT_WEBHOOK_URL === undefined ? undefined : new URL(values.ALERT_WEBHOOK_URL);
+  if (webhook !== undefined && isPlainHttp(webhook) && !values.SAFETY_ALLOW_INSECURE_HTTP) {
+    problems.push(
+      `ALERT_WEBHOOK_URL: plain http:// to ${webhook.hostname} would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
+    );
   }
   return {
     config: {

@@ -161,6 +161,11 @@ const COMMON = {
   RETENTION_RUNS_DAYS: variable(days, EXPECTED_DAYS),
   RETENTION_ISSUES_DAYS: variable(days, EXPECTED_DAYS),
   HTTP_HOST: variable(z.string().regex(/^\S+$/), 'a host name or address', { default: '127.0.0.1' }),
+  HTTP_ALLOWED_HOSTS: variable(
+    commaList.pipe(z.array(z.string().regex(/^[\w.-]+$/))),
+    'host names with commas between, without ports',
+    { default: '' },
+  ),
   HTTP_PORT: variable(wholeNumber(0, 65_535), 'a port, 0 to 65535', { default: '8080' }),
   FRESHNESS_BUDGET_MINUTES: variable(wholeNumber(1, 1_000_000), 'minutes, from 1', { default: '60' }),
   ALERT_WEBHOOK_URL: variable(urlWithPassword('https:', 'http:'), 'the https:// URL of a webhook', {

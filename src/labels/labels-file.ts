@@ -37,6 +37,11 @@ export interface LabelsFile {
   readonly bad: readonly BadLine[];
 }
 
+/** Bytes of an id: with its account and kind it must fit a page of an index. */
+const MOST_ID_BYTES = 600;
+/** Characters of a label: it stands on a line of a report. */
+const MOST_LABEL = 500;
+
 /** What a spreadsheet makes of a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
 
@@ -57,6 +62,12 @@ function delimiterOf(text: string): string {
   return [';', '\t'].find((one) => header.includes(one)) ?? ',';
 }
 
+/** A spreadsheet takes a text that begins so for a formula; a quote before it says that it is none. */
+const FORMULA = /^'*[=+\-@\t\r]/;
+const toSpreadsheet = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
+const fromSpreadsheet = (cell: string): string =>
+  cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+
 interface Cells {
   readonly line: number;
   readonly cells: readonly string[];
@@ -69,7 +80,7 @@ function readCells(text: string): Cells[] {
     const parsed = parse(text, { delimiter, bom: true, info: true, raw: true, relax_column_count: true });
     const found = parsed as unknown as { record: string[]; raw: string; info: Info }[];
     return found.flatMap(({ record, raw, info }) => {
-      const cells = record.map((cell) => cell.trim());
+      const cells = record.map((cell) => fromSpreadsheet(cell.trim()));
       // Told is the last line of a record; a text in quotes may have several.
       const lines = raw.replace(/[\r\n]+$/, '').split(/\r\n|\r|\n/).length;
       return cells.every((cell) => cell === '') ? [] : [{ line: info.lines - lines + 1, cells }];
@@ -92,7 +103,7 @@ function readHeader(header: Cells | undefined): ColumnName[] {
   }
   throw new SafetySyncError(
     'usage_invalid',
-    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(','))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
+    `line ${header?.line ?? 1} of the labels file names the columns ${JSON.stringify(names.join(',').slice(0, 200))}; expected ${COLUMNS.join(',')} (parent_id and seen can be left out)`,
     { advice: 'safety-sync labels template writes such a file.' },
   );
 }
@@ -105,11 +116,17 @@ type Cell = (column: ColumnName) => string;
 function problemOf(kind: string, cell: Cell): string | undefined {
   const id = cell('id');
   if (!isKind(kind)) {
-    return `kind ${JSON.stringify(kind)} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
+    return `kind ${JSON.stringify(kind.slice(0, 60))} is not known; it is one of ${LABEL_KINDS.join(', ')}`;
   }
   if (id === '') return 'has no id; write the id that the label is for, or remove the line';
   if (ROUNDED.test(id)) {
     return `id ${id} is a number that a spreadsheet has rounded; format the column as text and write the whole id`;
+  }
+  if (Buffer.byteLength(id) > MOST_ID_BYTES || Buffer.byteLength(cell('parent_id')) > MOST_ID_BYTES) {
+    return `has an id or parent_id of more than ${MOST_ID_BYTES} bytes, which no record can have; correct it`;
+  }
+  if (cell('label').length > MOST_LABEL) {
+    return `${kind} ${id} has a label of more than ${MOST_LABEL} characters; shorten it`;
   }
   if (COLUMNS.some((column) => cell(column).includes('\0'))) return 'holds a NUL character; remove it';
   if (cell('label') === '' && cell('parent_id') !== '') {
@@ -162,7 +179,10 @@ interface TemplateLine {
 
 export function renderLabelsFile(lines: readonly TemplateLine[]): string {
   return stringify(
-    lines.map(({ kind, id, label = '', parentId, seen }) => [kind, id, label, parentId ?? '', seen ?? '']),
+    lines.map(({ kind, id, label = '', parentId, seen }) => [
+      ...[kind, id, label, parentId ?? ''].map(toSpreadsheet),
+      seen ?? '',
+    ]),
     { header: true, columns: [...COLUMNS] },
   );
 }

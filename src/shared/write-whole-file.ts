@@ -14,6 +14,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 };
 
+/** Names of people are in most files: who else may read one is for its owner to say. */
+const FOR_OWNER = 0o600;
+
 /** Throws `usage_invalid` where it cannot be written. */
 export async function writeWholeFile(path: string, content: string): Promise<void> {
   const target = await realpath(path).catch(() => resolve(path));
@@ -26,7 +29,7 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
       await writeFile(target, content);
       return;
     }
-    await writeFile(draft, content, { flag: 'wx' });
+    await writeFile(draft, content, { flag: 'wx', mode: FOR_OWNER });
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);

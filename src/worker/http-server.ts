@@ -1,6 +1,6 @@
 /** The HTTP side of `start`: what is asked for, and the headers that keep a response harmless. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
 import { SECOND_MS } from '../shared/time.ts';
 
@@ -17,7 +17,13 @@ export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | 
 interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Names under which the pages are asked for, beside addresses, localhost and `host`. */
+  readonly allowedHosts: readonly string[];
   readonly routes: Routes;
+  /** Paths that are answered whatever name they are asked for under: there is nothing about people in them. */
+  readonly openPaths: readonly string[];
+  /** Connections on which nothing comes or goes for so long end; default: ten seconds. */
+  readonly idleMs?: number;
   readonly onError: (path: string, error: unknown) => void;
 }
 
@@ -25,6 +31,9 @@ interface OpsServer {
   readonly url: string;
   close(): Promise<void>;
 }
+
+const IDLE_MS = 10 * SECOND_MS;
+const MOST_CONNECTIONS = 500;
 
 /** Nothing may be loaded, run or framed; a page that needs more says so itself. */
 const HEADERS = {
@@ -50,11 +59,29 @@ export function jsonPage(
   };
 }
 
+/**
+ * A page of another site cannot read these pages, but its name may be made to lead here (DNS rebinding): then the browser asks
+ * for them under that name. An address in `Host` cannot be made to lead elsewhere.
+ */
+function isAllowedHost(header: string | undefined, { host, allowedHosts }: HttpServerOptions): boolean {
+  // HTTP/1.0: no browser.
+  if (header === undefined) return true;
+  const name = header
+    .replace(/:\d*$/, '')
+    .replace(/^\[|\]$/g, '')
+    .toLowerCase();
+  if (isIP(name) !== 0 || name === 'localhost') return true;
+  return [host, ...allowedHosts].some((one) => one.toLowerCase() === name);
+}
+
 async function pageFor(request: IncomingMessage, options: HttpServerOptions): Promise<Page> {
   const [path = '/', ...query] = (request.url ?? '/').split('?');
   const route = Object.hasOwn(options.routes, path) ? options.routes[path] : undefined;
   if (route === undefined) {
     return jsonPage(404, { error: 'not found', there_is: Object.keys(options.routes) });
+  }
+  if (!options.openPaths.includes(path) && !isAllowedHost(request.headers.host, options)) {
+    return jsonPage(421, { error: 'asked under an unknown name: list it in HTTP_ALLOWED_HOSTS' });
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return jsonPage(405, { error: 'only GET' }, { allow: 'GET, HEAD' });
@@ -90,15 +117,18 @@ async function listen(server: Server, host: string, port: number): Promise<void>
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<OpsServer> {
-  const { host, port } = options;
+  const { host, port, idleMs = IDLE_MS } = options;
   const server = createServer(
-    { requestTimeout: 10 * SECOND_MS, headersTimeout: 10 * SECOND_MS },
+    { requestTimeout: idleMs, headersTimeout: idleMs, connectionsCheckingInterval: idleMs / 10 },
     (request, response) => {
       // Bodies are of no interest, and an unread one would keep the connection.
       request.resume();
       void respond(request, response, options);
     },
   );
+  server.maxConnections = MOST_CONNECTIONS;
+  // A response that is not read keeps its connection, too.
+  server.setTimeout(idleMs);
   try {
     await listen(server, host, port);
   } catch (error) {

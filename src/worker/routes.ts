@@ -18,6 +18,9 @@ interface RoutesOptions {
   readonly metrics: Metrics;
 }
 
+/** What orchestrators and Prometheus ask for, by whatever name they know the worker. */
+export const PROBES = ['/healthz', '/readyz', '/metrics'];
+
 /** Lists in responses to probes are short: they end up in event logs. */
 const LISTED_REASONS = 20;
 /** Accounts on a page, and in a response for machines. */

@@ -12,7 +12,7 @@ import { STREAM_NAMES, streamNamed } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
 import { type AccountRunner, createAccountRunner } from './account-runner.ts';
 import { startHttpServer } from './http-server.ts';
-import { buildRoutes } from './routes.ts';
+import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
@@ -80,6 +80,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   // HTTP comes first, so that a worker that waits for its database can say so.
   const server = await startHttpServer({
     ...config.http,
+    openPaths: PROBES,
     routes: buildRoutes({ status, statusOfOne, redact: app.redact, metrics }),
     onError: (path, error) => log.error({ path, err: error }, `the request for ${path} failed`),
   });

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pc from 'picocolors';
 import { runProgram } from '../../src/cli/program.ts';
+import { toPrintable } from '../../src/cli/terminal.ts';
 import type { Environment } from '../../src/config/read-variables.ts';
 import { type RunningCli, watchProgram } from './cli.ts';
 
@@ -44,8 +45,9 @@ interface Call extends InProcessOptions {
 function call(args: readonly string[], env: Environment, options: Call): Promise<number> {
   const { signal, print, isInteractive = false, answer, width } = options;
   const terminal = {
-    print: (text: string) => print('stdout', `${text}\n`),
-    note: (text: string) => print('stderr', `${text}\n`),
+    print: (text: string) => print('stdout', `${toPrintable(text)}\n`),
+    printFile: (text: string) => print('stdout', `${text}\n`),
+    note: (text: string) => print('stderr', `${toPrintable(text)}\n`),
     colors: pc.createColors(false),
     noteColors: pc.createColors(false),
     isInteractive,

@@ -5,7 +5,7 @@ import { logRun, renderFailures } from '../../../src/cli/run-results.ts';
 import type { Logger } from '../../../src/shared/logger.ts';
 import { NO_RECORD, type RunResult } from '../../../src/sync/run.ts';
 import { noCounts } from '../../../src/database/record-counts.ts';
-import { type Column, renderTable } from '../../../src/cli/terminal.ts';
+import { type Column, renderTable, toPrintable } from '../../../src/cli/terminal.ts';
 import { ERROR_KINDS, type ErrorCode } from '../../../src/shared/errors.ts';
 
 const colors = pc.createColors(false);
@@ -72,10 +72,35 @@ describe('a table', () => {
     );
   });
 
+  it('shows what would move the cursor, turn text round or begin another row', () => {
+    const [, line = ''] = renderTable(
+      [{ title: 'field' }, { title: 'value' }],
+      [['\u001b[2J\u0007', 'a\nforged\u202e\u009b']],
+      { colors },
+    ).split('\n');
+    expect(line).toBe('\\u001b[2J\\u0007  a\\u000aforged\\u202e\\u009b');
+  });
+
   it('has the same room in colours', () => {
     const red = pc.createColors(true).red;
     const coloured = rows.map((row) => row.map((cell) => red(cell)));
     expect(renderTable(columns, coloured, { colors, width: 25 }).split('\n')[0]).toContain('remark');
+  });
+});
+
+describe('a text for the terminal', () => {
+  const hostile = '{"id":"\u001b]0;title\u0007\u202e \u0085 \u2066","name":"Zoë 👩‍🚒\tx"}';
+
+  it('does nothing to it, and JSON says what it said', () => {
+    const shown = toPrintable(hostile);
+    expect(shown).toBe('{"id":"\\u001b]0;title\\u0007\\u202e \\u0085 \\u2066","name":"Zoë 👩‍🚒\tx"}');
+    expect(toPrintable(`{"id":"\u009b"}`)).toBe(String.raw`{"id":"\u009b"}`);
+  });
+
+  it('keeps its colours, and none that hide text', () => {
+    const { red, bold } = pc.createColors(true);
+    expect(toPrintable(bold(red('refused')))).toBe(bold(red('refused')));
+    expect(toPrintable('\u001b[8mhidden')).toBe('\\u001b[8mhidden');
   });
 });
 

@@ -37,6 +37,24 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
+test('a file without an end in the place of a secret is refused, not read', () => {
+  expect(problemsOf({ ...good, SAFETY_TOKEN: undefined, SAFETY_TOKEN_FILE: '/dev/zero' })).toContain(
+    'SAFETY_TOKEN_FILE: cannot read /dev/zero (EFBIG, more than 64 kB)',
+  );
+  expect(problemsOf({ ...good, SAFETY_ACCOUNTS_FILE: '/dev/zero' })).toContain(
+    'SAFETY_ACCOUNTS_FILE: cannot read /dev/zero (EFBIG, more than 8192 kB)',
+  );
+});
+
+test('a webhook takes alerts over plain http only on this machine, or where that is allowed', () => {
+  const webhook = { ...good, ALERT_WEBHOOK_URL: 'http://chat.example/hook' };
+  expect(problemsOf(webhook)).toContain(
+    'ALERT_WEBHOOK_URL: plain http:// to chat.example would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true',
+  );
+  expect(load({ ...webhook, SAFETY_ALLOW_INSECURE_HTTP: 'true' }).telling.webhookUrl).toContain('http:');
+  expect(load({ ...good, ALERT_WEBHOOK_URL: 'http://127.0.0.1/hook' }).telling.webhookUrl).toContain('http:');
+});
+
 test('address and token are enough; everything else has the documented default', () => {
   expect(accountOf(good)).toEqual({
     accountId: 'default',
@@ -156,6 +174,7 @@ describe('a database URL', () => {
     'SAFETY_ACCOUNTS_FILE',
     'SAFETY_BASE_URL',
     'HTTP_HOST',
+    'HTTP_ALLOWED_HOSTS',
   ])('in the wrong variable %s shows neither user nor password', (name) => {
     const message = problemsOf({
       SAFETY_BASE_URL: good.SAFETY_BASE_URL,

@@ -83,6 +83,35 @@ describe('a labels file', () => {
   });
 });
 
+describe('a cell that a spreadsheet would take for a formula', () => {
+  const hostile = ['=HYPERLINK("http://evil","x")', '@SUM(1)', '+1', '-5', "'=1", "''-1", "'plain"];
+
+  test('is written as a text, and read again as it was', () => {
+    const lines = hostile.map((id) => ({ kind: 'form' as const, id, label: id, parentId: id }));
+    const file = renderLabelsFile(lines);
+    expect(file).not.toMatch(/(^|,|")[=@+-]/m);
+    expect(read(file).lines.map(({ id, label, parentId }) => [id, label, parentId])).toEqual(
+      hostile.map((id) => [id, id, id]),
+    );
+  });
+
+  test('that a person wrote without a quote is what it says', () => {
+    expect(read('kind,id,label\nform,-5,+1 level\n').lines).toMatchObject([{ id: '-5', label: '+1 level' }]);
+  });
+});
+
+test('an id that no index can hold and a label of pages are refused, with their line', () => {
+  const [id, label] = ['x'.repeat(600), 'y'.repeat(500)];
+  const text = `kind,id,label,parent_id\nform,${id},${label},\nform,${id}x,A,\nform,1,A,${id}x\nform,2,${label}y,\n`;
+  const { lines, bad } = read(text);
+  expect(lines.map(({ line }) => line)).toEqual([2]);
+  expect(bad.map(({ line, problem }) => `${line} ${problem}`)).toEqual([
+    '3 has an id or parent_id of more than 600 bytes, which no record can have; correct it',
+    '4 has an id or parent_id of more than 600 bytes, which no record can have; correct it',
+    '5 form 2 has a label of more than 500 characters; shorten it',
+  ]);
+});
+
 describe('labels beside each other', () => {
   const problemsOf = (text: string, staying: Parameters<typeof checkLabels>[1] = []) =>
     checkLabels(read(`kind,id,label,parent_id\n${text}`).lines, staying).map(

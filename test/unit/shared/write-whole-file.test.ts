@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -17,6 +17,13 @@ test('replaces what was there, and leaves nothing else', async () => {
   await writeWholeFile(file, 'new');
   expect(await readFile(file, 'utf8')).toBe('new');
   expect(await readdir(directory)).toEqual(['page.html']);
+});
+
+test('its owner alone may read it, also where others could read the one before', async () => {
+  const file = join(directory, 'page.html');
+  await writeFile(file, 'old', { mode: 0o644 });
+  await writeWholeFile(file, 'new');
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
 test('whoever reads the old one goes on reading it', async () => {

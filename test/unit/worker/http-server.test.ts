@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jsonPage, startHttpServer } from '../../../src/worker/http-server.ts';
+
+let server: Awaited<ReturnType<typeof startHttpServer>>;
+beforeEach(async () => {
+  server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    idleMs: 500,
+    allowedHosts: ['Status.example'],
+    openPaths: ['/healthz'],
+    routes: { '/': () => jsonPage(200, {}), '/healthz': () => jsonPage(200, {}) },
+    onError: () => undefined,
+  });
+});
+afterEach(() => server.close());
+
+async function statusOf(path: string, host: string): Promise<number | undefined> {
+  const asked = request(`${server.url}${path}`, { headers: { host } });
+  const answered = once(asked, 'response') as Promise<[{ statusCode?: number; resume(): void }]>;
+  asked.end();
+  const [response] = await answered;
+  response.resume();
+  return response.statusCode;
+}
+
+describe('a page', () => {
+  it.each([
+    '127.0.0.1:8080',
+    '10.1.2.3',
+    '[::1]:8080',
+    'localhost:8080',
+    'status.example',
+    'STATUS.example:443',
+  ])('is shown under %s', async (host) => {
+    expect(await statusOf('/', host)).toBe(200);
+  });
+
+  it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8080'])(
+    'is refused under %s, where a foreign name may lead here; probes are not',
+    async (host) => {
+      expect(await statusOf('/', host)).toBe(421);
+      expect(await statusOf('/healthz', host)).toBe(200);
+    },
+  );
+});
+
+it('a connection on which nothing comes ends', async () => {
+  const { port } = new URL(server.url);
+  const idle = connect(Number(port), '127.0.0.1').resume();
+  const half = connect(Number(port), '127.0.0.1', () => half.write('GET / HTTP/1.1\r\nHost: x\r\n')).resume();
+  await Promise.all([once(idle, 'close'), once(half, 'close')]);
+});
