@@ -159,7 +159,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
     };
     const onError = (error: unknown): void => {
       onFailure(error);
-      reject(error as Error);
+      reject(error);
     };
     void Object.assign(query, { resolve: onResult, reject: onError });
   });
