@@ -157,7 +157,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
         opened(value);
       } else resolve(toRowCount(value));
     };
-    const onError = (error: unknown): void => {
+    const onError = (error: Error): void => {
       onFailure(error);
       reject(error);
     };
