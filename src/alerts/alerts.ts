@@ -20,7 +20,7 @@ import { toDatabaseError } from '../database/database-error.ts';
 import { readOccasions } from './occasions.ts';
 import { readFailedReports } from '../database/report-plans.ts';
 import { dependencyOf, type Outage } from '../health/outage-log.ts';
-import type { SafetySyncError } from '../shared/errors.ts';
+import type { SafetySyncError, TokenPlace } from '../shared/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
@@ -36,7 +36,7 @@ interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'teller' | 'nowM
     readonly id: string;
     readonly offReasons: OffReasons;
     readonly timezone: string;
-    readonly entry: string | undefined;
+    readonly place: TokenPlace;
   }[];
   /** What was read of the warehouse last, and why it cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
@@ -75,7 +75,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const teller = {
     version,
     owner,
-    accounts: new Map(accounts.map(({ id, timezone, entry }) => [id, { timezone, entry }])),
+    accounts: new Map(accounts.map(({ id, timezone, place }) => [id, { timezone, place }])),
   };
   const senders = options.channels.map((channel) => createSender({ ...options, channel, teller, nowMs }));
   let timer: NodeJS.Timeout | undefined;

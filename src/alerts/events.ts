@@ -4,7 +4,7 @@
  */
 import type { AlertEvent } from '../database/control-tables.ts';
 import { shorten } from '../pages/words.ts';
-import { adviceOf } from '../shared/errors.ts';
+import { adviceOf, type TokenPlace } from '../shared/errors.ts';
 
 /** Of one account; alerts that are alike are told in one. */
 export interface ToldAlert {
@@ -13,8 +13,8 @@ export interface ToldAlert {
   readonly subjects: readonly string[];
   readonly code: string | null;
   readonly detail: string | null;
-  /** The account's name in the accounts file, if it has one there. */
-  readonly entry: string | undefined;
+  /** Of each account. */
+  readonly places: readonly TokenPlace[];
 }
 
 interface EventWords {
@@ -114,11 +114,11 @@ export function textOfAlert({
   code,
   detail,
 }: Pick<ToldAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
-  return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, entry: undefined });
+  return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, places: [] });
 }
 
-export function adviceOfAlert({ event, code, entry }: ToldAlert): string {
+export function adviceOfAlert({ event, code, places }: ToldAlert): string {
   const { advice } = ALERT_EVENTS[event];
-  const ofCode = adviceOf(code ?? '', entry);
+  const ofCode = adviceOf(code ?? '', ...places);
   return advice === null || ofCode !== '' ? ofCode : advice;
 }

@@ -2,6 +2,7 @@
 import type { AlertRow } from './ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
+import type { TokenPlace } from '../shared/errors.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
@@ -26,7 +27,7 @@ export interface Teller {
   readonly version: string;
   readonly owner: string;
   /** By account: how it is called, and when its people live. */
-  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly entry: string | undefined }>;
+  readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
 }
 
 interface Line {
@@ -55,9 +56,10 @@ function toLine(
 ): Line {
   const [first] = alike;
   const { event, code, detail } = first;
-  const { timezone = 'UTC', entry } = teller.accounts.get(first.accountId) ?? {};
+  const { timezone = 'UTC' } = teller.accounts.get(first.accountId) ?? {};
+  const places = accounts.flatMap((id) => teller.accounts.get(id)?.place ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const told: ToldAlert = { event, subjects, code, detail, entry: accounts.length === 1 ? entry : undefined };
+  const told: ToldAlert = { event, subjects, code, detail, places };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;

@@ -179,7 +179,8 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
         coolingMs: limiter.coolingMs,
       });
     } catch (error) {
-      if (error instanceof SafetySyncError) error.entry = options.entry;
+      if (error instanceof SafetySyncError)
+        error.place = { entry: options.entry, tokenFile: options.tokenFile };
       throw error;
     } finally {
       for (const source of sources) source.removeEventListener('abort', onAbort);

@@ -11,8 +11,9 @@ export interface ApiClientOptions {
   readonly readToken?: (() => string | undefined) | undefined;
   /** A token that was read again is asked with from now on. */
   readonly onNewToken?: (token: string) => void;
-  /** The account's name in the accounts file: errors advise by it. */
+  /** The account's name in the accounts file, and the file of its token: errors advise by them. */
   readonly entry?: string;
+  readonly tokenFile?: string;
   /** Most requests in flight, from 1. */
   readonly concurrency: number;
   /** Evenly spaced upper bound; undefined is none. */

@@ -3,7 +3,7 @@ import { adviceOf, SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import { readCitus } from '../database/citus.ts';
 import { type MigrationStatus, OLDEST_SERVER, readMigrationStatus } from '../database/migrate.ts';
-import { formatDuration, formatNumber } from '../shared/format.ts';
+import { formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { type Clock, MINUTE_MS, systemClock } from '../shared/time.ts';
 import { accessProblems, readAccess } from './access.ts';
 import { adviseOnReader, READER_ROLE, readReaderRole } from '../database/reader-role.ts';
@@ -99,7 +99,7 @@ async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): P
   return {
     what: 'clocks',
     result: 'skipped',
-    finding: `the clock of this machine is ${formatDuration(differMs)} ${where} that of the database`,
+    finding: `the clock of this machine is ${roughly(formatDuration(differMs))} ${where} that of the database`,
     advice: `Set the clocks by NTP. Schedules tick by the clock of this machine, so runs begin so much too ${aheadMs > 0 ? 'early' : 'late'}. Data is not harmed: ages and alerts are judged by the clock of the database, and what is asked for by times of the service.`,
   };
 }

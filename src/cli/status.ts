@@ -1,9 +1,9 @@
 import { findWhatIsWrong } from '../alerts/what-is-wrong.ts';
-import { type OffReason, offReasonsOf } from '../config/account-config.ts';
+import { type OffReason, offReasonsOf, placeOf } from '../config/account-config.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { readStoredParts } from '../database/stored-parts.ts';
-import { adviceOf, type ErrorCode } from '../shared/errors.ts';
+import { adviceOf, type ErrorCode, type TokenPlace } from '../shared/errors.ts';
 import {
   capital,
   formatAge,
@@ -50,7 +50,7 @@ function lastRunText({ lastRun }: Judged, nowMs: number, colors: Colors): string
   return `${what}${formatAge(finishedAt ?? startedAt, nowMs)}`;
 }
 
-function toFailure(label: string, { lastRun, entry }: Judged): Failure[] {
+function toFailure(label: string, { lastRun, place }: Judged): Failure[] {
   if (lastRun?.status !== 'failed') return [];
   const { error_code: code, error_message: message, request_id: requestId } = lastRun;
   return [
@@ -58,7 +58,7 @@ function toFailure(label: string, { lastRun, entry }: Judged): Failure[] {
       stream: label,
       code: (code ?? 'internal_error') as ErrorCode,
       message: message ?? 'no message',
-      advice: adviceOf(code ?? 'internal_error', entry),
+      advice: adviceOf(code ?? 'internal_error', place),
       requestId,
     },
   ];
@@ -77,8 +77,7 @@ interface Judged {
   readonly lastRun: RunRow | null;
   readonly liveRows: number;
   readonly deletedRows: number;
-  /** The account's name in the accounts file, if it has one there. */
-  readonly entry: string | undefined;
+  readonly place: TokenPlace;
 }
 
 const needsLook = ({ facts, lastRun, freshness, offReason }: Judged): boolean =>
@@ -138,7 +137,7 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App) {
         lastRun: runOf.get(key) ?? null,
         liveRows: countOf.get(key)?.live ?? 0,
         deletedRows: countOf.get(key)?.deleted ?? 0,
-        entry: own.service?.entry,
+        place: placeOf(own),
       };
     });
   });

@@ -1,5 +1,6 @@
 /** One account of the service: what differs between accounts that share a warehouse. */
 import { isIP } from 'node:net';
+import type { TokenPlace } from '../shared/errors.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
@@ -53,6 +54,12 @@ export function offReasonsOf({
     }),
   );
 }
+
+/** For advice: without the token. */
+export const placeOf = ({ service }: Pick<AccountConfig, 'service'>): TokenPlace => ({
+  entry: service?.entry,
+  tokenFile: service?.tokenFile,
+});
 
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '');

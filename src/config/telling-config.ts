@@ -57,11 +57,13 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   if (typeof cron === 'string' && !hasPlace && !isNamed(known, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');
   }
-  const webhook = values.ALERT_WEBHOOK_URL === undefined ? undefined : new URL(values.ALERT_WEBHOOK_URL);
-  if (webhook !== undefined && isPlainHttp(webhook) && !values.SAFETY_ALLOW_INSECURE_HTTP) {
-    problems.push(
-      `ALERT_WEBHOOK_URL: plain http:// to ${webhook.hostname} would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
-    );
+  for (const name of ['ALERT_WEBHOOK_URL', 'ALERT_HEARTBEAT_URL'] as const) {
+    const url = values[name] === undefined ? undefined : new URL(values[name]);
+    if (url !== undefined && isPlainHttp(url) && !values.SAFETY_ALLOW_INSECURE_HTTP) {
+      problems.push(
+        `${name}: plain http:// to ${url.hostname} would send alerts in the clear; use https://, or set SAFETY_ALLOW_INSECURE_HTTP=true`,
+      );
+    }
   }
   return {
     config: {

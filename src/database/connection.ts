@@ -176,9 +176,9 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
         opened(value);
       } else resolve(toRowCount(value));
     };
-    const onError = (error: unknown): void => {
+    const onError = (error: Error): void => {
       onFailure(error);
-      reject(error as Error);
+      reject(error);
     };
     void Object.assign(query, { resolve: onResult, reject: onError });
   });

@@ -233,17 +233,40 @@ const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
   SAFETY_EQUIPMENT_TYPES: 'equipment_types',
 };
 
+/** Where the token of an account comes from. */
+export interface TokenPlace {
+  /** The account's name in the accounts file; undefined: the variables describe the account. */
+  readonly entry?: string | undefined;
+  /** undefined: it stands in the variable or in the entry itself. */
+  readonly tokenFile?: string | undefined;
+}
+
+const MOST_ENTRIES = 5;
+
 /**
- * What to do about an error, by its code as it stands in `runs`. For an account of the accounts file (`entry` is its name
- * there) the advice names the keys of its entry, because the variables of a single account do not exist there.
+ * What to do about an error, by its code as it stands in `runs`. For accounts of the accounts file the advice names the
+ * keys of their entries, because the variables of a single account do not exist there; a token in a file is named by it.
  */
-export function adviceOf(code: string, entry?: string): string {
+export function adviceOf(code: string, ...places: readonly TokenPlace[]): string {
   const advice = code in ERROR_KINDS ? ERROR_KINDS[code as ErrorCode].advice : '';
-  if (entry === undefined) return advice;
-  return advice.replace(/(SAFETY_[A-Z_]+)(?: or (SAFETY_[A-Z_]+))?/g, (_, one: string, other?: string) => {
-    const keys = [one, other].flatMap((name) => (name === undefined ? [] : [KEYS_OF_ENTRIES[name] ?? name]));
-    return `${keys.join(' or ')} of the entry ${entry} in SAFETY_ACCOUNTS_FILE`;
-  });
+  const [first] = places;
+  const tokenFile = places.length === 1 ? first?.tokenFile : undefined;
+  const entries = places.flatMap(({ entry }) => entry ?? []);
+  const more = entries.length > MOST_ENTRIES ? ` and ${entries.length - MOST_ENTRIES} more` : '';
+  const named = `${entries.length === 1 ? 'entry' : 'entries'} ${entries.slice(0, MOST_ENTRIES).join(', ')}${more}`;
+  return advice.replace(
+    /(SAFETY_[A-Z_]+)(?: or (SAFETY_[A-Z_]+))?/g,
+    (variables, one: string, other?: string) => {
+      const isInFile = variables === 'SAFETY_TOKEN' && tokenFile !== undefined;
+      if (entries.length === 0) return isInFile ? `the token in ${tokenFile}` : variables;
+      const keys = [one, other].flatMap((name) =>
+        name === undefined ? [] : [KEYS_OF_ENTRIES[name] ?? name],
+      );
+      const what = isInFile ? `the token in ${tokenFile}, the token_file` : keys.join(' or ');
+      const ofEntries = `${what} of the ${named} in SAFETY_ACCOUNTS_FILE`;
+      return entries.length < places.length ? `${variables}, and ${ofEntries}` : ofEntries;
+    },
+  );
 }
 
 interface SafetySyncErrorOptions {
@@ -264,8 +287,8 @@ export class SafetySyncError extends Error {
   readonly code: ErrorCode;
   readonly recovery: Recovery;
   readonly #advice: string | undefined;
-  /** Set for an account of the accounts file: see `adviceOf`. */
-  entry: string | undefined;
+  /** Of the account whose service was asked: see `adviceOf`. */
+  place: TokenPlace | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly repeatedForMs: number | undefined;
@@ -281,6 +304,6 @@ export class SafetySyncError extends Error {
   }
 
   get advice(): string {
-    return this.#advice ?? adviceOf(this.code, this.entry);
+    return this.#advice ?? adviceOf(this.code, ...(this.place === undefined ? [] : [this.place]));
   }
 }

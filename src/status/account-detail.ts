@@ -1,6 +1,6 @@
 /** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
-import { adviceOf } from '../shared/errors.ts';
+import { adviceOf, type TokenPlace } from '../shared/errors.ts';
 import { SECOND_MS, toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
@@ -22,8 +22,7 @@ import type {
 
 export interface DetailFacts {
   readonly timezone: string;
-  /** The account's name in the accounts file, if it has one there. */
-  readonly entry: string | undefined;
+  readonly place: TokenPlace;
   readonly volumes: Volumes | null;
   /** When the volumes were counted, by our clock; null: never. */
   readonly countedAtMs: number | null;
@@ -58,7 +57,7 @@ function toSecond(ms: number): number {
 /** Runs shown in the list of the last ones. */
 const LISTED_RUNS = 25;
 
-function toRunReport(row: RunRow, { judgedMs, facts: { entry } }: DetailContext): RunReport {
+function toRunReport(row: RunRow, { judgedMs, facts: { place } }: DetailContext): RunReport {
   const startedMs = toMs(row.started_at);
   const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
   const { error_code: code } = row;
@@ -79,7 +78,7 @@ function toRunReport(row: RunRow, { judgedMs, facts: { entry } }: DetailContext)
     rejected: row.rejected,
     repaired: row.repaired,
     note: row.note,
-    error: code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, entry) },
+    error: code === null ? null : { code, message: row.error_message ?? '', advice: adviceOf(code, place) },
     requestId: row.request_id,
     owner: row.owner,
   };

@@ -4,6 +4,7 @@ import type { Channel } from '../alerts/channel.ts';
 import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
 import { createMail } from '../alerts/mail.ts';
 import type { App } from '../app.ts';
+import { placeOf } from '../config/account-config.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Metrics } from '../status/metrics.ts';
 import type { Status } from '../status/status.ts';
@@ -21,11 +22,11 @@ export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts
   const { config, accounts, warehouse, databaseOutage, owner, clock, log, redact } = app;
   return createAlerts({
     channels,
-    accounts: accounts.map(({ id, offReasons, config: { reportingTimezone: timezone, service } }) => ({
+    accounts: accounts.map(({ id, offReasons, config: account }) => ({
       id,
       offReasons,
-      timezone: timezone ?? 'UTC',
-      entry: service?.entry,
+      timezone: account.reportingTimezone ?? 'UTC',
+      place: placeOf(account),
     })),
     latest: () => monitor.latest,
     outage: () => databaseOutage.current,

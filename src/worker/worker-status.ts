@@ -1,6 +1,7 @@
 /** What a worker says of itself: the state of the warehouse as its monitor read it last, and what only the process knows. */
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Account, App } from '../app.ts';
+import { placeOf } from '../config/account-config.ts';
 import { type AccountFacts, buildStatus } from '../status/build-status.ts';
 import { keepingOf, uncleanedOf } from '../status/keeping.ts';
 import { type AccountsRead, readAccounts } from '../status/read-accounts.ts';
@@ -129,7 +130,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   /** With what only an account that is looked at by itself shows. */
   function factsInFull(runner: AccountRunner, { seen, counted, countedAtMs }: WarehouseState): AccountFacts {
     const { account, progress } = runner;
-    const { schedule, service, reportingTimezone: own } = account.config;
+    const { schedule, reportingTimezone: own } = account.config;
     const zone = seen?.reportingTimezone;
     const { concurrency } = app.config.api;
     const notAsked = { inFlight: 0, waiting: 0, concurrencyNow: concurrency, coolingUntilMs: null };
@@ -138,7 +139,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       service: runner.pressure ?? notAsked,
       detail: {
         timezone: schedule.timezone,
-        entry: service?.entry,
+        place: placeOf(account.config),
         equipmentTypes: account.config.equipmentTypes,
         volumes: counted,
         countedAtMs,

@@ -4,7 +4,9 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { toDatabaseError } from '../../src/database/database-error.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
+import type { SafetySyncError } from '../../src/shared/errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const ANSWER_MS = 5_000;
@@ -117,4 +119,37 @@ test('a pool that finds nobody at the database’s port fails each time at once,
   await expect.poll(() => outcome(pool.query('select 1')), { timeout: 20_000 }).toBe('answered');
   await pool.close();
   gateway.close();
+});
+
+test('a statement of a transaction that was aborted is reported with the reason, not with the consequence', async () => {
+  const session = await openStreamSession({
+    databaseUrl: database.url,
+    accountId: 'default',
+    stream: 'users',
+    whenBusy: 'skip',
+  });
+  if (session === undefined) throw new Error('the stream is busy');
+  const { connection } = session;
+  const full = `do $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`;
+  const failures: readonly (() => Promise<unknown>)[] = [
+    () => connection.query(full),
+    () => connection.db.execute(sql.raw(full)),
+    () => connection.copy('copy pg_temp.numbers from stdin', ['x\n']),
+  ];
+  const explained: string[] = [];
+  for (const failing of failures) {
+    await connection.query('create temporary table if not exists numbers (n int)');
+    await session.begin();
+    await failing().catch(() => undefined);
+    const consequence = await connection.query('select 1').catch(toDatabaseError);
+    expect((consequence as Error).message).toContain('(25P02)');
+    explained.push((await session.explain(consequence as SafetySyncError)).message);
+    await session.rollback();
+  }
+  expect(explained).toEqual([
+    'PostgreSQL: No space left on device (53100)',
+    'PostgreSQL: No space left on device (53100)',
+    expect.stringContaining('(22P02)'),
+  ]);
+  await session.close();
 });

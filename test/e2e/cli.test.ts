@@ -173,7 +173,7 @@ describe('an empty warehouse', () => {
     const { code, stdout } = await stage.run(['status'], stage.env);
     for (const stream of STREAM_NAMES)
       expect(stdout).toMatch(new RegExp(`^${stream} +never synced +never`, 'm'));
-    expect(code).toBe(0);
+    expect(code).toBe(1);
   });
 
   it('has the same as JSON', async () => {
@@ -194,7 +194,7 @@ describe('an empty warehouse', () => {
       open_data_issues: 0,
       last_run: null,
     });
-    expect(code).toBe(0);
+    expect(code).toBe(1);
   });
 
   it('has no runs and no data issues, and says how to start', async () => {
@@ -304,7 +304,7 @@ describe('a filled warehouse', () => {
     const { code, stdout } = await stage.run(['status'], stage.env);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
   });
 
   it('tells its runs, newest first, as many as asked for', async () => {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test as anyTest } from 'vitest';
 import { checkDatabase } from '../../src/cli/check-database.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
+import { HOUR_MS } from '../../src/shared/time.ts';
 import { runInProcess, type Said } from '../support/in-process.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
@@ -344,6 +345,21 @@ test('the list names roles and accounts, and what would let one of them see more
   );
   await access(`grant ${TWO} --account south`);
   await expectAccounts(TWO, ['south', 'east']);
+});
+
+anyTest('check names clocks that differ, by how much, and what comes of it', async () => {
+  const clocks = async (offMs: number) => {
+    const clock = { now: () => Date.now() + offMs };
+    return (await checkDatabase(worker.connection, 'the tables', clock)).find(
+      ({ what }) => what === 'clocks',
+    );
+  };
+  expect(await clocks(0)).toMatchObject({ result: 'ok', advice: null });
+  expect(await clocks(5 * HOUR_MS + 1_000)).toMatchObject({
+    result: 'skipped',
+    finding: 'the clock of this machine is 5 h ahead of that of the database',
+    advice: expect.stringContaining('so runs begin so much too early') as string,
+  });
 });
 
 describe('refused is', () => {

@@ -85,7 +85,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
   const clock = { now: () => Date.now() + clockPassedMs, monotonicMs: () => performance.now() + passedMs };
   const alerts = createAlerts({
     channels,
-    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', entry: undefined }],
+    accounts: [{ id: 'default', offReasons: {}, timezone: 'UTC', place: {} }],
     latest: () => ({ seen, problem: outage === undefined ? null : 'connect ECONNREFUSED 10.0.0.7' }),
     outage: () => outage,
     db: worker.connection.db,

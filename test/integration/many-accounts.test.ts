@@ -134,7 +134,10 @@ describe('several accounts in one worker', () => {
       expect(states.get('refused')?.not_ready[0]).toMatch(
         /^the service refuses the credentials \(token_inactive/,
       );
-      expect(states.get('unreachable')?.not_ready[0]).toMatch(/has never been synced/);
+      expect(states.get('unreachable')?.not_ready.slice(0, 2)).toEqual([
+        expect.stringMatching(/^the service has been unavailable for .* \(network_error: /),
+        expect.stringMatching(/has never been synced/),
+      ]);
       expect(states.get('misled')).toMatchObject({ is_ready: false });
       // The circuit breaker of the refused one has held it back, and nobody else.
       expect(refused.requests.length).toBeLessThanOrEqual(4);

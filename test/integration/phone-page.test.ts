@@ -31,7 +31,7 @@ const circuit: OpenCircuit = {
   holdsAll: true,
   code: 'token_invalid',
   message: SAID,
-  advice: adviceOf('token_invalid', 'a-customer-with-a-long-name'),
+  advice: adviceOf('token_invalid', { entry: 'a-customer-with-a-long-name' }),
   sinceMs: NOON - HOUR_MS,
   nextTryMs: NOON + 14 * MINUTE_MS,
 };

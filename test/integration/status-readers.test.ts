@@ -91,6 +91,20 @@ describe('a run that found its stream taken', () => {
   });
 });
 
+describe('a training run that has nothing to ask for yet', () => {
+  it('ends that the stream counts as failing for the database, and hides no failure of the service', async () => {
+    await worker.run('training-employee-status');
+    const failedOf = async (code: string) => {
+      await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, error_code)
+        values ('default', 'training-employee-status', 'reconcile', 'schedule', 'failed', 'test', '${code}')`);
+      await worker.run('training-employee-status', { trigger: 'schedule' });
+      return (await lastRuns('training-employee-status')).accounts;
+    };
+    expect(await failedOf('network_error')).toEqual(['failed', 'network_error']);
+    expect(await failedOf('database_error')).toEqual(['skipped', null]);
+  });
+});
+
 describe('a run whose worker died', () => {
   it('is not called running, because nobody holds the lock of its stream', async () => {
     await insertOpenRun('followups');

@@ -120,7 +120,7 @@ export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
         outage: outageOf('service'),
         detail: {
           timezone: 'UTC',
-          entry: undefined,
+          place: {},
           volumes: null,
           countedAtMs: NOON,
           nextRuns: STREAM_NAMES.map((stream) => ({ stream, kind: 'sync', atMs: NOON + 14 * MINUTE_MS })),

@@ -25,7 +25,7 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
 const teller = (...accounts: string[]): Teller => ({
   version: '1.2.3',
   owner: 'host pid 1',
-  accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', entry: `${id}-entry` }])),
+  accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', place: { entry: `${id}-entry` } }])),
 });
 
 test('streams and accounts that are alike are one line, in the time zone of their people', () => {
@@ -37,7 +37,7 @@ test('streams and accounts that are alike are one line, in the time zone of thei
   expect(subject).toBe('[safety-sync] north and south: followups and users fail (network_error)');
   expect(text).toBe(
     `✗ north and south: followups and users fail (network_error); since 2 Mar 2026, 13:00 (Europe/Oslo).
-   What to do: The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.
+   What to do: The service cannot be reached; check base_url of the entries north-entry, south-entry in SAFETY_ACCOUNTS_FILE, DNS, firewall, proxy and TLS certificates.
 – safety-sync 1.2.3, host pid 1`,
   );
 });
@@ -86,7 +86,7 @@ test.each(Object.keys(ALERT_EVENTS) as AlertEvent[])(
       subjects: [subject],
       code: null,
       detail: null,
-      entry: undefined,
+      places: [],
     });
     for (const words of [begun, over]) expect(words).toMatch(/^[a-z].*[^.]$/);
     expect(begun).not.toBe(over);
