@@ -1963,7 +1963,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),',
     replace: '',
     tests: [REPORT],
-    names: 'ids of one label apart',
+    names: 'distinguishes ids of one label',
   },
   {
     breaks: 'the report says that no training lapses where the first one does in 61 days',
@@ -1981,7 +1981,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'count: tasksOf(load),',
     replace: 'count: Math.min(SHOWN_TASKS, tasksOf(load)),',
     tests: [REPORT],
-    names: 'what is due of everybody',
+    names: 'counts the tasks of everybody',
   },
   {
     breaks: 'what has expired today is a task of the week as well',
