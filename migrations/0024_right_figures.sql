@@ -2,7 +2,7 @@ CREATE INDEX "followups_closed_again_idx" ON "safety"."followups" USING btree ("
 --> statement-breakpoint
 -- Right figures where the source corrects itself, or a clock is ahead.
 -- A state begins no later than it was seen. Those that were stored with a time to come are moved to the last change of their
--- row here, in their order, a tick apart. Days are counted anew, because they were counted with those times.
+-- row here, in their order, a tick apart. Days are counted again, because they were counted with those times.
 UPDATE safety.followup_states s SET valid_from = least(s.valid_from, p.latest),
 	valid_to = least(s.valid_to, p.latest + interval '1 microsecond')
 FROM (
@@ -17,7 +17,7 @@ UPDATE safety.followups SET _valid_from = _synced_at WHERE _valid_from > now();
 --> statement-breakpoint
 DELETE FROM safety.followup_days WHERE NOT is_final;
 --> statement-breakpoint
--- An open follow-up has no time of closing, whatever the service leaves of an earlier one. No age and no time to close is
+-- An open follow-up has no closing time, also where the service keeps an earlier one. No age and no time to close is
 -- negative: the clock of a device is not the clock of the service.
 CREATE OR REPLACE VIEW safety.followup_overview AS
 SELECT f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.updated_at,
@@ -82,7 +82,7 @@ LEFT JOIN safety.users assignee ON assignee.account_id = f.account_id AND assign
 LEFT JOIN safety.users completer ON completer.account_id = f.account_id AND completer.id = f.completer_id
 LEFT JOIN safety.labels form ON form.account_id = f.account_id AND form.kind = 'form' AND form.id = f.form_id::text;
 --> statement-breakpoint
--- The present closing has the time and the completer that the source tells now, as followup_overview shows them; the state
+-- The present closing has the time and the completer that the source has now, as followup_overview shows them; the state
 -- with which it began may have been superseded by a correction.
 CREATE OR REPLACE VIEW safety.followup_events AS
 SELECT e.account_id, e.followup_id, e.occurred_at, (e.occurred_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date AS occurred_on,
@@ -455,8 +455,8 @@ FROM (
 ) k
 LEFT JOIN safety.labels form ON form.account_id = k.account_id AND form.kind = 'form' AND form.id = k.id;
 --> statement-breakpoint
--- A state of which a later one tells an earlier completion, or none, was taken back or corrected: it is left out. Of the others
--- each that tells a later completion than the one before it is an inspection, which was due when that one expired.
+-- A state is left out where a later one has an earlier completion, or none, because it was corrected or taken back. Each remaining
+-- state with a later completion than the one before it is an inspection, which was due when that one expired.
 CREATE OR REPLACE VIEW safety.inspection_completions AS
 SELECT s.account_id, s.equipment_id, s.schedule_id, s.completed_at, s.was_due_at,
 	CASE WHEN (s.completed_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date <= (s.was_due_at AT TIME ZONE coalesce(z.timezone, 'UTC'))::date THEN 0

@@ -50,7 +50,7 @@ export interface Policy {
   /** null: no key is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
-  /** Columns that were protected until a time: rows that were written before lack what they should hold. Until everything has been read again. */
+  /** Columns that were protected until a time: rows that were written before lack their values, until everything has been read again. */
   readonly lifted?: Lifted;
 }
 
@@ -163,7 +163,7 @@ export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: C
       started_at = case when c.position is null then excluded.started_at else c.started_at end`);
 }
 
-/** Everything was read again: each row holds what it should. */
+/** Everything was read again: no row lacks a value. */
 export async function endLifted(db: Queryable, { accountId, stream }: StreamKey): Promise<void> {
   await db.execute(sql`update ${privacyCleanings} set policy = policy - 'lifted'
     where account_id = ${accountId} and stream = ${stream}`);

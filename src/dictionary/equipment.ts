@@ -205,7 +205,7 @@ export const EQUIPMENT: Descriptions = {
   },
   inspection_completions: {
     comment:
-      'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen. One of which the source later tells an earlier time, or none, was corrected or taken back and is left out. A time that is corrected to a later one cannot be told from another inspection: it has two rows.',
+      'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen. An inspection is left out when the source later has an earlier time, or none, because it was corrected or taken back. A day that is corrected to a later one cannot be distinguished from another inspection: it has two rows.',
     columns: {
       ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
       ...columnsOf(equipment, 'title', 'equipment_type_id'),

@@ -161,7 +161,7 @@ export const FOLLOWUPS: Descriptions = {
       ...ACCOUNT,
       followup_id: 'Follow-up: followups.id.',
       occurred_at:
-        'When: created_at, sent_at, resolved_at (of the present closing as the source tells it now), else when the source says that its state changed.',
+        'When: created_at, sent_at, resolved_at (of the present closing as the source has it now), else when the source says that its state changed.',
       occurred_on: localDay('occurred_at'),
       event: 'raised, message, handed_on, due_moved, closed or reopened.',
       user_id: 'Who did it: users.id; null where the source does not tell.',
@@ -175,7 +175,7 @@ export const FOLLOWUPS: Descriptions = {
   },
   followup_daily: {
     comment:
-      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion, or to the beginning of that state where no completion is told. Today shows the follow-ups as they are now.',
+      'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion, or to the beginning of that state where it has none. Today shows the follow-ups as they are now.',
     columns: {
       ...ACCOUNT,
       date,

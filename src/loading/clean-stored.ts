@@ -93,7 +93,7 @@ export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
     state = await cleanStep(request, state, passes);
   }
   await analyze(db, shape);
-  // It has moved `_synced_at` of what it wrote, and that still lacks them.
+  // The cleaning has moved `_synced_at` of rows that still lack these columns.
   const lifted = await liftedUntilNow(db, columns);
   if (columns.length > 0) await writeCleaning(db, scope, { ...state, policy: { ...policy, lifted } });
   return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };

@@ -30,7 +30,7 @@ export interface CopyText {
   readonly buffers: readonly (readonly Buffer[])[];
   /** Records whose rows refer to rows that they do not hold. */
   readonly refused: readonly RefusedRecord[];
-  /** The latest time from which the source lets one of their states hold; null: it tells none. */
+  /** The latest beginning of their states by the source's own time; null: it has none. */
   readonly latestSince: string | null;
 }
 

@@ -27,7 +27,7 @@ const later = (column: SQL): SQL =>
   sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
 const PRESENT_BEGAN = sql`t._valid_from`;
 
-/** Since when the state of the staged row `s` holds: by the source where it tells that, but no later than it is seen, because the clock of a device may be ahead. */
+/** The beginning of the state of the staged row `s`: the source's own time where it has one, but no later than it is seen, because the clock of a device may be ahead. */
 const sinceOf = ({ since }: HistoryShape, now: SQL): SQL =>
   since === null ? now : sql`least(s.${name(since)}, ${now})`;
 const NOTHING = sql``;
@@ -67,7 +67,7 @@ export function earliestChange(
     where t.account_id is null or t._hash is null or t._deleted_at is not null or ${differ('t', 's', history)}`;
 }
 
-/** Puts the column's value in place in rows that were last written before `until`, in `table`: the parents or children of them. */
+/** Puts the column's value in place in rows that were last written before `until`. `table`: the parents, or their children. */
 export function fillColumn(
   parent: TableShape,
   table: TableShape,
@@ -118,7 +118,7 @@ export function parentHistory(
   };
 }
 
-/** New rows went straight into their table with the source's own time of their state: it is no later than they are seen. `keys`: of rows among which one is later. */
+/** New rows went straight into their table with the source's own time of their state. `$2`: the keys of rows among which one begins later than it is seen. */
 export const beginNoLater = ({ schema, name: table, key }: TableShape): string =>
   `update "${schema}"."${table}" set _valid_from = $3::timestamptz
     where account_id = $1 and "${key[0] ?? ''}" = any($2::text[]) and _valid_from > $3::timestamptz`;

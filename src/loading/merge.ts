@@ -125,7 +125,7 @@ async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: 
   for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 
-/** What was kept out until a privacy setting was taken back is no change of the source, so it makes no state: it is put in place. Returns how many rows lacked something. */
+/** Values that a privacy setting kept out are put in place, because they are no change of the source and make no state. Returns how many rows lacked one. */
 async function fillLifted(
   tx: Queryable,
   { parent, children }: StreamShape,

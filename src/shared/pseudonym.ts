@@ -12,7 +12,7 @@ const PREFIX = 'pseudonym:';
 const HEX_DIGITS = 32;
 const PSEUDONYM = /^pseudonym:[0-9a-f]{32}$/;
 
-/** For people who read: eight digits tell them apart. */
+/** For a page: eight digits distinguish them. */
 export const shortenPseudonyms = (text: string): string =>
   text.replace(/pseudonym:[0-9a-f]{32}/g, (one) => `${one.slice(0, PREFIX.length + 8)}…`);
 

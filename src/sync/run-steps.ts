@@ -216,7 +216,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         ending = withUnread(ending, await readUnread(db, run));
       }
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        // What a privacy setting kept out is no change that a sync should have brought.
+        // A value that a privacy setting kept out is no change that a sync should have brought.
         repaired =
           lifted.length > 0
             ? 0
@@ -229,7 +229,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         ending.outcome === 'succeeded'
       ) {
         await endLifted(db, { accountId: key.accountId, stream: stream.name });
-        const note = `read again what was not stored before, or as pseudonyms: ${lifted.join(', ')}`;
+        const note = `columns that are no longer protected were read again: ${lifted.join(', ')}`;
         ending = { ...ending, note: ending.note === null ? note : `${ending.note}; ${note}` };
       }
       const success = successOf(ending, { request, requests: meter.requests });

@@ -166,7 +166,7 @@ describe('over random pasts', () => {
     expect(await readAll(query, 'moved')).toEqual(expected);
   });
 
-  test('whatever a device’s clock dates ahead, today counts follow-ups as they are now', async () => {
+  test('today counts follow-ups as they are now, also where a device’s clock dates ahead', async () => {
     const [ahead, ago] = [NOW_MS + 400 * DAY_MS, NOW_MS - 9 * DAY_MS];
     const open: PastState = {
       isOpen: true,

@@ -99,7 +99,7 @@ describe('follow-ups', () => {
         events.push(event('due_moved', state.from, { from: before.due, to: state.due }));
       }
       if (state.isOpen === false && before?.isOpen !== false) {
-        // The present closing has the completion and the completer that the source tells now.
+        // The present closing has the completion and the completer that the source has now.
         const isPresent = states.slice(index).every(({ isOpen }) => isOpen === false);
         const { resolved, completer } = (isPresent ? states.at(-1) : state) ?? state;
         events.push(event('closed', resolved ?? state.resolved ?? state.from, { user: completer }));
@@ -256,7 +256,7 @@ test('inspection_completions tells each inspection that was done, and whether it
   expect(await read('inspection_completions', Object.keys(expected[0] ?? {}))).toEqual(sorted(expected));
 });
 
-test('an inspection that was corrected or taken back at the source is told as it is now, and those after it are not lost', async () => {
+test('an inspection that was corrected or taken back at the source is shown as it is now, and later ones are not lost', async () => {
   const day = (text: string) => (text === '' ? 'null' : `'${text}T10:00:00Z'`);
   // Of each state: seen on, done on, due on.
   const cases: Record<string, [string, string, string][]> = {

@@ -248,7 +248,7 @@ test('a run cleans its stream before it asks, and leaves out from then on; turne
   expect(await worker.query(notes)).toEqual([{ note: 'CANARY note' }]);
 });
 
-test('a setting that is taken back makes no state and no due_moved, blames no sync, and days are counted anew', async () => {
+test('a setting that is taken back makes no state and no due_moved, blames no sync, and days are counted again', async () => {
   await start(undefined, 0);
   const { store } = worker.sandbox;
   const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
@@ -285,7 +285,7 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   const reconciled = await runWith(shown, 'followups', 'reconcile');
   expect(reconciled).toMatchObject({
     repaired: 0,
-    note: 'read again what was not stored before, or as pseudonyms: followups.due_on, followups.assignee_id',
+    note: 'columns that are no longer protected were read again: followups.due_on, followups.assignee_id',
   });
   await runWith(shown, 'equipments');
   const states = `select id, observer_id, due_on::text, assignee_id from safety.followup_states`;

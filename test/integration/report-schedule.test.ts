@@ -98,7 +98,7 @@ it('when it is due one of several workers makes it: a file of its day, and a mai
   ]);
 });
 
-it('of an account that was never read it says that, in the mail too', async () => {
+it('the report of an account that was never read says so, in the mail too', async () => {
   const other = await createTestWorker();
   const kept = worker;
   try {

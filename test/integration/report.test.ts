@@ -181,7 +181,7 @@ describe('of a warehouse with everything in it', () => {
     );
   });
 
-  test('counts what is due of everybody, also of those whom it does not show, and shows the first tasks of each', async () => {
+  test('counts the tasks of everybody, also of people whom it does not show, and shows the first ones of each', async () => {
     const people = Array.from({ length: 40 }, (_, at) => `many-${String(at).padStart(2, '0')}`);
     await worker.query(`insert into safety.followups (account_id, id, is_open, assignee_id, due_on, created_at, _synced_at, _run_id)
       select 'default', p || '/' || n, true, p, (now() at time zone 'UTC')::date + n % 7, now() - interval '9 days', now(), 1
@@ -249,7 +249,7 @@ describe('of a warehouse with everything in it', () => {
     expect(said).toContain('aria-label="0 trainings in the next 30 days, 1 in the next 90."');
   });
 
-  test('tells ids of one label apart, and shortens pseudonyms', async () => {
+  test('distinguishes ids of one label, and shortens pseudonyms', async () => {
     await worker.query(`insert into safety.labels (account_id, kind, id, label)
       select distinct 'default', 'form', form_id::text, 'Site walk' from safety.followups`);
     const report = await readReport(worker.connection, 'default');

@@ -2055,7 +2055,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),',
     replace: '',
     tests: [REPORT],
-    names: 'ids of one label apart',
+    names: 'distinguishes ids of one label',
   },
   {
     breaks: 'the report says that no training lapses where the first one does in 61 days',
@@ -2073,7 +2073,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'count: tasksOf(load),',
     replace: 'count: Math.min(SHOWN_TASKS, tasksOf(load)),',
     tests: [REPORT],
-    names: 'what is due of everybody',
+    names: 'counts the tasks of everybody',
   },
   {
     breaks: 'what has expired today is a task of the week as well',

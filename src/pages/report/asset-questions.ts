@@ -11,7 +11,7 @@ left join lateral (
   where a.account_id = $1 and a.equipment_id = i.equipment_id
 ) responsible on true`;
 
-/** What has expired today already is among the expired, and counts there. */
+/** An inspection that expired today counts among the expired ones only. */
 export const EXPIRES_THIS_WEEK = `days_until_expiry between 0 and 6 and (status = 'expired' and days_until_expiry = 0) is not true`;
 
 export const EQUIPMENT_QUESTIONS = {

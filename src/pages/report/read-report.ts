@@ -12,12 +12,12 @@ import { QUESTIONS } from './questions.ts';
 import { WEEK_QUESTIONS } from './week-questions.ts';
 import { choosePeople } from './week-people.ts';
 
-const ALL = { ...QUESTIONS, ...WEEK_QUESTIONS };
+type AllQuestions = typeof QUESTIONS & typeof WEEK_QUESTIONS;
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
 /** The rows that answer each question. */
 type Answers = {
-  readonly [Name in keyof typeof ALL]: readonly RowOf<(typeof ALL)[Name]>[];
+  readonly [Name in keyof AllQuestions]: readonly RowOf<AllQuestions[Name]>[];
 };
 
 interface StreamFreshness {

@@ -1,4 +1,4 @@
-/** People of one name and ids of one label, told apart by their ids; pseudonyms shortened. Pure. */
+/** Adds ids where people have one name or ids have one label, and shortens pseudonyms. Pure. */
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import type { Report } from './read-report.ts';
 

@@ -1,4 +1,4 @@
-/** Who of those who have something to do in the next seven days is shown, in their order. Pure. */
+/** Chooses the people whose tasks of the next seven days are on the page, and their order. Pure. */
 import { personOf } from '../words.ts';
 
 /** In numbers. */
@@ -22,7 +22,7 @@ const urgencyOf = ({ followups, trainings }: Load): number => followups + traini
 
 export const tasksOf = (load: Load): number => urgencyOf(load) + load.inspection_tasks;
 
-/** What nobody is assigned to is always shown. */
+/** Tasks without an assignee are always shown. */
 export function choosePeople(loads: readonly Load[]): { shown: readonly Load[]; others: readonly Load[] } {
   const people = loads
     .filter(({ user_id: id }) => id !== '')

@@ -1,4 +1,4 @@
-/** What is asked about the next seven days: what each person has to do in numbers, and in full of the people who are shown. */
+/** Questions about the next seven days: counts for each person, and the first tasks of the people on the page. */
 import { z } from 'zod';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { form, NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
@@ -13,7 +13,7 @@ where account_id = $1 and days_until_due between 0 and 6`;
 const LAPSING = `
 from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false`;
-/** With each of those whom the equipment is assigned to. */
+/** One row for each person whom the equipment is assigned to. */
 const EXPIRING = `
 from safety.equipment_inspections i
 left join safety.equipment_assigned_users a on a.account_id = $1 and a.equipment_id = i.equipment_id
@@ -21,7 +21,7 @@ where i.account_id = $1 and is_in_service and ${EXPIRES_THIS_WEEK}`;
 const GROUP = 'i.equipment_type_id, i.schedule_id';
 
 export const weekByPerson = question(
-  'How much has each person to do in the next seven days?',
+  'How many tasks has each person in the next seven days?',
   `
 select t.user_id, u.name as user_name, sum(followups) as followups, sum(trainings) as trainings,
   sum(inspection_tasks) as inspection_tasks, sum(inspections) as inspections

@@ -18,7 +18,7 @@ interface Task {
 
 interface Person {
   readonly name: string;
-  /** The first ones. */
+  /** The first ones, as they are shown. */
   readonly tasks: readonly Task[];
   /** How many there are. */
   readonly count: number;

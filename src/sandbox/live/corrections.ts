@@ -1,4 +1,4 @@
-/** What people put right, and what devices get wrong: an inspection that was entered wrongly, a closing that was none, a clock that is ahead. */
+/** Corrections of inspections and closings that were entered wrongly, and records of a device whose clock is ahead. */
 import type { Followup, Schedule } from '../records.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { isListOfObjects } from '../store/status-rules.ts';
@@ -42,7 +42,7 @@ export const CORRECTIONS: readonly ((context: LiveContext) => void)[] = [
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done + YEAR_MS })),
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done - DAY_MS })),
   (context) => changeAnySchedule(context, () => ({ lastCompletedOn: null })),
-  // The service may leave the completion.
+  // The service may keep the completion.
   (context) =>
     changeAnyFollowup(
       context,
