@@ -95,6 +95,11 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
           if (!failingUsers.has(user)) failUser(user, step.error);
           return;
         }
+        case 'followup-fails': {
+          const ids = [...sandbox.store.followups.keys()];
+          readings.unrenderable = [ids[step.at % Math.max(1, ids.length)] ?? ''];
+          return;
+        }
         case 'access':
           if (step.method === null) sandbox.access.set(step.state);
           else sandbox.access.setMethod(step.method, step.state);
@@ -123,8 +128,10 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
       if (exceptUsers) for (const [user, error] of failingUsers) failUser(user, error);
       else failingUsers.clear();
       sandbox.serviceClock.aheadMs = 0;
-      const { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal } = defaultReadings;
-      Object.assign(readings, { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal });
+      const { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal, repeatedRows, unrenderable } =
+        defaultReadings;
+      const right = { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal, repeatedRows, unrenderable };
+      Object.assign(readings, right);
       sandbox.access.set('active');
       for (const method of METHODS) sandbox.access.setMethod(method, 'active');
     },

@@ -70,6 +70,11 @@ const CHANGES_OF_READING = [
   { pagingFields: 'both' },
   { pagingTotal: 'counts-deleted' },
   { pagingTotal: 'exact' },
+  { pagingTotal: 'capped' },
+  { repeatedRows: true },
+  { repeatedRows: false },
+  { undatedFollowups: 'unfiltered' },
+  { followupTimes: 'seconds' },
   { pastLastPage: 'empty' },
   { pastLastPage: 'refused' },
   { largestPage: 3 },
@@ -109,6 +114,8 @@ export type Departure =
       readonly times: number | null;
     }
   | { readonly kind: 'user-fails'; readonly at: number; readonly error: string }
+  /** The service fails for every response that holds this follow-up. */
+  | { readonly kind: 'followup-fails'; readonly at: number }
   | { readonly kind: 'access'; readonly state: TokenState; readonly method: Method | null }
   | {
       readonly kind: 'odd-record';
@@ -170,6 +177,7 @@ export const departure: fc.Arbitrary<Departure> = fc.oneof(
       error: fc.constantFrom(...USER_ERRORS),
     }),
   },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('followup-fails' as const), at }) },
   {
     weight: 2,
     arbitrary: fc.record({

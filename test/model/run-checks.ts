@@ -113,12 +113,13 @@ export function createRunChecks(options: {
 
   /** Nothing happened but records that cannot be stored: each costs itself, not the run. */
   function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
-    const { pagingFields, pagingTotal, trainingCache } = sandbox.readings;
+    const { pagingFields, pagingTotal, trainingCache, repeatedRows } = sandbox.readings;
     // A run that was cut off has left some of the cached pages behind, of an older report than the others will be.
     if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
     return (
       (pagingFields === 'both' || pagingFields === 'total-only') &&
       pagingTotal === 'exact' &&
+      !repeatedRows &&
       !/^(database|lock|interrupted|delete_guard|request_timeout)/.test(code) &&
       requests.every(
         ({ outcome, fault, oddity }) =>

@@ -90,6 +90,11 @@ function changeFollowup(source: Source, action: string, at: number): void {
     case 'future':
       followups.update(key, { updated_on: now + (at % 2 === 0 ? HOUR_MS : 70 * 365 * 24 * HOUR_MS) });
       return;
+    case 'undate': {
+      const fields = Object.entries(record).filter(([name]) => name !== 'created_on');
+      followups.put({ ...Object.fromEntries(fields), updated_on: now }, key);
+      return;
+    }
     case 'reassign':
       followups.update(key, { updated_on: now, m_assignee_id: `user-${at % 9}` });
   }

@@ -14,7 +14,7 @@ const STREAMS = [
 ] as const satisfies readonly StreamName[];
 
 const RECORD_ACTIONS = ['add', 'update', 'delete', 'readd', 'spoil', 'repair'] as const;
-const FOLLOWUP_ACTIONS = ['late', 'tie-updated', 'tie-created', 'future', 'reassign'] as const;
+const FOLLOWUP_ACTIONS = ['late', 'tie-updated', 'tie-created', 'future', 'reassign', 'undate'] as const;
 
 /** `at` picks a record, modulo how many there are. */
 export type Change =
@@ -240,6 +240,9 @@ const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
   unaskedPageSize: fc.constant(2),
   pagingFields: usually<Readings['pagingFields']>('both', 'total-only', 'last-page-only', 'none'),
   pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
+  repeatedRows: usually<boolean>(false, true),
+  undatedFollowups: usually<Readings['undatedFollowups']>('as-before', 'unfiltered'),
+  followupTimes: usually<Readings['followupTimes']>('milliseconds', 'seconds'),
   pagesOverlap: usually<Readings['pagesOverlap']>('none', 'by-one'),
   dateHeader: usually<Readings['dateHeader']>('present', 'absent', 'asctime', 'iso'),
   equipmentOwnType: usually<Readings['equipmentOwnType']>('asked', 'sub-type'),
