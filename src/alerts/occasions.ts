@@ -22,15 +22,15 @@ export async function readOccasions(db: Queryable, accountIds: readonly string[]
     select account_id, stream, field from ${dataIssues}
     where kind = 'unknown_field' and resolved_at is null and field is not null
       and account_id = any (${accounts}::text[]) order by account_id, stream, field limit ${MOST_FIELDS}`);
-  const repaired = await db.execute<{ account_id: string; stream: StreamName; repaired: number }>(sql`
-    select * from (${newestRuns(sql`r.repaired::float8 as repaired`, sql`r.repaired is not null`, accounts)}) n
+  const repaired = await db.execute<{ account_id: string; stream: StreamName; repaired: string }>(sql`
+    select * from (${newestRuns(sql`r.repaired`, sql`r.repaired is not null`, accounts)}) n
     where n.repaired > 0`);
   return {
     newFields: fields.map(({ account_id: accountId, stream, field }) => ({ accountId, stream, field })),
     repaired: repaired.map(({ account_id: accountId, stream, repaired: changes }) => ({
       accountId,
       stream,
-      changes,
+      changes: Number(changes),
     })),
   };
 }

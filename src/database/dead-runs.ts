@@ -18,9 +18,9 @@ type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
 export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
   if (open.length === 0) return new Set();
   const numbers = open.map(({ run_id: id }) => String(id));
-  const free = await db.execute<{ run_id: number }>(sql`
+  const free = await db.execute<{ run_id: string }>(sql`
     with ${HELD}
-    select o.run_id::float8 as run_id
+    select o.run_id
     from unnest(${toArrayLiteral(open.map((run) => run.account_id))}::text[],
       ${toArrayLiteral(open.map(({ stream }) => stream))}::text[], ${toArrayLiteral(numbers)}::bigint[])
       as o (account_id, stream, run_id)
@@ -28,11 +28,11 @@ export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Pro
       and not exists (select from held where held.is_loader and held.key = ${sql.raw(streamLockKey('o.account_id', 'o.stream'))})`);
   const unlocked = [...free].map((row) => row.run_id);
   if (unlocked.length === 0) return new Set();
-  const still = await db.execute<{ run_id: number }>(sql`
-    select run_id::float8 as run_id from safety_sync.runs
+  const still = await db.execute<{ run_id: string }>(sql`
+    select run_id from safety_sync.runs
     where account_id = any (${toArrayLiteral(open.map((run) => run.account_id))}::text[])
-      and run_id = any (${toArrayLiteral(unlocked.map(String))}::bigint[]) and status = 'running'`);
-  return new Set([...still].map((row) => row.run_id));
+      and run_id = any (${toArrayLiteral(unlocked)}::bigint[]) and status = 'running'`);
+  return new Set([...still].map((row) => Number(row.run_id)));
 }
 
 /** The rows, those of dead runs as what they will be closed as. */

@@ -23,13 +23,13 @@ export async function readReportPlans(
   db: Queryable,
   accountIds: readonly string[],
 ): Promise<Map<string, ReportPlan>> {
-  const rows = await db.execute<{ account_id: string; schedule: string; due: number; tries: number }>(sql`
-    select account_id, schedule, tries, floor(extract(epoch from due_at) * 1000)::float8 as due from ${reportPlans}
+  const rows = await db.execute<{ account_id: string; schedule: string; due: string; tries: number }>(sql`
+    select account_id, schedule, tries, floor(extract(epoch from due_at) * 1000) as due from ${reportPlans}
     where account_id = any (${toArrayLiteral(accountIds)}::text[])`);
   return new Map(
     rows.map(({ account_id: accountId, schedule, tries, due }) => [
       accountId,
-      { accountId, schedule, tries, dueMs: due },
+      { accountId, schedule, tries, dueMs: Number(due) },
     ]),
   );
 }

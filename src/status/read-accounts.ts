@@ -76,16 +76,18 @@ function byKey<Row extends Keyed>(rows: Iterable<Row>): Map<string, Row> {
   return new Map([...rows].map((row) => [keyOf(row), row]));
 }
 
-const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)::float8`);
+const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)`);
+/** Not by a cast to float8: extra_float_digits of the server can round its text to days. */
+const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
 
 async function readStates(db: Queryable, accounts: string) {
   return byKey(
     await db.execute<
       Keyed & {
-        readonly last_success_ms: number | null;
-        readonly watermark_ms: number | null;
-        readonly calculated_ms: number | null;
-        readonly current_until_ms: number | null;
+        readonly last_success_ms: string | null;
+        readonly watermark_ms: string | null;
+        readonly calculated_ms: string | null;
+        readonly current_until_ms: string | null;
       }
     >(sql`
       select account_id, stream, ${ms('last_success_at')} as last_success_ms, ${ms('watermark')} as watermark_ms,
@@ -105,10 +107,10 @@ async function readEndedRuns(db: Queryable, accounts: string) {
 /** Of each stream the run that is open, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
   const open = [
-    ...(await db.execute<Keyed & { readonly run_id: number }>(sql`
-      select account_id, stream, run_id::float8 as run_id from safety_sync.runs
+    ...(await db.execute<Keyed & { readonly run_id: string }>(sql`
+      select account_id, stream, run_id from safety_sync.runs
       where status = 'running' and account_id = any (${accounts}::text[]) order by run_id`)),
-  ];
+  ].map((row) => ({ ...row, run_id: Number(row.run_id) }));
   const dead = await findDeadRuns(db, open);
   return byKey(open.map((row) => ({ ...row, isDead: dead.has(row.run_id) })));
 }
@@ -172,8 +174,8 @@ export async function readAccounts(
   accountIds: readonly string[],
   { clock = systemClock, isInFull = false }: ReadAccountsOptions = {},
 ): Promise<AccountsRead> {
-  const [row] = await db.execute<{ now: number }>(
-    sql`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`,
+  const [row] = await db.execute<{ now: string }>(
+    sql`select extract(epoch from clock_timestamp()) * 1000 as now`,
   );
   const readAtMs = clock.now();
   const { pending } = await readMigrationStatus({ query });
@@ -191,10 +193,10 @@ export async function readAccounts(
     return {
       ...(heldUpBy === undefined ? {} : { heldUpBy }),
       stream,
-      lastSuccessMs: state?.last_success_ms ?? null,
-      watermarkMs: state?.watermark_ms ?? null,
-      calculatedMs: state?.calculated_ms ?? null,
-      currentUntilMs: state?.current_until_ms ?? null,
+      lastSuccessMs: numberOf(state?.last_success_ms),
+      watermarkMs: numberOf(state?.watermark_ms),
+      calculatedMs: numberOf(state?.calculated_ms),
+      currentUntilMs: numberOf(state?.current_until_ms),
       ...runFacts({ account_id, stream }),
     };
   };

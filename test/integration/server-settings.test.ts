@@ -4,6 +4,7 @@ import { migrateDatabase } from '../../src/database/migrate.ts';
 import { openConnection } from '../../src/database/connection.ts';
 
 import { HOUR_MS, toMs } from '../../src/shared/time.ts';
+import { readAccounts } from '../../src/status/read-accounts.ts';
 import { STREAM_NAMES } from '../../src/streams/index.ts';
 import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
 import { createEmptyTestDatabase } from '../support/test-database.ts';
@@ -71,6 +72,11 @@ test('settings of database and role change nothing of what is stored', async () 
   resources.update([...resources.keys()][0] ?? '', { title: 'x' });
   worker.time.now += HOUR_MS;
   await runAll('sync');
+
+  const read = await readAccounts(worker.connection, ['default']);
+  expect(read.accounts.get('default')).toContainEqual(
+    expect.objectContaining({ stream: 'followups', watermarkMs: TWELFTH_OF_MAY + HOUR_MS }),
+  );
 
   followups.delete(third);
   await runAll('reconcile');
