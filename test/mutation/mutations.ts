@@ -1448,7 +1448,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 5,
     file: 'src/config/read-small-file.ts',
     search: 'if (bytes > most) {',
-    replace: 'if (bytes > 1000 * most) {',
+    replace: 'if (bytes > 20 * most) {',
     tests: ['test/unit/config/load-config.test.ts'],
     names: 'without an end',
   },
@@ -1473,7 +1473,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 5,
     file: 'src/worker/http-server.ts',
     search: 'connectionsCheckingInterval: idleMs / 10',
-    replace: 'connectionsCheckingInterval: 100 * idleMs',
+    replace: 'connectionsCheckingInterval: 1000 * idleMs',
     tests: ['test/unit/worker/http-server.test.ts'],
   },
   {

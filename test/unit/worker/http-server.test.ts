@@ -57,4 +57,4 @@ it('a connection on which nothing comes, or a request that never ends, is closed
   const drip = setInterval(() => slow.write('X-More: y\r\n'), 50);
   await Promise.all([once(idle, 'close'), once(slow, 'close')]);
   clearInterval(drip);
-});
+}, 10_000);
