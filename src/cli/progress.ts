@@ -11,6 +11,8 @@ interface Progress {
   stop(): void;
 }
 
+/** Characters of what stands beside the bar, for a million records. */
+const LONGEST_TEXT = 70;
 const LOG_EVERY_MS = 5 * SECOND_MS;
 
 interface Pace {
@@ -34,7 +36,7 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
         format: '{stream} {bar} {percentage}%  {done}/{all} records  {rate}/s  {left}',
         barCompleteChar: '█',
         barIncompleteChar: '░',
-        barsize: 24,
+        barsize: Math.max(4, Math.min(24, (process.stderr.columns || LONGEST_TEXT + 24) - LONGEST_TEXT)),
         hideCursor: true,
         clearOnComplete: true,
         stream: process.stderr,
@@ -73,6 +75,7 @@ export function createProgress(log: Logger, isInteractive: boolean): Progress {
     },
     stop() {
       if (isDrawn) bar?.stop();
+      isDrawn = false;
     },
   };
 }

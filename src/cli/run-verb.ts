@@ -32,7 +32,9 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
   const atOnce = kind === 'backfill' ? 1 : Math.floor(app.config.syncConcurrency / STREAMS_OF_AN_ACCOUNT);
   const limit = pLimit(Math.max(1, atOnce));
   const runAccount = async (account: Account): Promise<AccountResults> => {
-    const progress = kind === 'backfill' ? createProgress(account.log, isTold) : undefined;
+    // A first sync reads follow-ups as a backfill does. Bars of several accounts would overwrite each other.
+    const hasProgress = kind === 'backfill' || (isTold && app.accounts.length === 1);
+    const progress = hasProgress ? createProgress(account.log, isTold) : undefined;
     const onProgress = progress === undefined ? {} : { onProgress: progress.update.bind(progress) };
     try {
       const results = await syncStreams(account.runContext({ ...buildRunEvents(account), ...onProgress }), {

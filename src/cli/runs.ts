@@ -55,7 +55,7 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
           { ...right('requests'), spare: 7 },
           { ...right('read'), spare: 6 },
           ...['inserted', 'updated', 'deleted', 'rejected'].map((title) => ({ ...right(title), spare: 4 })),
-          { title: 'remark', spare: 5 },
+          { title: 'remark', isCut: true },
         ],
         rows.map((run) => [
           String(run.run_id),

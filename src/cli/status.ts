@@ -218,7 +218,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
             { title: 'stream' },
             { title: 'data' },
             { title: 'last success', spare: 3 },
-            { title: 'last run' },
+            { title: 'last run', isCut: true },
             { title: 'current to', spare: 1 },
             { title: 'live', align: 'right' },
             { title: 'deleted', align: 'right', spare: 2 },

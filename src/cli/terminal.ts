@@ -75,9 +75,14 @@ export interface Column {
   readonly align?: 'left' | 'right';
   /** Can be left out where a line is too short for the whole table; the highest goes first. */
   readonly spare?: number | undefined;
+  /** Its cells are cut where a line is too short, also after others were left out. */
+  readonly isCut?: true;
   /** false: left out, with its cells. */
   readonly isShown?: boolean;
 }
+
+/** Characters that are left of a cell at least. */
+const SHORTEST_CUT = 20;
 
 /** Whose row it is, where there are several accounts. */
 export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
@@ -88,18 +93,24 @@ const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, to
 const GAP = '  ';
 const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 
+/** What is cut loses its colours. */
+const cutTo = (room: number, cell: string): string =>
+  widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
+
 /** An aligned table without ruling; columns that a line has no room for are left out, the highest `spare` first. */
 export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
   { colors, width = Infinity }: Pick<Terminal, 'colors'> & { readonly width?: number | undefined },
 ): string {
-  let kept = columns.flatMap(({ title, align, spare = -1, isShown = true }, at) => {
+  let kept = columns.flatMap(({ title, align, spare = -1, isCut, isShown = true }, at) => {
     const cells = [colors.dim(title), ...rows.map((row) => toCell(row[at] ?? ''))];
-    return isShown ? [{ title, align, spare, cells, width: Math.max(...cells.map(widthOf)) }] : [];
+    return isShown ? [{ title, align, spare, isCut, cells, width: Math.max(...cells.map(widthOf)) }] : [];
   });
   const left = new Set<string>();
-  const needed = () => kept.reduce((sum, column) => sum + column.width + GAP.length, -GAP.length);
+  const leastOf = (column: (typeof kept)[number]) =>
+    column.isCut ? Math.min(column.width, SHORTEST_CUT) : column.width;
+  const needed = () => kept.reduce((sum, column) => sum + leastOf(column) + GAP.length, -GAP.length);
   for (const { title } of kept
     .filter(({ spare }) => spare >= 0)
     .sort((one, other) => other.spare - one.spare)) {
@@ -107,10 +118,14 @@ export function renderTable(
     kept = kept.filter((column) => column.title !== title);
     left.add(title);
   }
+  const spareRoom = Math.max(0, width - needed());
+  kept = kept.map((column) =>
+    column.isCut ? { ...column, width: Math.min(column.width, leastOf(column) + spareRoom) } : column,
+  );
   const lines = ['', ...rows].map((_, line) =>
     kept
       .map(({ cells, align, width: room }) => {
-        const cell = cells[line] ?? '';
+        const cell = cutTo(room, cells[line] ?? '');
         const blanks = ' '.repeat(room - widthOf(cell));
         return align === 'right' ? blanks + cell : cell + blanks;
       })

@@ -226,6 +226,9 @@ describe('an import', () => {
   });
 
   test('of a file that is not there, or of one account of several, says what to do', async () => {
+    const endless = await run('import', '/dev/zero');
+    expect(endless.code).toBe(2);
+    expect(endless.stderr).toContain('usage_invalid: the labels file /dev/zero is larger than 4 MB');
     expect(await run('import', fileOf('none.csv'))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('cannot read the labels file') as string,

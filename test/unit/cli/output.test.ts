@@ -81,6 +81,27 @@ describe('a table', () => {
     expect(line).toBe('\\u001b[2J\\u0007  a\\u000aforged\\u202e\\u009b');
   });
 
+  it('cuts the column that says why, and leaves others out for it', () => {
+    const reasons = [
+      ['1', 'failed', 'the service did not respond within 60 seconds'],
+      ['2', 'succeeded', ''],
+    ];
+    const titles: Column[] = [
+      { title: 'run' },
+      { title: 'status', spare: 1 },
+      { title: 'remark', isCut: true },
+    ];
+    expect(renderTable(titles, reasons, { colors, width: 40 }).split('\n')).toEqual([
+      'run  status     remark',
+      '1    failed     the service did not res…',
+      '2    succeeded',
+    ]);
+    expect(renderTable(titles, reasons, { colors, width: 30 }).split('\n')[1]).toBe(
+      '1    the service did not resp…',
+    );
+    expect(renderTable(titles, reasons, { colors }).split('\n')[1]).toContain('60 seconds');
+  });
+
   it('has the same room in colours', () => {
     const red = pc.createColors(true).red;
     const coloured = rows.map((row) => row.map((cell) => red(cell)));

@@ -48,9 +48,13 @@ describe('a page', () => {
   );
 });
 
-it('a connection on which nothing comes ends', async () => {
+it('a connection on which nothing comes, or a request that never ends, is closed', async () => {
   const { port } = new URL(server.url);
   const idle = connect(Number(port), '127.0.0.1').resume();
-  const half = connect(Number(port), '127.0.0.1', () => half.write('GET / HTTP/1.1\r\nHost: x\r\n')).resume();
-  await Promise.all([once(idle, 'close'), once(half, 'close')]);
-});
+  const slow = connect(Number(port), '127.0.0.1').resume();
+  slow.on('error', () => undefined);
+  slow.write('GET / HTTP/1.1\r\nHost: x\r\n');
+  const drip = setInterval(() => slow.write('X-More: y\r\n'), 50);
+  await Promise.all([once(idle, 'close'), once(slow, 'close')]);
+  clearInterval(drip);
+}, 10_000);
