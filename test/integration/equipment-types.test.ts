@@ -65,6 +65,7 @@ it('the run, status, check, the view freshness and the report say how many rows 
   expect(lineWith(status.stdout, 'not read')).toBe(
     `${UNREAD(time)}. Add a type to SAFETY_EQUIPMENT_TYPES again, or mark its rows deleted: safety-sync equipment-types retire TYPE`,
   );
+  expect(lineWith(status.stdout, 'equipments')).toMatch(/^equipments +fresh but 6 /);
   const json = parse((await run(['status', '--json'], ['21', '22'])).stdout);
   expect(json['unread_equipment_types']).toEqual([
     { equipment_type_id: '24', live_rows: 3, last_read_at: expect.stringMatching(/Z$/) as string },
