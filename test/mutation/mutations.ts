@@ -2181,7 +2181,7 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'say how many rows of which types are not read',
   },
   {
-    breaks: 'to retire an equipment type makes its stream look fresh',
+    breaks: 'to retire an equipment type counts as having read it',
     invariant: 4,
     file: 'src/sync/run-steps.ts',
     search: 'isOfSingleRecords(request) || request.retirePart !== undefined',
