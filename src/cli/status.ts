@@ -13,7 +13,14 @@ import {
   formatTime,
 } from '../shared/format.ts';
 import { toIso, toMs } from '../shared/time.ts';
-import { describeUnread, type StoredPart, UNREAD_ADVICE, unreadOf } from '../streams/unread-parts.ts';
+import { STREAMS } from '../streams/index.ts';
+import {
+  countUnread,
+  describeUnread,
+  type StoredPart,
+  UNREAD_ADVICE,
+  unreadOf,
+} from '../streams/unread-parts.ts';
 import { describeProtection, describeRetention, describeUncleaned } from '../pages/words.ts';
 import { freshnessOf } from '../status/build-status.ts';
 import { keepingOf, type UncleanedStream, uncleanedOf } from '../status/keeping.ts';
@@ -28,12 +35,13 @@ import { EXIT, type Failure, renderFailures, statusText, streamLabel } from './r
 import { accountColumn, type Colors, renderTable, withIsoTimes } from './terminal.ts';
 import { type CommonOptions, type CommandContext, JSON_OPTION, type Verb, withApp } from './verb.ts';
 
-function freshnessText({ facts, freshness, offReason }: Judged, colors: Colors): string {
+/** `unread`: live rows that the last success did not bring up to date. */
+function freshnessText({ facts, freshness, offReason }: Judged, unread: number, colors: Colors): string {
   if (offReason === 'no equipment types') return colors.dim(`off: ${offReason}`);
   if (facts.heldUpBy !== undefined) return colors.red(`${freshness}, held up`);
   switch (freshness) {
     case 'fresh':
-      return colors.green('fresh');
+      return unread === 0 ? colors.green('fresh') : colors.yellow(`fresh but ${formatCount(unread)}`);
     case 'stale':
       return colors.red('stale');
     case 'never':
@@ -178,6 +186,10 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
     const isMany = app.accounts.length > 1;
     const uncleaned = await readUncleaned(app);
     const unread = await readUnread(app);
+    const unreadRows = ({ accountId, facts }: Judged): number =>
+      STREAMS.some(({ name, partition }) => name === facts.stream && partition !== undefined)
+        ? countUnread(unread.get(accountId) ?? [])
+        : 0;
     const findings = options.account === undefined ? await readAccountFindings(app) : [];
     const { omitted, pseudonyms, ...kept } = keepingOf(app.config);
     if (options.json) {
@@ -227,7 +239,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
           listed.map((one) => [
             one.accountId,
             one.facts.stream,
-            freshnessText(one, colors),
+            freshnessText(one, unreadRows(one), colors),
             formatAge(one.facts.lastSuccessMs, nowMs),
             lastRunText(one, nowMs, colors),
             formatTime(one.facts.watermarkMs ?? one.facts.calculatedMs),

@@ -389,7 +389,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'days of another time zone are shown as if they were those of the present one',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: `(n.timezone = o.timezone OR o.is_final)
 					WHERE o.counted_by = 'all' GROUP BY o.account_id
 				) kept ON kept.account_id = f.account_id
@@ -411,7 +411,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'today counts a closed follow-up as open until the time that a device’s clock gave its closing',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: `SELECT c.account_id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
 				CASE WHEN c._deleted_at IS NOT NULL THEN NULL WHEN c.is_open IS NULL THEN 'unknown' WHEN NOT c.is_open THEN`,
     replace: `SELECT c.account_id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
@@ -422,7 +422,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'one that is closed without a completion counts as closed since it was raised',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: `SELECT b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
 						CASE WHEN b.resolved_at <= now() THEN b.resolved_at ELSE b._valid_from END AS closed_at`,
     replace: `SELECT b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
@@ -433,7 +433,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an open follow-up has the day on which it was closed before',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: 'CASE WHEN f.is_open IS NOT TRUE THEN f.resolved_on END AS resolved_on',
     replace: 'f.resolved_on AS resolved_on',
     tests: [FACTS],
@@ -442,7 +442,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the event of a closing keeps the time that the source has corrected',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: 'coalesce(f.resolved_at, s.resolved_at, s.valid_from)',
     replace: 'coalesce(s.resolved_at, s.valid_from)',
     tests: [FACTS],
@@ -451,7 +451,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an inspection that was taken back at the source counts, and hides those after it',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: "	WHERE coalesce(k.last_completed_at, '-infinity') <= k.least_from_now\n",
     replace: '',
     tests: [FACTS],
@@ -496,7 +496,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'today counts follow-ups that are deleted',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: `SELECT c.account_id, c.assignee_id AS id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
 				CASE WHEN c._deleted_at IS NOT NULL THEN NULL WHEN`,
     replace: `SELECT c.account_id, c.assignee_id AS id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
@@ -507,7 +507,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a day that was counted before the clock was set back is told twice',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: "WHERE o.counted_by = 'all' AND o.date < n.today",
     replace: "WHERE o.counted_by = 'all'",
     tests: [DAYS],
@@ -516,7 +516,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'where every follow-up is gone, today is in no day',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: `		) b
 		GROUP BY b.account_id
 	) t`,
@@ -1402,7 +1402,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a follow-up that was raised before the calendar begins is in no day',
     invariant: 1,
-    file: 'migrations/0020_right_figures.sql',
+    file: 'migrations/0024_right_figures.sql',
     search: 'WHERE step.day < a.today\n\t\t\tGROUP BY step.day\n',
     replace: "WHERE step.day < a.today AND step.day >= date '2000-01-01'\n\t\t\tGROUP BY step.day\n",
     tests: [VIEWS],
@@ -1458,7 +1458,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'readers see a retry of stored issues as the last success of the stream',
     invariant: 1,
-    file: 'migrations/0020_unread_parts_account_changes.sql',
+    file: 'migrations/0023_unread_parts_account_changes.sql',
     search: "r.status = 'succeeded' AND (r.requests > 0 OR r.stream = 'users')",
     replace: "r.status = 'succeeded'",
     tests: ['test/integration/freshness.test.ts'],
@@ -1466,7 +1466,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a skipped run hides from readers that the one before it failed',
     invariant: 1,
-    file: 'migrations/0020_unread_parts_account_changes.sql',
+    file: 'migrations/0023_unread_parts_account_changes.sql',
     search: "(r.status = 'failed' OR ",
     replace: "(r.status IN ('failed', 'skipped') OR ",
     tests: ['test/integration/freshness.test.ts'],
@@ -2225,7 +2225,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'how fresh the data of every account is shows to a confined reader',
     invariant: 1,
-    file: 'migrations/0020_unread_parts_account_changes.sql',
+    file: 'migrations/0023_unread_parts_account_changes.sql',
     search: "NOT row_security_active('safety.reporting_settings')",
     replace: 'true',
     tests: [ACCESS],
@@ -2455,7 +2455,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a confined reader with an aggregate of its own sees how fresh every account is',
     invariant: 1,
-    file: 'migrations/0020_functions_with_one_meaning.sql',
+    file: 'migrations/0022_functions_with_one_meaning.sql',
     search: 'SET search_path = pg_catalog, pg_temp AS $$\n\tSELECT coalesce(array_agg',
     replace: 'AS $$\n\tSELECT coalesce(array_agg',
     tests: [ACCESS],
@@ -2666,14 +2666,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the view freshness counts rows of every type as read',
     invariant: 1,
-    file: 'migrations/0020_unread_parts_account_changes.sql',
+    file: 'migrations/0023_unread_parts_account_changes.sql',
     search: "coalesce(t.read_parts ->> p.part, '') <> (SELECT",
     replace: "coalesce(t.read_parts ->> p.part, '') > (SELECT",
     tests: [TYPES],
     names: 'say how many rows of which types are not read',
   },
   {
-    breaks: 'to retire an equipment type makes its stream look fresh',
+    breaks: 'to retire an equipment type counts as having read it',
     invariant: 4,
     file: 'src/sync/run-steps.ts',
     search: 'isOfSingleRecords(request) || request.retirePart !== undefined',
