@@ -204,10 +204,10 @@ export function openConnection(options: ConnectionOptions): Connection {
   });
   if (options.onStatement !== undefined) watchStatements(client, options.onStatement);
   let abortedBy: unknown;
-  const noteFailure = (error: unknown): void => {
+  const recordFailure = (error: unknown): void => {
     if (toStatementCode(error) !== ABORTED) abortedBy = error;
   };
-  if (options.isSession === true) watchFailures(client, noteFailure);
+  if (options.isSession === true) watchFailures(client, recordFailure);
   const db = drizzle(client);
 
   /**
@@ -233,7 +233,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     let sink: Writable | undefined;
     const tell = options.onStatement && timeStatement(statement, options.onStatement);
     try {
-      const begun = beginCopy(client.unsafe(statement), noteFailure);
+      const begun = beginCopy(client.unsafe(statement), recordFailure);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;

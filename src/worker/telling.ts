@@ -66,14 +66,17 @@ export function buildReportSchedule(
   const { config, accounts, warehouse, owner, clock } = app;
   const { report, mail } = config.telling;
   if (report === undefined) return undefined;
+  const mailTo = (to: readonly string[]): Channel | undefined =>
+    mail === undefined || to.length === 0 ? undefined : createMail(mail, to);
+  const ofAll = mailTo(report.emailTo);
   return createReportSchedule({
     config: report,
-    mail: mail === undefined || report.emailTo.length === 0 ? undefined : createMail(mail, report.emailTo),
-    accounts: accounts.map(({ id, log, config: { schedule, reportTitle } }) => ({
+    accounts: accounts.map(({ id, log, config: { schedule, reportTitle, reportEmailTo: own } }) => ({
       id,
       log,
       timezone: schedule.timezone,
       reportTitle,
+      mail: own === undefined ? ofAll : mailTo(own),
     })),
     connection: warehouse.connection,
     latest: () => monitor.latest,
