@@ -1,6 +1,6 @@
 /**
  * A GET after each look at which every stream was fresh, for a service outside that sends an alert when the GETs stay away:
- * so that also a worker that does not run is noticed. Nothing is repeated, because the next look is near.
+ * so that also a worker that does not run is noticed. A GET that fails is not repeated, because the next one follows in a minute.
  */
 import type { Logger } from '../shared/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';

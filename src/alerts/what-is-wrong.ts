@@ -1,5 +1,5 @@
 /**
- * What is wrong as the warehouse shows it, whether a worker runs or not: for `status` and `alerts`, whose exit code says it.
+ * What is wrong as the warehouse shows it, whether a worker runs or not: for the exit codes of `status` and `alerts`.
  */
 import { sql } from 'drizzle-orm';
 import cron from 'node-cron';
@@ -28,7 +28,7 @@ interface Judging {
 interface WhatIsWrong {
   /** No stream is stale, never synced, failing, refused or held up, and workers are there when the schedule wants them. */
   readonly isWell: boolean;
-  /** By the database's clock: when a run of a schedule was last at work; null: never, so nobody expects a worker. */
+  /** By the database's clock: when a run of a schedule was last at work; null: never, so no worker is expected. */
   readonly workerSeenMs: number | null;
   /** In words; null: there is no reason to say it. */
   readonly workerMissing: string | null;
@@ -82,7 +82,7 @@ function schedulesOf(
   return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
 }
 
-/** A stream that is off is failing when the last run failed that somebody began by hand; it is never late. */
+/** A stream without a schedule is never late, but its last run by hand may have failed. */
 function failuresOf({ accounts, seen, config }: Judging) {
   const isLate = (facts: StreamFacts): boolean =>
     freshnessOf(facts, seen.databaseNowMs, config.freshnessBudgetMinutes) !== 'fresh';

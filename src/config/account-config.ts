@@ -31,6 +31,8 @@ export interface AccountConfig {
   readonly reportingTimezone: string | null;
   /** The organisation, for readers of its report; null: the account's name serves. */
   readonly reportTitle: string | null;
+  /** Who gets its report by mail; undefined: REPORT_EMAIL_TO says. */
+  readonly reportEmailTo?: readonly string[] | undefined;
   readonly schedule: ScheduleConfig;
 }
 

@@ -56,6 +56,7 @@ function entrySchema(streams: readonly string[]) {
     schedule: z.strictObject({ all: value.cron.optional(), ...schedule }).default({}),
     reporting_timezone: value.namedTimezone.optional(),
     report_title: value.lineOfText.optional(),
+    report_email_to: value.addressList.optional(),
     allow_insecure_http: value.flag.optional(),
   });
 }
@@ -73,6 +74,7 @@ const EXPECTED_AT: Readonly<Record<string, string>> = {
   timezone: EXPECTED.timezone,
   reporting_timezone: EXPECTED.namedTimezone,
   report_title: EXPECTED.lineOfText,
+  report_email_to: EXPECTED.addresses,
   allow_insecure_http: EXPECTED.flag,
 };
 
@@ -195,6 +197,7 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
     equipmentTypes: entry.equipment_types,
     reportingTimezone: entry.reporting_timezone ?? defaults.reportingTimezone,
     reportTitle: entry.report_title ?? defaults.reportTitle,
+    ...(entry.report_email_to === undefined ? {} : { reportEmailTo: entry.report_email_to }),
     schedule: toSchedule(entry.schedule, defaults.schedule),
   });
   return {

@@ -188,7 +188,7 @@ export function loadConfig(
   const read = readVariables(env, variablesOf(streams));
   const { values } = read;
   const found = findAccounts(env, read, { needsService, schedule: scheduleOf(read, streams) });
-  const telling = tellingOf(read);
+  const telling = tellingOf(read, found.accounts);
   const privacy: PrivacyConfig = {
     omit: values.PRIVACY_OMIT,
     pseudonymize: values.PRIVACY_PSEUDONYMIZE,

@@ -1,5 +1,5 @@
 /** Whom the worker tells, and how: alerts to a webhook and by mail, the report by mail and into a directory. */
-import { isPlainHttp } from './account-config.ts';
+import { type AccountConfig, isPlainHttp } from './account-config.ts';
 import { isNamed, type ReadVariables } from './read-variables.ts';
 
 export interface MailConfig {
@@ -32,8 +32,13 @@ export interface TellingConfig {
   readonly report: ReportConfig | undefined;
 }
 
-/** What of this cannot go together is a problem. */
-export function tellingOf({ values, problems: known }: ReadVariables): {
+const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
+
+/** What of this cannot go together is a problem. `accounts`: some may have recipients of their own for their reports. */
+export function tellingOf(
+  { values, problems: known }: ReadVariables,
+  accounts: readonly Pick<AccountConfig, 'reportEmailTo'>[],
+): {
   readonly config: TellingConfig;
   readonly problems: readonly string[];
 } {
@@ -47,12 +52,13 @@ export function tellingOf({ values, problems: known }: ReadVariables): {
   const mailed = [
     ...(alertEmailTo.length > 0 ? ['ALERT_EMAIL_TO'] : []),
     ...(emailTo.length > 0 ? ['REPORT_EMAIL_TO'] : []),
+    ...(accounts.some(({ reportEmailTo }) => reportEmailTo !== undefined) ? [REPORT_KEY] : []),
   ];
   if (mailed.length > 0) {
     lacks('SMTP_URL', smtpUrl, `the mail server that ${mailed.join(' and ')} need`);
     lacks('ALERT_EMAIL_FROM', from, `the sender of what goes to ${mailed.join(' and ')}`);
   }
-  const hasPlace = emailTo.length > 0 || folder !== undefined;
+  const hasPlace = emailTo.length > 0 || folder !== undefined || mailed.includes(REPORT_KEY);
   if (hasPlace) lacks('REPORT_CRON', cron, 'when the report is made, as cron');
   if (typeof cron === 'string' && !hasPlace && !isNamed(known, 'REPORT_')) {
     problems.push('REPORT_CRON needs a place for the report: set REPORT_EMAIL_TO, REPORT_DIR, or both');

@@ -64,7 +64,7 @@ export const commaList = z.string().transform((text) =>
     .filter((one) => one !== ''),
 );
 
-const addressList = commaList.pipe(z.array(address).min(1));
+export const addressList = commaList.pipe(z.array(address).min(1));
 
 export const token = z.string().regex(/^[\x21-\x7e]+$/);
 export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);

@@ -235,10 +235,10 @@ export function openConnection(options: ConnectionOptions): Connection {
   const statements = options.signal && statementsUntil(options.signal, (pids) => cancelOver(options, pids));
   if (statements !== undefined) trackStatements(client, statements);
   let abortedBy: unknown;
-  const noteFailure = (error: unknown): void => {
+  const recordFailure = (error: unknown): void => {
     if (toStatementCode(error) !== ABORTED) abortedBy = error;
   };
-  if (options.isSession === true) watchFailures(client, noteFailure);
+  if (options.isSession === true) watchFailures(client, recordFailure);
   const db = drizzle(client);
 
   /**
@@ -265,7 +265,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     const tell = options.onStatement && timeStatement(statement, options.onStatement);
     const query: postgres.PendingQuery<postgres.Row[]> = client.unsafe(statement);
     try {
-      const begun = beginCopy(query, noteFailure);
+      const begun = beginCopy(query, recordFailure);
       const done = Promise.race([begun.done, broken]);
       sink = await Promise.race([begun.sink, done.then(() => begun.sink)]);
       let underway = 0;

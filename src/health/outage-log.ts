@@ -12,10 +12,10 @@ export interface Outage {
   /** ms since 1970, by our clock. */
   readonly sinceMs: number;
   readonly failedRuns: number;
-  /** Of the first failure that says why: a session that broke says nothing of the reason. */
+  /** The first failure with a reason: a session that broke shows none. */
   readonly code: string;
   readonly message: string;
-  /** What to do. */
+  /** The advice of that failure. */
   readonly advice: string;
 }
 
@@ -32,13 +32,13 @@ interface FailedRun extends Target {
 }
 
 /**
- * An outage ends when each stream that failed has got a response since. That of the database needs also a look over a new
- * connection, because a connection that is open goes on working while no run can open one.
+ * An outage ends when each stream that failed has got a response since. An outage of the database lasts also until a look
+ * over a new connection succeeds, because a connection that is open goes on working while no run can open one.
  */
 export interface OutageLog {
   /** `run`: undefined for the worker's own look at the database, which is no failed run. */
   recordFailure(error: SafetySyncError, run?: FailedRun): void;
-  /** The dependency has responded, whatever it said. `target`: undefined for a look at the database over a new connection. */
+  /** The dependency has responded. `target`: undefined for a look at the database over a new connection. */
   recordResponse(target?: Target): void;
   /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams got responses. */
   recordUnasked(target: Target): void;

@@ -32,8 +32,6 @@ import { toReportMail } from './report-mail.ts';
 
 interface ReportScheduleOptions {
   readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
-  /** undefined: it is not mailed. */
-  readonly mail: Channel | undefined;
   readonly accounts: readonly ReportedAccount[];
   readonly connection: Connection;
   /** What was read of the warehouse last, and why it cannot be read now. */
@@ -51,6 +49,8 @@ interface ReportedAccount {
   /** Whose report it is, for its readers; null: the account is named. */
   readonly reportTitle: string | null;
   readonly equipmentTypes: readonly string[];
+  /** undefined: it is not mailed. */
+  readonly mail: Channel | undefined;
   readonly log: Logger;
 }
 
@@ -93,7 +93,7 @@ async function writeFile(path: string, page: string): Promise<void> {
 }
 
 export function createReportSchedule(options: ReportScheduleOptions): ReportSchedule {
-  const { config, mail, accounts, connection, clock, owner, version } = options;
+  const { config, accounts, connection, clock, owner, version } = options;
   const { db } = connection;
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
@@ -104,7 +104,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
 
   /** First the file, which may be written twice; the mail last, because nobody wants it twice. */
-  async function make({ id, log, reportTitle, equipmentTypes }: ReportedAccount): Promise<void> {
+  async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
     const report = await readReport(connection, id, equipmentTypes);
     const page = await renderReport(report, { title: reportTitle });

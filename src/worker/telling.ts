@@ -66,16 +66,21 @@ export function buildReportSchedule(
   const { config, accounts, warehouse, owner, clock } = app;
   const { report, mail } = config.telling;
   if (report === undefined) return undefined;
+  const mailTo = (to: readonly string[]): Channel | undefined =>
+    mail === undefined || to.length === 0 ? undefined : createMail(mail, to);
+  const ofAll = mailTo(report.emailTo);
   return createReportSchedule({
     config: report,
-    mail: mail === undefined || report.emailTo.length === 0 ? undefined : createMail(mail, report.emailTo),
-    accounts: accounts.map(({ id, log, config: { schedule, reportTitle, equipmentTypes } }) => ({
-      id,
-      log,
-      timezone: schedule.timezone,
-      reportTitle,
-      equipmentTypes,
-    })),
+    accounts: accounts.map(
+      ({ id, log, config: { schedule, reportTitle, reportEmailTo: own, equipmentTypes } }) => ({
+        id,
+        log,
+        timezone: schedule.timezone,
+        reportTitle,
+        equipmentTypes,
+        mail: own === undefined ? ofAll : mailTo(own),
+      }),
+    ),
     connection: warehouse.connection,
     latest: () => monitor.latest,
     clock,

@@ -9,6 +9,10 @@ import type { Logger } from '../../src/shared/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, systemClock } from '../../src/shared/time.ts';
 import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.ts';
 import { createReportSchedule, nextReportMs, type ReportSchedule } from '../../src/worker/report-schedule.ts';
+import { createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { buildReportSchedule } from '../../src/worker/telling.ts';
+import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -52,11 +56,19 @@ async function startReporting(owner = 'host pid 1', cron = WEEKLY, to = folder):
   const seen = (): AccountsRead => ({ ...read, databaseNowMs: read.databaseNowMs + passedMs });
   const schedule = createReportSchedule({
     config: { cron, folder: to },
-    mail: createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
-      'you@example.com',
-      'boss@example.com',
-    ]),
-    accounts: [{ id: 'default', timezone: 'Europe/Oslo', reportTitle: 'North Ltd', equipmentTypes: [], log }],
+    accounts: [
+      {
+        id: 'default',
+        timezone: 'Europe/Oslo',
+        reportTitle: 'North Ltd',
+        mail: createMail({ smtpUrl: mail.url, from: 'sync@example.com' }, [
+          'you@example.com',
+          'boss@example.com',
+        ]),
+        equipmentTypes: [],
+        log,
+      },
+    ],
     connection: worker.connection,
     latest: () => ({ seen: seen(), problem: null }),
     clock: systemClock,
@@ -202,4 +214,41 @@ it('the next one is meant in the time zone of the schedules, and never the one t
   }).format(next);
   expect(text).toBe('Mon 07:00');
   expect(nextReportMs({ cron: WEEKLY }, 'Europe/Oslo', next) - next).toBeGreaterThan(6.9 * DAY_MS);
+});
+
+it('the report of an account goes to people of its own, those of the others to all', async () => {
+  const file = await writeAccountsFile([
+    entryFor('default', worker.sandbox),
+    entryFor('north', worker.sandbox, { report_email_to: 'north@example.com' }),
+  ]);
+  const config = loadConfig(
+    {
+      SAFETY_ACCOUNTS_FILE: file.path,
+      DATABASE_URL: worker.databaseUrl,
+      SMTP_URL: mail.url,
+      ALERT_EMAIL_FROM: 'sync@example.com',
+      REPORT_CRON: WEEKLY,
+      REPORT_EMAIL_TO: 'all@example.com',
+      LOG_LEVEL: 'silent',
+    },
+    { needsService: true, isTerminal: false },
+  );
+  const app = await createApp({ config, signal: new AbortController().signal, say: () => undefined });
+  const read = await readAccounts(worker.connection, ['default', 'north']);
+  const monitor = {
+    get latest() {
+      const seen = { ...read, databaseNowMs: read.databaseNowMs + passedMs };
+      return { seen, counted: null, countedAtMs: null, problem: null, isSlow: false };
+    },
+  };
+  const schedule = buildReportSchedule(app, { monitor });
+  await schedule?.look();
+  passedMs += 8 * DAY_MS;
+  await schedule?.look();
+  expect(mail.mails.map(({ to, subject }) => [to, subject.split(',')[0]])).toEqual([
+    [['all@example.com'], 'Safety report: default'],
+    [['north@example.com'], 'Safety report: north'],
+  ]);
+  await app.close();
+  await file.remove();
 });

@@ -859,7 +859,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'an error of an account of the accounts file advises to set a variable that does not exist there',
     invariant: 8,
     file: 'src/api/client.ts',
-    search: 'if (error instanceof SafetySyncError) error.entry = options.entry;',
+    search: 'entry: options.entry, ',
     replace: '',
     tests: ['test/e2e/accounts.test.ts'],
     names: 'a refused token is its account',
@@ -2741,5 +2741,14 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "circuit.holdsAll && circuit.code === ''",
     tests: ['test/integration/long-worker.test.ts'],
     names: 'show the next try',
+  },
+  {
+    breaks: 'the report of an account goes to the people of all accounts',
+    invariant: 8,
+    file: 'src/worker/telling.ts',
+    search: 'own === undefined ? ofAll : mailTo(own)',
+    replace: 'own === undefined ? mailTo([]) : ofAll',
+    tests: ['test/integration/report-schedule.test.ts'],
+    names: 'people of its own',
   },
 ];

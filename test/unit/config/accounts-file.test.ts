@@ -43,6 +43,21 @@ const NORTH = `- name: north
 `;
 
 describe('an accounts file', () => {
+  test('can send the report of an account to people of its own, for which it needs a mail server and a time', async () => {
+    const own = `${NORTH}  report_email_to: north@example.com, Boss <boss@example.com>\n`;
+    await expect(load(own)).rejects.toThrow(
+      /SMTP_URL is not set: the mail server that report_email_to of SAFETY_ACCOUNTS_FILE need[^]*REPORT_CRON is not set/,
+    );
+    const env = {
+      SMTP_URL: 'smtp://mail.example',
+      ALERT_EMAIL_FROM: 'sync@example.com',
+      REPORT_CRON: '0 7 * * 1',
+    };
+    const { accounts, telling } = await load(own, { env });
+    expect(accounts[0]?.reportEmailTo).toEqual(['north@example.com', 'Boss <boss@example.com>']);
+    expect(telling.report).toEqual({ cron: '0 7 * * 1', emailTo: [], folder: undefined });
+  });
+
   test('lists accounts, each with what is its own; the rest is as the variables say', async () => {
     await mkdir(join(folder, 'secrets'));
     const tokenFile = join(folder, 'secrets', 'south');
@@ -192,7 +207,7 @@ describe('everything that is wrong', () => {
       `${at('1')}token: expected an API token: one line, no spaces, got something else (not shown)`,
       `${at('2 (south)')}base_url: leave /v1 out; the worker adds /v1/METHOD itself`,
       `${at('2 (south)')}token: token_file is set, too: keep one of them`,
-      `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, report_title, allow_insecure_http`,
+      `${at('3 (east)')}shedule: no such key; there are name, base_url, token, token_file, equipment_types, schedule, reporting_timezone, report_title, report_email_to, allow_insecure_http`,
       `${at('3 (east)')}base_url: expected an https:// URL without /v1, e.g. https://service.example.com, it is not set`,
       `${at('3 (east)')}token_file: cannot read absent (ENOENT)`,
       `${at('3 (east)')}schedule.folowups: no such key; there are all, resources, followups, training-employee-status, equipments, users, reconcile, timezone`,
