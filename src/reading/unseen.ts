@@ -26,7 +26,8 @@ interface Seen {
 export async function isAnyUnseen(slice: CreationSlice, reader: SliceReader, seen: Seen): Promise<boolean> {
   const isOpen = slice.toMs === null;
   // The total of all comes last: what is created between the questions must not hide anything.
-  const added = isOpen ? await reader.askTotal({ fromMs: seen.topMs, toMs: null }) : 0;
+  // A millisecond is left between the bounds: inclusive ones would count the newest records twice.
+  const added = isOpen ? await reader.askTotal({ fromMs: seen.topMs + 1, toMs: null }) : 0;
   if (added === undefined) return false;
   const filtered = isOpen ? await reader.askTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
   const total = await reader.askTotal(slice);

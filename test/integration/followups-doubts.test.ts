@@ -194,20 +194,24 @@ test('a total that ends at 20 hides nothing from a first sync and a reconcile', 
   await isEqual();
 });
 
-test('a reconcile keeps a follow-up without a creation time when another one is raised or deleted meanwhile', async () => {
-  await start();
-  const [id] = undate([70]);
-  await sync();
-  for (const happen of [
-    () => followups().put({ ...SPECIMENS.followups.build('raised'), created_on: worker.serviceNow() }),
-    () => followups().delete(idAt(110)),
-  ]) {
-    atRequest(6, () => void happen());
-    expectSucceeded(await reconcile());
-    worker.sandbox.hooks.beforeResponse = undefined;
-    const [row] = await worker.query<{ live: boolean }>(
-      `select _deleted_at is null as live from safety.followups where id = '${id}'`,
-    );
-    expect(row).toEqual({ live: true });
-  }
-});
+const BOUNDS = ['inclusive', 'exclusive'] as const;
+test.each(casesOf<(typeof BOUNDS)[number][]>({ few: ['inclusive'], all: [...BOUNDS] }))(
+  'a reconcile keeps a follow-up without a creation time when another one is raised or deleted meanwhile (%s bounds)',
+  async (followupBounds) => {
+    await start({ followupBounds });
+    const [id] = undate([70]);
+    await sync();
+    for (const happen of [
+      () => followups().put({ ...SPECIMENS.followups.build('raised'), created_on: worker.serviceNow() }),
+      () => followups().delete(idAt(110)),
+    ]) {
+      atRequest(6, () => void happen());
+      expectSucceeded(await reconcile());
+      worker.sandbox.hooks.beforeResponse = undefined;
+      const [row] = await worker.query<{ live: boolean }>(
+        `select _deleted_at is null as live from safety.followups where id = '${id}'`,
+      );
+      expect(row).toEqual({ live: true });
+    }
+  },
+);
