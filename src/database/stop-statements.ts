@@ -25,7 +25,7 @@ const CANCEL_FOR_MS = 8 * SECOND_MS;
 
 /** Most statements take milliseconds. One that has only just begun may be the one that closes the run. */
 export const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
-  where pid = any ($1::int[]) and state = 'active' and query_start < clock_timestamp() - interval '1 second'`;
+  where pid = any ($1::int[]) and state = 'active' and query_start < statement_timestamp() - interval '1 second'`;
 
 /** One set for all connections that end with one signal. */
 const bySignal = new WeakMap<AbortSignal, Statements>();
