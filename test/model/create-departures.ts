@@ -131,7 +131,8 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
       const { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal, repeatedRows, unrenderable } =
         defaultReadings;
       const right = { dateHeaderAheadMs, lastUpdatedAheadMs, pagingTotal, repeatedRows, unrenderable };
-      Object.assign(readings, right);
+      const { followupTimes, undatedFollowups } = defaultReadings;
+      Object.assign(readings, right, { followupTimes, undatedFollowups });
       sandbox.access.set('active');
       for (const method of METHODS) sandbox.access.setMethod(method, 'active');
     },
