@@ -1,13 +1,15 @@
 /** Asks for a slice of creation time (specification: followups.list), once or by page numbers. */
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
-import { type CreationSlice, describeSlice, toCreationFilters } from './creation-slice.ts';
+import { type CreationSlice, describeSlice, timeOf, toCreationFilters } from './creation-slice.ts';
 import { isOfOneId, OF_ONE_ID } from './ask-user.ts';
-import { countDistinct, createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
+import { countDistinct, createPageTally, fetchPage, isRefusedPage, MOST_PAGES, nameOf } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** Times that a response which contradicts itself is asked for again. */
 const REREADS = 4;
+/** Repeated records of one response that are asked about one by one. */
+const MOST_REPEATS = 20;
 /** A question that is part of one that failed: a few attempts tell whether it fails, too. */
 const FEW_RETRIES = { codes: OF_ONE_ID, retries: 1 };
 /** Failing questions of one run that are divided: two records that the service fails for take about 80. */
@@ -50,17 +52,6 @@ export interface SliceReader {
    * creation. Yields pages as they come; throws `read_incomplete` when they do not add up.
    */
   readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], void, undefined>;
-}
-
-/**
- * Different records. Two versions of one record are two where the total says so, and nothing else can be missing because
- * the response did not end at its limit.
- */
-function countRecords({ records, paging }: ListPage, pageSize: number, keyField: string): number {
-  const distinct = countDistinct(records, keyField);
-  if (distinct >= (paging?.total ?? 0) || records.length >= pageSize) return distinct;
-  const versions = new Set(records.map((record) => JSON.stringify(record))).size;
-  return versions === paging?.total ? versions : distinct;
 }
 
 /**
@@ -110,6 +101,27 @@ export function createSliceReader(
       return undefined;
     }
   }
+  const askTotal = async (slice: CreationSlice) => (await probe(slice))?.paging?.total;
+
+  /** Records that the source holds twice: it counts them twice in their millisecond, too. A repeated row alone proves nothing. */
+  async function countRepeats(records: readonly unknown[]): Promise<number> {
+    const names = new Set<string>();
+    const times = new Set<number>();
+    for (const record of records) {
+      const name = nameOf(record, stream.keyField);
+      if (names.has(name)) times.add(Math.floor(timeOf(record, 'created_on') ?? 0));
+      names.add(name);
+    }
+    let repeats = 0;
+    for (const ms of [...times].slice(0, MOST_REPEATS)) {
+      // Inclusive bounds show one millisecond more on either side.
+      const near = records.filter((record) => Math.abs((timeOf(record, 'created_on') ?? 0) - ms) < 2);
+      const total = (await askTotal({ fromMs: ms, toMs: ms + 1 })) ?? 0;
+      repeats += Math.max(0, total - countDistinct(near, stream.keyField));
+    }
+    return repeats;
+  }
+
   const incomplete = (slice: CreationSlice, why: string) =>
     new SafetySyncError('read_incomplete', `${stream.method}, created ${describeSlice(slice)}: ${why}`);
 
@@ -118,19 +130,20 @@ export function createSliceReader(
     async ask(slice, { isSuspect = false } = {}) {
       for (let reread = 0; ; reread += 1) {
         const page = await fetch(slice, {}, isSuspect);
-        const distinct = countRecords(page, pageSize, stream.keyField);
+        const distinct = countDistinct(page.records, stream.keyField);
         const isTotalTooSmall = distinct > (page.paging?.total ?? Infinity);
         if (!isTotalTooSmall && !isShort(page, distinct, pageSize))
           return { page, distinct, shortfall: null };
         if (reread < REREADS) continue;
         if (isTotalTooSmall) return { page: withoutTotal(page), distinct, shortfall: null };
-        const why = `${String(page.paging?.total)} records were announced, ${distinct} delivered`;
+        const total = page.paging?.total ?? 0;
+        if (page.records.length >= total && distinct + (await countRepeats(page.records)) >= total)
+          return { page, distinct: total, shortfall: null };
+        const why = `${total} records were announced, ${distinct} delivered`;
         return { page, distinct, shortfall: incomplete(slice, why) };
       }
     },
-    async askTotal(slice) {
-      return (await probe(slice))?.paging?.total;
-    },
+    askTotal,
     probe,
     async isWell() {
       for (const params of [{ limit: 1 }, { limit: 1, page: 2 }]) {

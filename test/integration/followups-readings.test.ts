@@ -139,6 +139,12 @@ describe('a service that announces more than it delivers', () => {
       ...response,
       paging: { total: (response['paging'] as { total: number }).total + 1, last_page: 1 },
     }),
+    'a repeated row that stands in the place of a record': (response) => ({
+      ...response,
+      followups: (response['followups'] as { id: string }[]).map((one, at, all) =>
+        one.id === KEPT_BACK ? all[at === 0 ? 1 : at - 1] : one,
+      ),
+    }),
     'a record that is left out of every response': (response) => ({
       ...response,
       followups: (response['followups'] as { id: string }[]).filter((one) => one.id !== KEPT_BACK),

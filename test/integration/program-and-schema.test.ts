@@ -1,7 +1,7 @@
 /** A program that does not know what the schema holds stores nothing there. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openConnection } from '../../src/database/connection.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
-import { openStreamSession } from '../../src/database/stream-session.ts';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -27,12 +27,18 @@ const ADVICE = 'Use that version of safety-sync, or a newer one';
 const migrateByNewer = () =>
   worker.query(`insert into safety_sync.migrations (hash, created_at, program_version)
     values ('', 9000000000000, '9.9.9')`);
-/** As the warehouse was before the newest migration. */
+/** As the warehouse was before runs had a version. */
 const takeBack = async () => {
-  await worker.query('alter table safety_sync.runs drop column program_version');
-  await worker.query(
-    'delete from safety_sync.migrations where created_at = (select max(created_at) from safety_sync.migrations)',
-  );
+  for (const statement of [
+    'drop view safety.freshness',
+    'drop table safety_sync.account_changes',
+    'drop index safety.followups_closed_again_idx',
+    'alter table safety_sync.stream_state drop column read_parts',
+    'alter table safety_sync.backfill_slices drop column failures',
+    'alter table safety_sync.runs drop column program_version',
+    'delete from safety_sync.migrations where id > 20',
+  ])
+    await worker.query(statement);
 };
 
 test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs', 'report', 'check'])(
@@ -87,16 +93,16 @@ test('a program that does not know the column cannot open a run', async () => {
 
 test('a run under way is ended by a migration, before it stores by what its program knows', async () => {
   await takeBack();
-  const session = await openStreamSession({
-    databaseUrl: worker.databaseUrl,
-    accountId: 'default',
-    stream: 'followups',
-    whenBusy: 'skip',
+  const ofRun = openConnection({
+    url: worker.databaseUrl,
+    applicationName: 'safety-sync followups',
+    max: 1,
+    isSession: true,
   });
-  await session?.begin();
+  await ofRun.query('begin');
   await migrateDatabase(worker.databaseUrl);
-  await expect.poll(() => session?.connection.isLost).toBe(true);
-  await session?.close();
+  await expect.poll(() => ofRun.isLost).toBe(true);
+  await ofRun.close();
 });
 
 test('what an older program left wrong beside a newer one is right after the migration', async () => {

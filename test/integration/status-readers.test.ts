@@ -95,8 +95,8 @@ describe('a training run that has nothing to ask for yet', () => {
   it('ends that the stream counts as failing for the database, and hides no failure of the service', async () => {
     await worker.run('training-employee-status');
     const failedOf = async (code: string) => {
-      await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, error_code)
-        values ('default', 'training-employee-status', 'reconcile', 'schedule', 'failed', 'test', '${code}')`);
+      await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner, program_version, error_code)
+        values ('default', 'training-employee-status', 'reconcile', 'schedule', 'failed', 'test', '1.0.0', '${code}')`);
       await worker.run('training-employee-status', { trigger: 'schedule' });
       return (await lastRuns('training-employee-status')).accounts;
     };
