@@ -4,7 +4,8 @@
  */
 import type { AlertEvent } from '../database/control-tables.ts';
 import { shorten } from '../pages/words.ts';
-import { adviceOf, type TokenPlace } from '../shared/errors.ts';
+import { adviceOf } from '../shared/errors.ts';
+import type { TokenPlace } from '../shared/token-place.ts';
 
 /** Of one account; alerts that are alike are told in one. */
 export interface ToldAlert {

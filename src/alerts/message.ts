@@ -2,7 +2,7 @@
 import type { AlertRow } from './ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
-import type { TokenPlace } from '../shared/errors.ts';
+import type { TokenPlace } from '../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';

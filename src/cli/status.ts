@@ -3,7 +3,8 @@ import { type OffReason, offReasonsOf, placeOf } from '../config/account-config.
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { readLastRuns, type RunRow } from '../database/runs.ts';
 import { readStoredParts } from '../database/stored-parts.ts';
-import { adviceOf, type ErrorCode, type TokenPlace } from '../shared/errors.ts';
+import { adviceOf, type ErrorCode } from '../shared/errors.ts';
+import type { TokenPlace } from '../shared/token-place.ts';
 import {
   capital,
   formatAge,

@@ -1,6 +1,6 @@
 /** One account of the service: what differs between accounts that share a warehouse. */
 import { isIP } from 'node:net';
-import type { TokenPlace } from '../shared/errors.ts';
+import type { TokenPlace } from '../shared/token-place.ts';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 

@@ -1,5 +1,6 @@
 /** Of roles that are confined to accounts: whether policies hold for them, and what would let them see more. */
-import { type Asked, readServerNumber } from './connection.ts';
+import { type Asked } from './connection.ts';
+import { readServerNumber } from './session-settings.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;

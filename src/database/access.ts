@@ -8,7 +8,8 @@
  * with the role's name, which is restrictive: it takes away. Nothing of it is there before the first role is confined.
  */
 import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
-import { type Asked, readServerNumber } from './connection.ts';
+import { type Asked } from './connection.ts';
+import { readServerNumber } from './session-settings.ts';
 
 /** From this version on a view can read as whoever asks, and not as its owner. */
 const OLDEST_SERVER = 150000;

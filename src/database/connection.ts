@@ -8,6 +8,7 @@ import { parseExactJson } from '../shared/exact-json.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { ABORTED, toDatabaseError } from './database-error.ts';
+import { TEXT_SETTINGS } from './session-settings.ts';
 import { CANCEL, statementsUntil, trackStatements } from './stop-statements.ts';
 import {
   type OnStatement,
@@ -64,38 +65,6 @@ export interface Connection {
 
 /** Whatever runs statements as text: a connection, or a transaction of one. */
 export type Asked = Pick<Connection, 'query'>;
-
-/** `180001` for PostgreSQL 18.1. */
-export async function readServerNumber(connection: Asked): Promise<number> {
-  const [server] = await connection.query<{ number: number }>(
-    `select current_setting('server_version_num')::int as number`,
-  );
-  return server?.number ?? 0;
-}
-
-/**
- * An expression that frees a session from the time-outs that somebody has set on the role or the database, and names those
- * that there were (`lock_timeout,statement_timeout`, null: none): they are for others. A merge and a migration take as long
- * as they take, and a session is idle while the service is waited for. Not every version of PostgreSQL has all of them.
- */
-const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
-  from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
-  'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
-
-/**
- * Settings of the server, the database or the role on which the statements of a session depend: search_path alone decides
- * which function a name means, and by a stricter isolation a merge fails where another run has written.
- */
-export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
-  set_config('default_transaction_isolation', 'read committed', false),
-  set_config('extra_float_digits', '1', false), set_config('array_nulls', 'on', false),
-  set_config('transform_null_equals', 'off', false), ${NO_TIMEOUTS} as freed`;
-
-/**
- * Sent when a connection begins: how PostgreSQL reads and writes times and texts. Only these, because a pooler refuses a
- * connection that begins with settings that it does not know, and PgBouncer knows few others.
- */
-const TEXT_SETTINGS = { DateStyle: 'ISO, YMD', TimeZone: 'UTC', standard_conforming_strings: 'on' };
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 /** Whoever closes has awaited its statements: what is left, as a read of a database that is away, was given up. */

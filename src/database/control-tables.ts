@@ -74,8 +74,7 @@ export const runs = controlSchema.table(
     /** Host, process and database session of the worker: who holds the stream's lock. */
     owner: text().notNull(),
     backend_pid: integer(),
-    /** Without a default: an older program, which does not know the column, fails here before it stores anything. */
-    program_version: text().notNull(),
+    program_version: text().notNull(), // No default: an older program fails here before it stores.
   },
   (t) => [
     // As every key: rows of one account can be kept on one node.

@@ -9,7 +9,8 @@ import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
 import { toArrayLiteral } from './array-literal.ts';
-import { type Asked, type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
+import { type Asked, type Connection, openConnection } from './connection.ts';
+import { OWN_SETTINGS } from './session-settings.ts';
 import { toDatabaseError } from './database-error.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
 

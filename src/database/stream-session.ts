@@ -8,7 +8,8 @@ import type { StreamName } from '../streams/stream.ts';
 import { assertUnchanged } from './account-changes.ts';
 import type { StreamKey } from './control-tables.ts';
 import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
-import { type Connection, openConnection, OWN_SETTINGS } from './connection.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { OWN_SETTINGS } from './session-settings.ts';
 import type { OnStatement } from './watch-statements.ts';
 
 export interface StreamSession {

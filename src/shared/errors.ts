@@ -3,6 +3,7 @@
  * that handles one specific failure compares `code`, which also stands in logs, `runs.error_code` and docs/errors.md.
  * Messages are never compared.
  */
+import { nameEntries, type TokenPlace } from './token-place.ts';
 
 /** What happens next when an error is caught. */
 export type Recovery =
@@ -226,47 +227,12 @@ export const ERROR_KINDS = {
 export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
-  SAFETY_TOKEN: 'token',
-  SAFETY_TOKEN_FILE: 'token_file',
-  SAFETY_BASE_URL: 'base_url',
-  SAFETY_EQUIPMENT_TYPES: 'equipment_types',
-};
-
-/** Where the token of an account comes from. */
-export interface TokenPlace {
-  /** The account's name in the accounts file; undefined: the variables describe the account. */
-  readonly entry?: string | undefined;
-  /** undefined: it stands in the variable or in the entry itself. */
-  readonly tokenFile?: string | undefined;
-}
-
-const MOST_ENTRIES = 5;
-
 /**
  * What to do about an error, by its code as it stands in `runs`. For accounts of the accounts file the advice names the
  * keys of their entries, because the variables of a single account do not exist there; a token in a file is named by it.
  */
 export function adviceOf(code: string, ...places: readonly TokenPlace[]): string {
-  const advice = code in ERROR_KINDS ? ERROR_KINDS[code as ErrorCode].advice : '';
-  const [first] = places;
-  const tokenFile = places.length === 1 ? first?.tokenFile : undefined;
-  const entries = places.flatMap(({ entry }) => entry ?? []);
-  const more = entries.length > MOST_ENTRIES ? ` and ${entries.length - MOST_ENTRIES} more` : '';
-  const named = `${entries.length === 1 ? 'entry' : 'entries'} ${entries.slice(0, MOST_ENTRIES).join(', ')}${more}`;
-  return advice.replace(
-    /(SAFETY_[A-Z_]+)(?: or (SAFETY_[A-Z_]+))?/g,
-    (variables, one: string, other?: string) => {
-      const isInFile = variables === 'SAFETY_TOKEN' && tokenFile !== undefined;
-      if (entries.length === 0) return isInFile ? `the token in ${tokenFile}` : variables;
-      const keys = [one, other].flatMap((name) =>
-        name === undefined ? [] : [KEYS_OF_ENTRIES[name] ?? name],
-      );
-      const what = isInFile ? `the token in ${tokenFile}, the token_file` : keys.join(' or ');
-      const ofEntries = `${what} of the ${named} in SAFETY_ACCOUNTS_FILE`;
-      return entries.length < places.length ? `${variables}, and ${ofEntries}` : ofEntries;
-    },
-  );
+  return code in ERROR_KINDS ? nameEntries(ERROR_KINDS[code as ErrorCode].advice, places) : '';
 }
 
 interface SafetySyncErrorOptions {

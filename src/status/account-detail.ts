@@ -1,6 +1,7 @@
 /** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
-import { adviceOf, type TokenPlace } from '../shared/errors.ts';
+import { adviceOf } from '../shared/errors.ts';
+import type { TokenPlace } from '../shared/token-place.ts';
 import { SECOND_MS, toMs } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';

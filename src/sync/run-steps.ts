@@ -6,7 +6,7 @@ import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '.
 import { endLifted, type Lifted } from '../database/privacy.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
-import { type Success, writeStreamState } from '../database/stream-state.ts';
+import { writeStreamState } from '../database/stream-state.ts';
 import {
   readDatabaseTime,
   readDueLookups,
@@ -16,7 +16,6 @@ import {
 } from '../database/user-lookups.ts';
 import { resolveLookups } from '../loading/issue-sql.ts';
 import type { CommitOptions, Load } from '../loading/load.ts';
-import type { Merged } from '../loading/merge.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { WHOLE_TIME } from '../reading/creation-slice.ts';
@@ -36,6 +35,7 @@ import {
   type RunRequest,
   watermarkText,
 } from './run.ts';
+import { successOf, toEnding, withRemarks, withUnread } from './run-ending.ts';
 import { readStoredIssues } from './stored-issues.ts';
 import { readStoredParts } from '../database/stored-parts.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
@@ -270,43 +270,7 @@ async function countRepaired(
   return row?.count ?? 0;
 }
 
-/** What only the storing told. */
-function withRemarks(ending: RunEnding, { note, failure }: Pick<Merged, 'note' | 'failure'>): RunEnding {
-  if (ending.outcome !== 'succeeded') return ending;
-  if (failure !== null) return { outcome: 'failed', error: failure };
-  const notes = [ending.note, note].filter((one) => one !== null);
-  return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
-}
-
 async function readUnread(db: Queryable, { key, context }: OpenRun): Promise<string | null> {
   const stored = await readStoredParts(db, [key.accountId]);
   return describeUnread(unreadOf(stored.get(key.accountId) ?? [], context.settings.equipmentTypes));
-}
-
-/** Adds the live rows that no run reads, because they are older than the stream says. */
-function withUnread(ending: RunEnding, unread: string | null): RunEnding {
-  if (unread === null || ending.outcome === 'failed') return ending;
-  if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };
-  return { ...ending, note: ending.note === null ? unread : `${ending.note}; ${unread}` };
-}
-
-function toEnding(outcome: ReadOutcome): RunEnding {
-  switch (outcome.kind) {
-    case 'skipped':
-      return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
-    case 'read':
-      return outcome.failure === null
-        ? { outcome: 'succeeded', note: outcome.note }
-        : { outcome: 'failed', error: outcome.failure };
-  }
-}
-
-/** What the ending says of how fresh the stream is. */
-function successOf(
-  { outcome }: RunEnding,
-  { request, requests }: { readonly request: RunRequest; readonly requests: number },
-): Success {
-  const asksNothing = isOfSingleRecords(request) || request.retirePart !== undefined;
-  if (outcome !== 'succeeded' || asksNothing) return 'none';
-  return requests > 0 ? 'asked' : 'unasked';
 }

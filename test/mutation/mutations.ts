@@ -539,7 +539,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a retry of data issues makes a stream look fresh',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/sync/run-ending.ts',
     search: 'isOfSingleRecords(request) || request.retirePart',
     replace: 'request.retirePart',
     tests: ['test/integration/data-issues.test.ts'],
@@ -584,7 +584,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'names are fresh because nobody had to be asked for',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/sync/run-ending.ts',
     search: "return requests > 0 ? 'asked' : 'unasked';",
     replace: "return requests >= 0 ? 'asked' : 'unasked';",
     tests: ['test/integration/users.test.ts'],
@@ -1626,7 +1626,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'time-outs of the role end a load',
     invariant: 1,
-    file: 'src/database/connection.ts',
+    file: 'src/database/session-settings.ts',
     search: "set_config(name, '0', false)",
     replace: 'name',
     tests: ['test/integration/role-timeouts.test.ts'],
@@ -2526,7 +2526,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'runs write by the isolation that the database has by default',
     invariant: 1,
-    file: 'src/database/connection.ts',
+    file: 'src/database/session-settings.ts',
     search: `set_config('default_transaction_isolation', 'read committed', false),`,
     replace: '',
     tests: [SETTINGS],
@@ -2666,7 +2666,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'equipment of a type that is configured no more is called fresh in the note of its run',
     invariant: 1,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/sync/run-ending.ts',
     search: "if (unread === null || ending.outcome === 'failed') return ending;",
     replace: "if (unread !== null || ending.outcome === 'failed') return ending;",
     tests: [TYPES],
@@ -2684,7 +2684,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'to retire an equipment type counts as having read it',
     invariant: 4,
-    file: 'src/sync/run-steps.ts',
+    file: 'src/sync/run-ending.ts',
     search: 'isOfSingleRecords(request) || request.retirePart !== undefined',
     replace: 'isOfSingleRecords(request)',
     tests: [TYPES],

@@ -1,0 +1,35 @@
+/** The version of the server, and what a session sets for itself, whatever server, database and role have set. */
+
+/**
+ * An expression that frees a session from the time-outs that somebody has set on the role or the database, and names those
+ * that there were (`lock_timeout,statement_timeout`, null: none): they are for others. A merge and a migration take as long
+ * as they take, and a session is idle while the service is waited for. Not every version of PostgreSQL has all of them.
+ */
+const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
+  from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',
+  'idle_in_transaction_session_timeout', 'transaction_timeout'))`;
+
+/**
+ * Settings of the server, the database or the role on which the statements of a session depend: search_path alone decides
+ * which function a name means, and by a stricter isolation a merge fails where another run has written.
+ */
+export const OWN_SETTINGS = `set_config('search_path', 'pg_catalog', false),
+  set_config('default_transaction_isolation', 'read committed', false),
+  set_config('extra_float_digits', '1', false), set_config('array_nulls', 'on', false),
+  set_config('transform_null_equals', 'off', false), ${NO_TIMEOUTS} as freed`;
+
+/**
+ * Sent when a connection begins: how PostgreSQL reads and writes times and texts. Only these, because a pooler refuses a
+ * connection that begins with settings that it does not know, and PgBouncer knows few others.
+ */
+export const TEXT_SETTINGS = { DateStyle: 'ISO, YMD', TimeZone: 'UTC', standard_conforming_strings: 'on' };
+
+/** `180001` for PostgreSQL 18.1. */
+export async function readServerNumber(connection: {
+  query<Row>(text: string): Promise<Row[]>;
+}): Promise<number> {
+  const [server] = await connection.query<{ number: number }>(
+    `select current_setting('server_version_num')::int as number`,
+  );
+  return server?.number ?? 0;
+}

@@ -1,0 +1,38 @@
+const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
+  SAFETY_TOKEN: 'token',
+  SAFETY_TOKEN_FILE: 'token_file',
+  SAFETY_BASE_URL: 'base_url',
+  SAFETY_EQUIPMENT_TYPES: 'equipment_types',
+};
+
+/** Where the token of an account comes from. */
+export interface TokenPlace {
+  /** The account's name in the accounts file; undefined: the variables describe the account. */
+  readonly entry?: string | undefined;
+  /** undefined: it stands in the variable or in the entry itself. */
+  readonly tokenFile?: string | undefined;
+}
+
+const MOST_ENTRIES = 5;
+
+/** Puts the keys of entries, or the file of a token, in the place of the variables that an advice names. */
+export function nameEntries(advice: string, places: readonly TokenPlace[]): string {
+  const [first] = places;
+  const tokenFile = places.length === 1 ? first?.tokenFile : undefined;
+  const entries = places.flatMap(({ entry }) => entry ?? []);
+  const more = entries.length > MOST_ENTRIES ? ` and ${entries.length - MOST_ENTRIES} more` : '';
+  const named = `${entries.length === 1 ? 'entry' : 'entries'} ${entries.slice(0, MOST_ENTRIES).join(', ')}${more}`;
+  return advice.replace(
+    /(SAFETY_[A-Z_]+)(?: or (SAFETY_[A-Z_]+))?/g,
+    (variables, one: string, other?: string) => {
+      const isInFile = variables === 'SAFETY_TOKEN' && tokenFile !== undefined;
+      if (entries.length === 0) return isInFile ? `the token in ${tokenFile}` : variables;
+      const keys = [one, other].flatMap((name) =>
+        name === undefined ? [] : [KEYS_OF_ENTRIES[name] ?? name],
+      );
+      const what = isInFile ? `the token in ${tokenFile}, the token_file` : keys.join(' or ');
+      const ofEntries = `${what} of the ${named} in SAFETY_ACCOUNTS_FILE`;
+      return entries.length < places.length ? `${variables}, and ${ofEntries}` : ofEntries;
+    },
+  );
+}
