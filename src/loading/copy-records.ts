@@ -8,8 +8,9 @@ import { isDataError } from '../database/database-error.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { meetLater } from '../shared/meet-later.ts';
+import { MINUTE_MS } from '../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
-import { isEarlier } from '../streams/time-text.ts';
+import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
 import { beginNoLater } from './history-sql.ts';
 import type { ReadRecord } from './identify.ts';
@@ -38,6 +39,11 @@ const laterOf = (one: string | null, other: string | null): string | null => {
   if (one === null || other === null) return one ?? other;
   return isEarlier(one, other) ? other : one;
 };
+
+/** A report that the service made after the transaction began is not ahead: its rows would be written twice. */
+const MOST_AHEAD_MS = 15 * MINUTE_MS;
+const isAhead = (since: string, now: string): boolean =>
+  isEarlier(toInstant(msOfInstant(now) + MOST_AHEAD_MS), since);
 
 /** Where rows go: those of new records into their tables, those of changed ones into the staging tables. */
 type Destination = 'tables' | 'stages';
@@ -230,7 +236,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       };
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];
       const now = session.transactionTime;
-      if (destination === 'tables' && latestSince !== null && now !== null && isEarlier(now, latestSince)) {
+      if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
         const keys = records.map(({ identified }) => identified.key);
         await connection.query(beginNoLater(shape.parent), [scope.accountId, toArrayLiteral(keys), now]);
       }
