@@ -11,7 +11,7 @@ export function collectUndated(list: readonly unknown[], keyField: string, undat
 }
 
 interface Seen {
-  /** Later creations are growth: nobody expects them to be seen. */
+  /** Later creations are growth, and need not have been seen. */
   readonly topMs: number;
   /** Different ones. */
   readonly records: number;

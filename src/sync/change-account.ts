@@ -59,7 +59,7 @@ async function lockAccounts(context: ChangeContext, accounts: readonly string[])
   }
 }
 
-/** Tells whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
+/** Returns whether the change was begun before. Errors: `usage_invalid`, `account_busy`. */
 async function hasBegun(
   connection: Asked,
   tables: readonly AccountTable[],

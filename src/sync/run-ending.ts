@@ -4,7 +4,7 @@ import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import { isOfSingleRecords, type RunEnding, type RunRequest } from './run.ts';
 
-/** What only the storing told. */
+/** Adds the note or the failure of the storing. */
 export function withRemarks(
   ending: RunEnding,
   { note, failure }: Pick<Merged, 'note' | 'failure'>,
@@ -33,7 +33,7 @@ export function toEnding(outcome: ReadOutcome): RunEnding {
   }
 }
 
-/** What the ending says of how fresh the stream is. */
+/** Whether the run makes the stream fresh. */
 export function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },

@@ -3,7 +3,7 @@ import { personOf } from '../words.ts';
 
 /** In numbers. */
 export interface Load {
-  /** Empty: nobody is assigned. */
+  /** Empty: it has no assignee. */
   readonly user_id: string;
   readonly user_name: string | null;
   readonly followups: number;

@@ -38,7 +38,7 @@ from (
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
 group by 1, 2`,
   z.object({
-    /** Empty: nobody is assigned. */
+    /** Empty: it has no assignee. */
     user_id: text,
     user_name: textOrNull,
     followups: number,
