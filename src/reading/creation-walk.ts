@@ -112,11 +112,13 @@ function createWalk(
   async function* readByPages(part: CreationSlice, others: number): Walk {
     inHand = part;
     const names = new Set<string>();
-    for await (const list of reader.readByPages(part)) {
-      for (const name of namesOf(part, list)) names.add(name);
-      yield toStep(list);
+    const pages = reader.readByPages(part);
+    let next = await pages.next();
+    for (; next.done !== true; next = await pages.next()) {
+      for (const name of namesOf(part, next.value)) names.add(name);
+      yield toStep(next.value);
     }
-    counted = Math.max(counted, others + names.size);
+    counted = Math.max(counted, others + names.size + next.value);
     inHand = undefined;
     yield toStep([]);
   }

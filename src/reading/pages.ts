@@ -49,6 +49,8 @@ interface PageTally {
   add(page: ListPage, keyField: string): void;
   /** Different records so far. */
   readonly distinct: number;
+  /** Names of those that came again. */
+  readonly repeated: ReadonlySet<string>;
   /** The page brought a record that no page before had. */
   readonly lastPageWasNews: boolean;
   /** The largest page number that the service has announced. */
@@ -59,8 +61,8 @@ interface PageTally {
    * what was asked for says nothing: the service may give fewer.
    */
   hasFurther(number: number): boolean;
-  /** null: complete. Else what does not add up. */
-  shortfall(): string | null;
+  /** null: complete. Else what does not add up. `twice`: records that the source holds twice, and counts twice. */
+  shortfall(twice?: number): string | null;
 }
 
 /**
@@ -70,6 +72,7 @@ interface PageTally {
  */
 export function createPageTally(): PageTally {
   const seen = new Set<string>();
+  const repeated = new Set<string>();
   const totals: number[] = [];
   let pagesWithNews = 0;
   let lastPageWasNews = false;
@@ -77,12 +80,17 @@ export function createPageTally(): PageTally {
   return {
     add({ records, paging }, keyField) {
       const before = seen.size;
-      for (const record of records) seen.add(nameOf(record, keyField));
+      for (const record of records) {
+        const name = nameOf(record, keyField);
+        if (seen.has(name)) repeated.add(name);
+        seen.add(name);
+      }
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;
       if (paging?.total !== undefined) totals.push(paging.total);
       if (paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, paging.lastPage);
     },
+    repeated,
     get distinct() {
       return seen.size;
     },
@@ -98,7 +106,7 @@ export function createPageTally(): PageTally {
       const total = totals.at(-1);
       return total === undefined || seen.size < total;
     },
-    shortfall() {
+    shortfall(twice = 0) {
       const [first] = totals;
       if (first === undefined) {
         // No total to hold the records against: then every page that was announced must have brought some.
@@ -111,7 +119,8 @@ export function createPageTally(): PageTally {
           return `the total shrank from ${String(totals[at - 1])} to ${total} while pages were read`;
       }
       const last = totals.at(-1) ?? first;
-      const isRight = seen.size >= first && seen.size <= last;
+      const distinct = seen.size + twice;
+      const isRight = distinct >= first && distinct <= last;
       return isRight ? null : `${first} records were announced, ${seen.size} delivered`;
     },
   };

@@ -49,9 +49,10 @@ export interface SliceReader {
   mayDivide(): boolean;
   /**
    * The last resort, by page numbers: for a slice that can be divided no further, or whose records do not tell their
-   * creation. Yields pages as they come; throws `read_incomplete` when they do not add up.
+   * creation. Yields pages as they come; throws `read_incomplete` when they do not add up. Returns how many records the
+   * source holds twice.
    */
-  readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], void, undefined>;
+  readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], number, undefined>;
 }
 
 /**
@@ -73,6 +74,22 @@ const withoutTotal = (page: ListPage): ListPage => ({
   ...page,
   paging: { total: undefined, lastPage: page.paging?.lastPage },
 });
+
+/** Names of the records that were shown, and when those were created that came again, ms. */
+interface Shown {
+  readonly names: Set<string>;
+  readonly repeated: Set<number>;
+}
+
+const showNothing = (): Shown => ({ names: new Set(), repeated: new Set() });
+
+function addShown({ names, repeated }: Shown, records: readonly unknown[], keyField: string): void {
+  for (const record of records) {
+    const name = nameOf(record, keyField);
+    if (names.has(name)) repeated.add(Math.floor(timeOf(record, 'created_on') ?? 0));
+    names.add(name);
+  }
+}
 
 export function createSliceReader(
   read: Pick<ReadRequest, 'stream' | 'service'>,
@@ -103,23 +120,23 @@ export function createSliceReader(
   }
   const askTotal = async (slice: CreationSlice) => (await probe(slice))?.paging?.total;
 
-  /** Records that the source holds twice: it counts them twice in their millisecond, too. A repeated row alone proves nothing. */
-  async function countRepeats(records: readonly unknown[]): Promise<number> {
-    const names = new Set<string>();
-    const times = new Set<number>();
-    for (const record of records) {
-      const name = nameOf(record, stream.keyField);
-      if (names.has(name)) times.add(Math.floor(timeOf(record, 'created_on') ?? 0));
-      names.add(name);
+  /**
+   * How many records the source holds twice. A repeated row alone proves nothing: the millisecond is asked for by itself, where
+   * no row can stand in the place of another record unless both have that creation time.
+   */
+  async function countHeldTwice({ repeated }: Shown): Promise<number> {
+    const again = new Set<string>();
+    for (const ms of [...repeated].slice(0, MOST_REPEATS)) {
+      const { records, paging } = await fetch({ fromMs: ms, toMs: ms + 1 });
+      if (records.length === pageSize || records.length !== paging?.total) continue;
+      const names = new Set<string>();
+      for (const record of records) {
+        const name = nameOf(record, stream.keyField);
+        if (names.has(name)) again.add(name);
+        names.add(name);
+      }
     }
-    let repeats = 0;
-    for (const ms of [...times].slice(0, MOST_REPEATS)) {
-      // Inclusive bounds show one millisecond more on either side.
-      const near = records.filter((record) => Math.abs((timeOf(record, 'created_on') ?? 0) - ms) < 2);
-      const total = (await askTotal({ fromMs: ms, toMs: ms + 1 })) ?? 0;
-      repeats += Math.max(0, total - countDistinct(near, stream.keyField));
-    }
-    return repeats;
+    return again.size;
   }
 
   const incomplete = (slice: CreationSlice, why: string) =>
@@ -137,7 +154,9 @@ export function createSliceReader(
         if (reread < REREADS) continue;
         if (isTotalTooSmall) return { page: withoutTotal(page), distinct, shortfall: null };
         const total = page.paging?.total ?? 0;
-        if (page.records.length >= total && distinct + (await countRepeats(page.records)) >= total)
+        const shown = showNothing();
+        addShown(shown, page.records, stream.keyField);
+        if (page.records.length >= total && distinct + (await countHeldTwice(shown)) >= total)
           return { page, distinct: total, shortfall: null };
         const why = `${total} records were announced, ${distinct} delivered`;
         return { page, distinct, shortfall: incomplete(slice, why) };
@@ -163,6 +182,7 @@ export function createSliceReader(
       let together = createPageTally();
       for (let reread = 0; ; reread += 1) {
         const tally = createPageTally();
+        const shown = showNothing();
         if (slice.toMs === null) together = createPageTally();
         for (let number = 1; number <= MOST_PAGES; number += 1) {
           let page: ListPage;
@@ -174,12 +194,16 @@ export function createSliceReader(
           }
           tally.add(page, stream.keyField);
           together.add(page, stream.keyField);
+          addShown(shown, page.records, stream.keyField);
           yield page.records;
           if (!tally.lastPageWasNews || number >= (tally.lastPage ?? Infinity)) break;
         }
         const shortfall = tally.shortfall();
-        if (shortfall === null || together.shortfall() === null) return;
-        if (reread === REREADS) throw incomplete(slice, shortfall);
+        if (shortfall === null || together.shortfall() === null) return 0;
+        if (reread < REREADS) continue;
+        const twice = await countHeldTwice(shown);
+        if (twice === 0 || tally.shortfall(twice) !== null) throw incomplete(slice, shortfall);
+        return twice;
       }
     },
   };

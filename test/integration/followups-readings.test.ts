@@ -116,6 +116,20 @@ test('more follow-ups of one millisecond than a response holds are all read when
   await isEqual();
 });
 
+test('follow-ups that the source holds and counts twice are stored once, however many pages there are', async () => {
+  await start({ largestPage: 20 });
+  for (const place of [0, 19, 64, 129]) {
+    const twice = [...store().values()][place];
+    store().put({ ...twice }, `${place} again`);
+  }
+  const { counts } = await sync();
+  expect(counts.inserted).toBe(130);
+  const reconciled = await worker.run('followups', { kind: 'reconcile' });
+  expectSucceeded(reconciled);
+  expect(reconciled.counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0 });
+  await isEqual();
+});
+
 test('a last page of 0 or 1 for an empty list is no contradiction', async () => {
   for (const lastPageWhenEmpty of [0, 1] as const) {
     await start({ lastPageWhenEmpty }, 0);
