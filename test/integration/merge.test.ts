@@ -111,7 +111,7 @@ describe('several versions of one follow-up in one run', () => {
     const shown = order === 'older first' ? both : both.toReversed();
     worker.sandbox.hooks.rewriteResponse = (_entry, response) => ({
       ...response,
-      paging: { total: 32, last_page: 1 },
+      paging: { total: (response['paging'] as { total: number }).total + 2, last_page: 1 },
       followups: [...shown, ...(response['followups'] as unknown[])],
     });
     expect((await sync()).counts).toMatchObject({ read: 32, inserted: 31, unchanged: 1 });
