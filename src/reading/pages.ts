@@ -33,12 +33,16 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
   );
 }
 
-/** Recognizes a record that comes again: by its key, or by its content where it has no usable key. */
-export function nameOf(record: unknown, keyField: string): string {
+/** The key as text; undefined where the record has none that can be used. */
+function keyOf(record: unknown, keyField: string): string | undefined {
   const key = isWireRecord(record) ? record[keyField] : undefined;
   const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
-  return isUsable ? String(key) : JSON.stringify(record);
+  return isUsable ? String(key) : undefined;
 }
+
+/** Recognizes a record that comes again: by its key, or by its content where it has no usable key. */
+export const nameOf = (record: unknown, keyField: string): string =>
+  keyOf(record, keyField) ?? JSON.stringify(record);
 
 /** Different records: only these may be held against a total, because a response that repeats records proves nothing. */
 export const countDistinct = (records: readonly unknown[], keyField: string): number =>
@@ -49,7 +53,7 @@ interface PageTally {
   add(page: ListPage, keyField: string): void;
   /** Different records so far. */
   readonly distinct: number;
-  /** Names of those that came again. */
+  /** Keys of records that came again. A record without a key cannot be requested by it. */
   readonly repeated: ReadonlySet<string>;
   /** The page brought a record that no page before had. */
   readonly lastPageWasNews: boolean;
@@ -81,9 +85,9 @@ export function createPageTally(): PageTally {
     add({ records, paging }, keyField) {
       const before = seen.size;
       for (const record of records) {
-        const name = nameOf(record, keyField);
-        if (seen.has(name)) repeated.add(name);
-        seen.add(name);
+        const key = keyOf(record, keyField);
+        if (key !== undefined && seen.has(key)) repeated.add(key);
+        seen.add(key ?? JSON.stringify(record));
       }
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;

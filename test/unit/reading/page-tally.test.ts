@@ -3,7 +3,11 @@ import type { Paging } from '../../../src/api/envelope.ts';
 import { createPageTally } from '../../../src/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */
-function shortfallOf(...pages: [ids: unknown[], total?: number, lastPage?: number][]): string | null {
+type Pages = [ids: unknown[], total?: number, lastPage?: number][];
+
+const shortfallOf = (...pages: Pages): string | null => tallyOf(pages).shortfall();
+
+function tallyOf(pages: Pages) {
   const tally = createPageTally();
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
@@ -18,7 +22,7 @@ function shortfallOf(...pages: [ids: unknown[], total?: number, lastPage?: numbe
     };
     tally.add(page, 'id');
   }
-  return tally.shortfall();
+  return tally;
 }
 
 describe('pages are complete', () => {
@@ -89,4 +93,12 @@ describe('pages are not complete', () => {
   ] as [string, Parameters<typeof shortfallOf>][])('%s', (_name, pages) => {
     expect(shortfallOf(...pages)).not.toBeNull();
   });
+});
+
+test('records that came again are named by their keys, those without a key are not', () => {
+  const tally = tallyOf([
+    [[1, null, { a: 1 }], 3],
+    [[1, null, { a: 1 }, 2], 3],
+  ]);
+  expect([...tally.repeated]).toEqual(['1']);
 });
