@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Mutation, MUTATIONS } from './mutations.ts';
@@ -30,23 +30,39 @@ const COPIED = [
   'vitest.config.ts',
 ];
 const MOST_MS = 300_000;
+/** All test files that the list names, in one run. */
+const MOST_UNBROKEN_MS = 1_800_000;
 
 interface TestRun {
   readonly isGreen: boolean;
-  readonly passed: number;
-  /** Whether a test failed, or a hook of it. A file that cannot be loaded has no tests in the report. */
-  readonly hasFailedTest: boolean;
-  /** The end of what it printed. */
+  /** Tests that passed, as file and full name. */
+  readonly passed: ReadonlySet<string>;
+  /** Tests that failed. Where a hook of a file failed: all of that file. A file that cannot be loaded has none. */
+  readonly failed: readonly string[];
+  /** The end of the output. */
   readonly end: string;
 }
 
 /** The parts of Vitest's JSON report that are read. */
 interface Report {
-  readonly numPassedTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+  }[];
 }
 
-function runTests(tree: string, { tests, names }: Mutation): TestRun {
+interface TestChoice {
+  readonly tests: readonly string[];
+  readonly names?: string | undefined;
+  readonly timeoutMs: number;
+}
+
+function runTests(
+  tree: string,
+  { tests, names, timeoutMs }: TestChoice,
+  options: readonly string[] = [],
+): TestRun {
   const report = join(tree, 'report.json');
   rmSync(report, { force: true });
   const { status, stdout, stderr } = spawnSync(
@@ -54,7 +70,7 @@ function runTests(tree: string, { tests, names }: Mutation): TestRun {
     [
       'node_modules/vitest/vitest.mjs',
       'run',
-      '--bail=1',
+      ...options,
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
@@ -66,24 +82,34 @@ function runTests(tree: string, { tests, names }: Mutation): TestRun {
       env: { ...process.env, NO_COLOR: '1' },
       encoding: 'utf8',
       maxBuffer: 2 ** 28,
-      timeout: MOST_MS,
+      timeout: timeoutMs,
     },
   );
   // Without a report the run was cut off or did not begin.
-  const { numPassedTests, testResults } = existsSync(report)
+  const { testResults } = existsSync(report)
     ? (JSON.parse(readFileSync(report, 'utf8')) as Report)
-    : { numPassedTests: 0, testResults: [] };
+    : { testResults: [] };
+  const passed = new Set<string>();
+  const failed: string[] = [];
+  for (const file of testResults) {
+    const results = file.assertionResults.map((one) => ({
+      ...one,
+      id: `${relative(tree, file.name)} ${one.fullName}`,
+    }));
+    for (const { status: result, id } of results) if (result === 'passed') passed.add(id);
+    const failures = results.filter((one) => one.status === 'failed');
+    if (file.status === 'failed')
+      failed.push(...(failures.length > 0 ? failures : results).map(({ id }) => id));
+  }
   return {
     isGreen: status === 0,
-    passed: numPassedTests,
-    hasFailedTest: testResults.some((file) => file.status === 'failed' && file.assertionResults.length > 0),
+    passed,
+    failed,
     end: `${stdout}${stderr}`.trim().split('\n').slice(-12).join('\n'),
   };
 }
 
 const typeErrorOf = createTypeCheck();
-/** By tests and filter: many breaks are noticed by the same tests. */
-const unbroken = new Map<string, TestRun>();
 
 interface Verdict {
   readonly verdict: 'caught' | 'NOT CAUGHT' | 'not run' | 'does not compile' | 'place not found';
@@ -91,27 +117,22 @@ interface Verdict {
   readonly why?: string;
 }
 
-function tryMutation(tree: string, mutation: Mutation): Verdict {
+function tryMutation(tree: string, mutation: Mutation, unbroken: TestRun): Verdict {
   const { file, search, replace, tests, names } = mutation;
   const path = join(tree, file);
   const original = readFileSync(path, 'utf8');
   if (original.split(search).length !== 2) return { verdict: 'place not found' };
   const typeError = typeErrorOf(mutation);
   if (typeError !== null) return { verdict: 'does not compile', why: typeError };
-  const key = JSON.stringify([tests, names]);
-  const whole = unbroken.get(key) ?? runTests(tree, mutation);
-  unbroken.set(key, whole);
-  if (!whole.isGreen || whole.passed === 0) {
-    return { verdict: 'not run', why: `The tests do not pass without the break:\n${whole.end}` };
-  }
   writeFileSync(
     path,
     original.replace(search, () => replace),
   );
   try {
-    const broken = runTests(tree, mutation);
-    if (broken.hasFailedTest) return { verdict: 'caught' };
-    return broken.isGreen ? { verdict: 'NOT CAUGHT' } : { verdict: 'not run', why: broken.end };
+    const broken = runTests(tree, { tests, names, timeoutMs: MOST_MS }, ['--bail=1']);
+    if (broken.failed.some((id) => unbroken.passed.has(id))) return { verdict: 'caught' };
+    if (broken.isGreen && broken.passed.size > 0) return { verdict: 'NOT CAUGHT' };
+    return { verdict: 'not run', why: broken.end };
   } finally {
     writeFileSync(path, original);
   }
@@ -126,10 +147,14 @@ try {
   const chosen = MUTATIONS.filter(({ breaks }) => breaks.includes(values.only ?? '')).filter(
     (_, index) => index % shards === shard - 1,
   );
+  const tests = [...new Set(chosen.flatMap((one) => one.tests))];
+  const unbroken = runTests(tree, { tests, timeoutMs: MOST_UNBROKEN_MS });
+  process.stdout.write(`without a break ${unbroken.passed.size} tests of ${tests.length} files pass\n`);
+  if (!unbroken.isGreen) process.stdout.write(`${unbroken.end}\n`);
   let missed = 0;
   for (const mutation of chosen) {
     const startedMs = performance.now();
-    const { verdict, why } = tryMutation(tree, mutation);
+    const { verdict, why } = tryMutation(tree, mutation, unbroken);
     if (verdict !== 'caught') missed += 1;
     const seconds = Math.round((performance.now() - startedMs) / 1000);
     process.stdout.write(`${verdict}: ${mutation.invariant}. ${mutation.breaks} (${seconds} s)\n`);
