@@ -18,12 +18,20 @@ CREATE TABLE "safety"."equipment" (
 	"is_in_service" boolean,
 	"metavalues" jsonb,
 	"status" text,
+	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	"_hash" uuid,
 	"_raw" jsonb,
-	"_synced_at" timestamp with time zone NOT NULL,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"_deleted_at" timestamp with time zone,
 	"_run_id" bigint NOT NULL,
 	CONSTRAINT "equipment_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment_asked_types" (
+	"account_id" text NOT NULL,
+	"equipment_id" text NOT NULL,
+	"asked_type_id" text NOT NULL,
+	CONSTRAINT "equipment_asked_types_account_id_equipment_id_pk" PRIMARY KEY("account_id","equipment_id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."equipment_metavalues" (
@@ -36,6 +44,19 @@ CREATE TABLE "safety"."equipment_metavalues" (
 	CONSTRAINT "equipment_metavalues_account_id_equipment_id_metafield_id_pk" PRIMARY KEY("account_id","equipment_id","metafield_id")
 );
 --> statement-breakpoint
+CREATE TABLE "safety"."equipment_schedule_states" (
+	"account_id" text NOT NULL,
+	"equipment_id" text NOT NULL,
+	"schedule_id" text NOT NULL,
+	"status" text,
+	"expires_at" timestamp with time zone,
+	"expiring_at" timestamp with time zone,
+	"last_completed_at" timestamp with time zone,
+	"valid_from" timestamp with time zone NOT NULL,
+	"valid_to" timestamp with time zone NOT NULL,
+	CONSTRAINT "equipment_schedule_states_pk" PRIMARY KEY("account_id","equipment_id","schedule_id","valid_from")
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."equipment_schedules" (
 	"account_id" text NOT NULL,
 	"equipment_id" text NOT NULL,
@@ -44,7 +65,29 @@ CREATE TABLE "safety"."equipment_schedules" (
 	"expires_at" timestamp with time zone,
 	"expiring_at" timestamp with time zone,
 	"last_completed_at" timestamp with time zone,
+	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "equipment_schedules_account_id_equipment_id_schedule_id_pk" PRIMARY KEY("account_id","equipment_id","schedule_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."equipment_states" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"serial_number" text,
+	"equipment_type_id" text,
+	"created_at" timestamp with time zone,
+	"parent_id" text,
+	"field_office_ids" text[],
+	"line_of_business_id" text,
+	"client_ids" text[],
+	"assigned_user_ids" text[],
+	"title" text,
+	"notes" text,
+	"is_in_service" boolean,
+	"metavalues" jsonb,
+	"status" text,
+	"valid_from" timestamp with time zone NOT NULL,
+	"valid_to" timestamp with time zone NOT NULL,
+	CONSTRAINT "equipment_states_account_id_id_valid_from_pk" PRIMARY KEY("account_id","id","valid_from")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followup_attachments" (
@@ -68,7 +111,30 @@ CREATE TABLE "safety"."followup_messages" (
 	"reassignee_id" text,
 	"signature" jsonb,
 	"notify" boolean,
+	"_handed_before" text,
 	CONSTRAINT "followup_messages_account_id_followup_id_id_pk" PRIMARY KEY("account_id","followup_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."followup_states" (
+	"account_id" text NOT NULL,
+	"id" text NOT NULL,
+	"form_id" bigint,
+	"response_id" bigint,
+	"is_open" boolean,
+	"created_at" timestamp with time zone,
+	"updated_at" timestamp with time zone,
+	"observer_id" text,
+	"assigner_id" text,
+	"assignee_id" text,
+	"due_on" date,
+	"resolved_at" timestamp with time zone,
+	"completer_id" text,
+	"valid_from" timestamp with time zone NOT NULL,
+	"valid_to" timestamp with time zone NOT NULL,
+	"_was_open" boolean,
+	"_due_moved" boolean DEFAULT false NOT NULL,
+	"_due_before" date,
+	CONSTRAINT "followup_states_account_id_id_valid_from_pk" PRIMARY KEY("account_id","id","valid_from")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."followups" (
@@ -85,11 +151,21 @@ CREATE TABLE "safety"."followups" (
 	"due_on" date,
 	"resolved_at" timestamp with time zone,
 	"completer_id" text,
+	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	"_hash" uuid,
 	"_raw" jsonb,
-	"_synced_at" timestamp with time zone NOT NULL,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"_deleted_at" timestamp with time zone,
 	"_run_id" bigint NOT NULL,
+	"_message_count" integer DEFAULT 0 NOT NULL,
+	"_reassignment_count" integer DEFAULT 0 NOT NULL,
+	"_last_message_at" timestamp with time zone,
+	"_first_response_at" timestamp with time zone,
+	"_was_open" boolean,
+	"_due_moved" boolean DEFAULT false NOT NULL,
+	"_due_before" date,
+	"_due_changes" integer DEFAULT 0 NOT NULL,
+	"_reopen_count" integer DEFAULT 0 NOT NULL,
 	CONSTRAINT "followups_account_id_id_pk" PRIMARY KEY("account_id","id")
 );
 --> statement-breakpoint
@@ -120,7 +196,7 @@ CREATE TABLE "safety"."resources" (
 	"should_be_available_offline" boolean,
 	"_hash" uuid,
 	"_raw" jsonb,
-	"_synced_at" timestamp with time zone NOT NULL,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"_deleted_at" timestamp with time zone,
 	"_run_id" bigint NOT NULL,
 	CONSTRAINT "resources_account_id_id_pk" PRIMARY KEY("account_id","id")
@@ -145,12 +221,26 @@ CREATE TABLE "safety"."training_employee_status" (
 	"incomplete_training_ids" bigint[],
 	"complete_training_ids" bigint[],
 	"calculated_at" timestamp with time zone,
+	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	"_hash" uuid,
 	"_raw" jsonb,
-	"_synced_at" timestamp with time zone NOT NULL,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"_deleted_at" timestamp with time zone,
 	"_run_id" bigint NOT NULL,
 	CONSTRAINT "training_employee_status_account_id_user_id_pk" PRIMARY KEY("account_id","user_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."training_employee_status_states" (
+	"account_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"status" text,
+	"percent_complete" numeric,
+	"incomplete_training_ids" bigint[],
+	"complete_training_ids" bigint[],
+	"calculated_at" timestamp with time zone,
+	"valid_from" timestamp with time zone NOT NULL,
+	"valid_to" timestamp with time zone NOT NULL,
+	CONSTRAINT "training_employee_status_states_pk" PRIMARY KEY("account_id","user_id","valid_from")
 );
 --> statement-breakpoint
 CREATE TABLE "safety"."users" (
@@ -159,10 +249,35 @@ CREATE TABLE "safety"."users" (
 	"name" text,
 	"_hash" uuid,
 	"_raw" jsonb,
-	"_synced_at" timestamp with time zone NOT NULL,
+	"_synced_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"_deleted_at" timestamp with time zone,
 	"_run_id" bigint NOT NULL,
 	CONSTRAINT "users_account_id_id_pk" PRIMARY KEY("account_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."account_changes" (
+	"account_id" text NOT NULL,
+	"renamed_to" text,
+	"began_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "account_changes_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."alerts" (
+	"account_id" text NOT NULL,
+	"event" text NOT NULL,
+	"subject" text NOT NULL,
+	"channel" text NOT NULL,
+	"code" text,
+	"detail" text,
+	"began_at" timestamp with time zone NOT NULL,
+	"ended_at" timestamp with time zone,
+	"told_at" timestamp with time zone,
+	"due_at" timestamp with time zone,
+	"claimed_by" text,
+	"claimed_until" timestamp with time zone,
+	"tries" integer DEFAULT 0 NOT NULL,
+	"problem" text,
+	CONSTRAINT "alerts_account_id_event_subject_channel_pk" PRIMARY KEY("account_id","event","subject","channel")
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."backfill_slices" (
@@ -174,6 +289,7 @@ CREATE TABLE "safety_sync"."backfill_slices" (
 	"read_to" timestamp with time zone,
 	"expected" bigint,
 	"records" bigint DEFAULT 0 NOT NULL,
+	"failures" integer DEFAULT 0 NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "backfill_slices_account_id_stream_created_from_created_to_pk" PRIMARY KEY("account_id","stream","created_from","created_to")
 );
@@ -196,8 +312,42 @@ CREATE TABLE "safety_sync"."data_issues" (
 	CONSTRAINT "data_issues_account_id_stream_fingerprint_pk" PRIMARY KEY("account_id","stream","fingerprint")
 );
 --> statement-breakpoint
+CREATE TABLE "safety_sync"."forgotten" (
+	"account_id" text NOT NULL,
+	"pseudonym" text NOT NULL,
+	"person" text NOT NULL,
+	"words" integer,
+	"key_id" text NOT NULL,
+	"forgotten_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "forgotten_account_id_pseudonym_pk" PRIMARY KEY("account_id","pseudonym")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."privacy_cleanings" (
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"policy" jsonb NOT NULL,
+	"position" jsonb,
+	"rows_seen" bigint DEFAULT 0 NOT NULL,
+	"rows_changed" bigint DEFAULT 0 NOT NULL,
+	"started_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"finished_at" timestamp with time zone,
+	CONSTRAINT "privacy_cleanings_account_id_stream_pk" PRIMARY KEY("account_id","stream")
+);
+--> statement-breakpoint
+CREATE TABLE "safety_sync"."report_plans" (
+	"account_id" text NOT NULL,
+	"schedule" text NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"claimed_by" text,
+	"claimed_until" timestamp with time zone,
+	"tries" integer DEFAULT 0 NOT NULL,
+	"made_at" timestamp with time zone,
+	"error_code" text,
+	CONSTRAINT "report_plans_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
 CREATE TABLE "safety_sync"."runs" (
-	"run_id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "safety_sync"."runs_run_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"run_id" bigint GENERATED ALWAYS AS IDENTITY (sequence name "safety_sync"."runs_run_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"account_id" text NOT NULL,
 	"stream" text NOT NULL,
 	"kind" text NOT NULL,
@@ -221,7 +371,9 @@ CREATE TABLE "safety_sync"."runs" (
 	"request_id" text,
 	"note" text,
 	"owner" text NOT NULL,
-	"backend_pid" integer
+	"backend_pid" integer,
+	"program_version" text NOT NULL,
+	CONSTRAINT "runs_account_id_run_id_pk" PRIMARY KEY("account_id","run_id")
 );
 --> statement-breakpoint
 CREATE TABLE "safety_sync"."stream_state" (
@@ -231,12 +383,18 @@ CREATE TABLE "safety_sync"."stream_state" (
 	"backfill_from" timestamp with time zone,
 	"backfill_to" timestamp with time zone,
 	"backfill_watermark" timestamp with time zone,
+	"backfill_clock_offset_ms" bigint,
 	"backfill_started_at" timestamp with time zone,
 	"calculated_at" timestamp with time zone,
+	"clock_offset_ms" bigint,
+	"older_since" timestamp with time zone,
 	"checked_at" timestamp with time zone,
 	"checked_at_database" timestamp with time zone,
 	"fresh_for_ms" bigint,
 	"last_success_at" timestamp with time zone,
+	"keyless" jsonb,
+	"retained_at" timestamp with time zone,
+	"read_parts" jsonb,
 	CONSTRAINT "stream_state_account_id_stream_pk" PRIMARY KEY("account_id","stream")
 );
 --> statement-breakpoint
@@ -246,10 +404,55 @@ CREATE TABLE "safety_sync"."user_lookups" (
 	"first_met_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"asked_at" timestamp with time zone,
 	"is_known" boolean,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"last_error" text,
 	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "user_lookups_account_id_user_id_pk" PRIMARY KEY("account_id","user_id")
 );
 --> statement-breakpoint
+CREATE TABLE "safety"."reporting_settings" (
+	"account_id" text NOT NULL,
+	"timezone" text NOT NULL,
+	"changed_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "reporting_settings_account_id_pk" PRIMARY KEY("account_id")
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."calendar" (
+	"date" date PRIMARY KEY NOT NULL,
+	"iso_year" integer NOT NULL,
+	"iso_week" integer NOT NULL,
+	"week_starts_on" date NOT NULL,
+	"month_starts_on" date NOT NULL,
+	"quarter_starts_on" date NOT NULL,
+	"year" integer NOT NULL,
+	"month" integer NOT NULL,
+	"day_of_week" integer NOT NULL,
+	"is_weekend" boolean NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."labels" (
+	"account_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"id" text NOT NULL,
+	"label" text NOT NULL,
+	"parent_id" text,
+	CONSTRAINT "labels_account_id_kind_id_pk" PRIMARY KEY("account_id","kind","id"),
+	CONSTRAINT "labels_kind_check" CHECK ("safety"."labels"."kind" in ('form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business', 'metafield', 'metafield_item'))
+);
+--> statement-breakpoint
+CREATE TABLE "safety"."followup_days" (
+	"account_id" text NOT NULL,
+	"counted_by" text NOT NULL,
+	"date" date NOT NULL,
+	"timezone" text NOT NULL,
+	"is_final" boolean DEFAULT false NOT NULL,
+	"ids" text[] NOT NULL,
+	"statuses" text[] NOT NULL,
+	"followups" integer[] NOT NULL,
+	CONSTRAINT "followup_days_account_id_counted_by_date_pk" PRIMARY KEY("account_id","counted_by","date")
+);
+--> statement-breakpoint
+ALTER TABLE "safety"."equipment_asked_types" ADD CONSTRAINT "equipment_asked_types_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."equipment_metavalues" ADD CONSTRAINT "equipment_metavalues_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."equipment_schedules" ADD CONSTRAINT "equipment_schedules_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "safety"."followup_attachments" ADD CONSTRAINT "followup_attachments_message_fk" FOREIGN KEY ("account_id","followup_id","message_id") REFERENCES "safety"."followup_messages"("account_id","followup_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
@@ -258,11 +461,18 @@ ALTER TABLE "safety"."resource_versions" ADD CONSTRAINT "resource_versions_resou
 ALTER TABLE "safety"."training_completions" ADD CONSTRAINT "training_completions_status_fk" FOREIGN KEY ("account_id","user_id") REFERENCES "safety"."training_employee_status"("account_id","user_id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "equipment_type_idx" ON "safety"."equipment" USING btree ("equipment_type_id");--> statement-breakpoint
 CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules" USING btree ("expires_at");--> statement-breakpoint
+CREATE INDEX "followup_states_ended_idx" ON "safety"."followup_states" USING btree ("valid_to");--> statement-breakpoint
 CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("assignee_id");--> statement-breakpoint
+CREATE INDEX "followups_deleted_idx" ON "safety"."followups" USING btree ("id","account_id") WHERE "safety"."followups"."_deleted_at" is not null;--> statement-breakpoint
+CREATE INDEX "followups_reopened_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
+CREATE INDEX "followups_closed_again_idx" ON "safety"."followups" USING btree ("id","account_id","resolved_at","completer_id") WHERE not "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
+CREATE INDEX "followups_due_moved_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."_due_moved";--> statement-breakpoint
 CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("creator_id");--> statement-breakpoint
 CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("expires_on");--> statement-breakpoint
 CREATE INDEX "data_issues_open_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","record_id") WHERE "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
+CREATE INDEX "data_issues_new_fields_idx" ON "safety_sync"."data_issues" USING btree ("account_id","stream","field") WHERE "safety_sync"."data_issues"."kind" = 'unknown_field' and "safety_sync"."data_issues"."resolved_at" is null;--> statement-breakpoint
 CREATE INDEX "runs_stream_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST);--> statement-breakpoint
 CREATE INDEX "runs_running_idx" ON "safety_sync"."runs" USING btree ("account_id","stream") WHERE "safety_sync"."runs"."status" = 'running';--> statement-breakpoint
+CREATE INDEX "runs_repaired_idx" ON "safety_sync"."runs" USING btree ("account_id","stream","run_id" DESC NULLS LAST) WHERE "safety_sync"."runs"."repaired" is not null;--> statement-breakpoint
 CREATE INDEX "user_lookups_due_idx" ON "safety_sync"."user_lookups" USING btree ("due_at");

@@ -1,44 +1,6 @@
-/** What messages and states of follow-ups amount to, where it is not written with the row itself. */
+/** Figures of states of follow-ups that were changed in place. */
 import { sql } from 'drizzle-orm';
-import { SECOND_MS } from '../shared/time.ts';
 import type { Queryable } from './connection.ts';
-
-/** Rows of a transaction. */
-const STEP_ROWS = 2000;
-/** The rest is for the stream's next run: somebody may wait for the lock. */
-const MOST_MS = 10 * SECOND_MS;
-
-/** Messages, of follow-ups that were stored before they were counted with them. Counts what is not counted yet, a bounded part at most; nothing else of the rows changes. Returns how many. */
-export async function countMessages(
-  db: Queryable,
-  account: string,
-  { signal, monotonicMs }: { readonly signal: AbortSignal; readonly monotonicMs: () => number },
-): Promise<number> {
-  const endMs = monotonicMs() + MOST_MS;
-  let counted = 0;
-  for (
-    let last = STEP_ROWS;
-    last === STEP_ROWS && !signal.aborted && monotonicMs() < endMs;
-    counted += last
-  ) {
-    const { count } = await db.execute(sql`
-      update safety.followups f set _message_count = c.message_count, _reassignment_count = c.reassignment_count,
-        _last_message_at = c.last_message_at, _first_response_at = c.first_response_at
-      from (
-        select o.account_id, o.id, count(m.id) as message_count, count(*) filter (where m.reassignee_id <> '') as reassignment_count,
-          max(m.sent_at) as last_message_at, min(m.sent_at) filter (where m.user_id is distinct from o.observer_id) as first_response_at
-        from (
-          select b.account_id, b.id, b.observer_id from safety.followups b
-          where b.account_id = ${account} and b._message_count is null limit ${STEP_ROWS}::int
-        ) o
-        left join safety.followup_messages m on m.account_id = o.account_id and m.followup_id = o.id
-        group by o.account_id, o.id
-      ) c
-      where f.account_id = ${account} and c.account_id = f.account_id and f.id = c.id`);
-    last = count;
-  }
-  return counted;
-}
 
 /**
  * How each state differs from the one before it, where states were changed in place, by a cleaning. What is as it should

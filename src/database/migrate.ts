@@ -12,9 +12,10 @@ import { toArrayLiteral } from './array-literal.ts';
 import { type Asked, type Connection, openConnection } from './connection.ts';
 import { OWN_SETTINGS } from './session-settings.ts';
 import { toDatabaseError } from './database-error.ts';
+import { applyDefinitions, readDefinitions } from './definitions.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
 
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
+const MIGRATIONS_FOLDER = new URL('../../migrations/', import.meta.url);
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
@@ -22,7 +23,7 @@ const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
 export const OLDEST_SERVER = 140000;
 
 export interface MigrationStatus {
-  /** Migrations in this program. */
+  /** Migrations in this program. Its functions and views count as one. */
   readonly known: number;
   /** Migrations of this program that the warehouse has not seen. */
   readonly pending: number;
@@ -45,35 +46,63 @@ export interface MigrateOptions {
 
 /** Read when the process begins: a newer program may be installed over a worker that runs. */
 const KNOWN = (
-  JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+  JSON.parse(readFileSync(new URL('meta/_journal.json', MIGRATIONS_FOLDER), 'utf8')) as {
     entries: { when: number }[];
   }
 ).entries.map((entry) => entry.when);
+const DEFINITIONS = readDefinitions(MIGRATIONS_FOLDER);
+
+/** The ledger's row for functions and views is the one without `created_at`. */
+const READ_LEDGER = `select min(created_at)::text as oldest, max(created_at)::text as newest,
+    (array_agg(program_version order by created_at desc) filter (where created_at is not null))[1] as version,
+    min(hash) filter (where created_at is null) as definitions,
+    min(program_version) filter (where created_at is null) as definitions_version
+  from ${MIGRATIONS.schema}.${MIGRATIONS.table}`;
+
+interface Ledger {
+  readonly oldest: string | null;
+  readonly newest: string | null;
+  readonly version: string | null;
+  readonly definitions: string | null;
+  readonly definitions_version: string | null;
+}
+
+function isNewer(version: string): boolean {
+  return version.localeCompare(VERSION, 'en', { numeric: true }) > 0;
+}
+
+/** Error: `database_newer`, because this program does not know which values the columns that were added need. */
+function assertNotNewer({ newest, version, definitions, definitions_version: by }: Ledger): void {
+  const isUnknown = Number(newest) > (KNOWN.at(-1) ?? 0);
+  const isReplaced = by !== null && definitions !== DEFINITIONS.hash && isNewer(by);
+  if (!isUnknown && !isReplaced) return;
+  const writer = (isUnknown ? version : by) ?? '(a newer version)';
+  throw new SafetySyncError(
+    'database_newer',
+    `the warehouse was migrated by safety-sync ${writer}, and this is the older ${VERSION}`,
+  );
+}
 
 /**
- * Counts what the warehouse still lacks. A warehouse that was never migrated lacks everything. Error: `database_newer` where it
- * was migrated by a newer program, because this one does not know what the columns that were added there have to hold.
+ * Counts what the warehouse still lacks. A warehouse that was never migrated lacks everything. Errors: `database_newer`,
+ * `database_too_old` where a build from before 1.0 has made it.
  */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
-  const known = KNOWN;
+  const known = KNOWN.length + 1;
   const [found] = await connection.query<{ present: boolean }>(
     `select to_regclass('${MIGRATIONS.schema}.${MIGRATIONS.table}') is not null as present`,
   );
-  if (found?.present !== true) return { known: known.length, pending: known.length };
-  const [last] = await connection.query<{ newest: string | null }>(
-    `select max(created_at)::text as newest from ${MIGRATIONS.schema}.${MIGRATIONS.table}`,
-  );
-  const newest = Number(last?.newest ?? 0);
-  if (newest > (known.at(-1) ?? 0)) {
-    const [by] = await connection.query<{ version: string }>(
-      `select program_version as version from ${MIGRATIONS.schema}.${MIGRATIONS.table} order by created_at desc limit 1`,
-    );
-    throw new SafetySyncError(
-      'database_newer',
-      `the warehouse was migrated by safety-sync ${by?.version ?? '(a newer version)'}, and this is the older ${VERSION}`,
-    );
+  if (found?.present !== true) return { known, pending: known };
+  const [ledger] = await connection.query<Ledger>(READ_LEDGER);
+  if (ledger === undefined) return { known, pending: known };
+  assertNotNewer(ledger);
+  if (ledger.oldest !== null && Number(ledger.oldest) < (KNOWN[0] ?? 0)) {
+    throw new SafetySyncError('database_too_old', 'this warehouse was made by a build from before 1.0', {
+      advice: 'Its schema is not taken over: use an empty database, and run safety-sync backfill.',
+    });
   }
-  return { known: known.length, pending: known.filter((when) => when > newest).length };
+  const missing = KNOWN.filter((when) => when > Number(ledger.newest)).length;
+  return { known, pending: missing + (ledger.definitions === DEFINITIONS.hash ? 0 : 1) };
 }
 
 /** Errors: `database_not_migrated` when the warehouse lacks a migration of this program, `database_newer`. */
@@ -87,11 +116,10 @@ export async function assertMigrated(connection: Asked): Promise<void> {
   }
 }
 
-/** The ledger as drizzle's migrator keeps it, with the program that applied each migration. */
 const CREATE_LEDGER = [
   `create schema if not exists ${MIGRATIONS.schema}`,
-  `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (id serial primary key, hash text not null, created_at bigint)`,
-  `alter table ${MIGRATIONS.schema}.${MIGRATIONS.table} add column if not exists program_version text`,
+  `create table if not exists ${MIGRATIONS.schema}.${MIGRATIONS.table} (
+     id serial primary key, hash text not null, created_at bigint, program_version text not null)`,
 ];
 
 /** Ends the sessions of runs, as far as this role may end them. */
@@ -113,25 +141,34 @@ async function endRuns(connection: Connection): Promise<void> {
   await connection.query(END_RUNS, [toArrayLiteral(STREAM_NAMES.map((stream) => `safety-sync ${stream}`))]);
 }
 
+const NOTE = `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at, program_version) values ($1, $2, $3)`;
+
 /** All of them or none, and with them what readers may see of what they bring. */
 async function applyMissing(connection: Connection, isDistributed: boolean): Promise<void> {
-  const { known, pending } = await readMigrationStatus(connection);
-  const missing = readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).slice(known - pending);
-  if (missing.length > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
+  const { pending } = await readMigrationStatus(connection);
+  if (pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
   await connection.query('begin');
-  if (missing.length > 0) await endRuns(connection);
-  // Statements over several tables that foreign keys tie together, in one transaction.
-  if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
-  for (const { sql: statements, hash, folderMillis } of missing) {
-    for (const statement of statements) {
-      await connection.query(statement);
-      // A new table has to be distributed before the next statement refers to it.
-      if (isDistributed && /create table/i.test(statement)) await distribute(connection);
-    }
-    await connection.query(
-      `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at, program_version) values ($1, $2, $3)`,
-      [hash, folderMillis, VERSION],
+  if (pending > 0) {
+    const [ledger] = await connection.query<Ledger>(READ_LEDGER);
+    const missing = readMigrationFiles({ migrationsFolder: fileURLToPath(MIGRATIONS_FOLDER) }).filter(
+      ({ folderMillis }) => folderMillis > Number(ledger?.newest),
     );
+    if (missing.length > 0) await endRuns(connection);
+    // Statements over several tables that foreign keys tie together, in one transaction.
+    if (isDistributed) await connection.query(`set local citus.multi_shard_modify_mode = 'sequential'`);
+    for (const { sql: statements, hash, folderMillis } of missing) {
+      for (const statement of statements) {
+        await connection.query(statement);
+        // A new table has to be distributed before the next statement refers to it.
+        if (isDistributed && /create table/i.test(statement)) await distribute(connection);
+      }
+      await connection.query(NOTE, [hash, folderMillis, VERSION]);
+    }
+    if (ledger?.definitions !== DEFINITIONS.hash) {
+      await applyDefinitions(connection, DEFINITIONS);
+      await connection.query(`delete from ${MIGRATIONS.schema}.${MIGRATIONS.table} where created_at is null`);
+      await connection.query(NOTE, [DEFINITIONS.hash, null, VERSION]);
+    }
   }
   await completeAccess(connection);
   await connection.query('commit');

@@ -182,12 +182,13 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   },
   migrations: {
-    comment: 'Migrations that were applied.',
+    comment: 'Migrations that were applied, and in one row the functions and views of the program.',
     columns: {
       id: 'Order of application.',
-      hash: 'Of the migration’s text.',
-      created_at: 'Number by which migrations are ordered (ms): when it was written.',
-      program_version: 'The version of safety-sync that applied it; null for those applied before 1.0.0.',
+      hash: 'Of the migration’s text; of all functions and views.',
+      created_at:
+        'Number by which migrations are ordered (ms): when it was written; null: functions and views.',
+      program_version: 'The version of safety-sync that applied it.',
     },
   },
 });

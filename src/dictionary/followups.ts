@@ -58,7 +58,7 @@ const followups = {
     ...Object.fromEntries(
       Object.entries(figures).map(([name, meaning]) => [
         `_${name}`,
-        `For followup_overview, null until it was counted: ${meaning}`,
+        `For followup_overview: ${meaning}`,
       ]),
     ),
     ...differences,

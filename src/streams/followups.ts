@@ -49,9 +49,9 @@ export const followups = safetySchema.table(
     ...followupColumns(),
     ...stateStart(),
     ...bookkeeping(),
-    /** What its messages amount to; null where it was stored before this was counted (followup-figures.ts). */
-    _message_count: integer(),
-    _reassignment_count: integer(),
+    /** Figures of its messages. */
+    _message_count: integer().notNull().default(0),
+    _reassignment_count: integer().notNull().default(0),
     _last_message_at: instant(),
     _first_response_at: instant(),
     ...differenceColumns(),
@@ -63,9 +63,6 @@ export const followups = safetySchema.table(
     primaryKey({ columns: [t.account_id, t.id] }),
     index('followups_created_idx').on(t.created_at),
     index('followups_assignee_idx').on(t.assignee_id),
-    index('followups_uncounted_idx')
-      .on(t.id)
-      .where(sql`${t._message_count} is null`),
     index('followups_deleted_idx')
       .on(t.id, t.account_id)
       .where(sql`${t._deleted_at} is not null`),

@@ -15,7 +15,6 @@ import {
 } from '../database/runs.ts';
 import { keepDays } from '../database/followup-days.ts';
 import { assertMigrated } from '../database/migrate.ts';
-import { countMessages } from '../database/followup-figures.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { tellHolder } from '../database/lock-holders.ts';
 import { openStreamSession, type StreamSession } from '../database/stream-session.ts';
@@ -222,8 +221,6 @@ async function tidy(
   if (isOfSingleRecords(request)) return;
   try {
     if (stream.countsFrom !== undefined) {
-      const { db } = session.connection;
-      await countMessages(db, settings.accountId, { signal, monotonicMs: () => clock.monotonicMs() });
       // All days of years take seconds: who stores something by hand does not wait for that.
       const isQuiet = request.kind === 'sync' && counts.inserted + counts.updated + counts.deleted === 0;
       const countsDays = isScheduled(request) || request.kind === 'reconcile' || isQuiet;

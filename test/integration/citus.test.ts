@@ -4,12 +4,10 @@
  * engine these tests are skipped. All other tests of a database run on Citus too, when `TEST_DATABASE_URL` is a coordinator
  * with workers.
  */
-import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkDatabase } from '../../src/cli/check-database.ts';
-import { distribute } from '../../src/database/citus.ts';
 import { openConnection } from '../../src/database/connection.ts';
 import { migrateDatabase } from '../../src/database/migrate.ts';
 import { readRuns } from '../../src/database/runs.ts';
@@ -28,9 +26,6 @@ const COORDINATOR = server?.url ?? '';
 const HAS_NODES = server !== undefined;
 const HAS_WORKERS = HAS_NODES && (await nodesOf(COORDINATOR)).length > 1;
 afterAll(() => server?.stop());
-
-/** Of a warehouse as it was before it could be distributed by `migrate --citus`. */
-const OLDER_MIGRATIONS = 7;
 
 async function ask(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
@@ -186,35 +181,6 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       expect(streams.map(({ lastRun }) => lastRun?.status)).toEqual(STREAM_NAMES.map(() => 'succeeded'));
     expect(await readRuns(north.connection.db, { accountIds: ['north', 'south'], limit: 7 })).toHaveLength(7);
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
-  });
-
-  test('migrations that come later make their tables where the others are', async () => {
-    const older = await createClusterDatabase();
-    const connection = openConnection({ url: older.url, applicationName: 'test', max: 1 });
-    try {
-      await connection.query('create schema safety_sync');
-      await connection.query(
-        'create table safety_sync.migrations (id serial primary key, hash text not null, created_at bigint)',
-      );
-      const all = readMigrationFiles({ migrationsFolder: 'migrations' });
-      for (const { sql, hash, folderMillis } of all.slice(0, OLDER_MIGRATIONS)) {
-        for (const statement of sql) await connection.query(statement);
-        await connection.query('insert into safety_sync.migrations (hash, created_at) values ($1, $2)', [
-          hash,
-          folderMillis,
-        ]);
-      }
-      await distribute(connection);
-      expect((await migrateDatabase(older.url)).applied).toBe(all.length - OLDER_MIGRATIONS);
-      expect((await findingsOf(older.url))['citus']).toMatch(/^ok/);
-      const keep = { url: older.url, drop: () => Promise.resolve() };
-      const worker = await createTestWorker({ database: keep, sandbox: { size: SMALL_SANDBOX } });
-      for (const result of await worker.runAll({ force: true })) expectSucceeded(result);
-      await worker.close();
-    } finally {
-      await connection.close();
-      await older.drop();
-    }
   });
 
   test('a loader that is no superuser loads with the grants that check prints', async () => {

@@ -1,7 +1,5 @@
 /** A program that does not know what the schema holds stores nothing there. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openConnection } from '../../src/database/connection.ts';
-import { migrateDatabase } from '../../src/database/migrate.ts';
 import { VERSION } from '../../src/version.ts';
 import { runInProcess, startInProcess } from '../support/in-process.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
@@ -27,20 +25,6 @@ const ADVICE = 'Use that version of safety-sync, or a newer one';
 const migrateByNewer = () =>
   worker.query(`insert into safety_sync.migrations (hash, created_at, program_version)
     values ('', 9000000000000, '9.9.9')`);
-/** As the warehouse was before runs had a version. */
-const takeBack = async () => {
-  for (const statement of [
-    'drop view safety.freshness',
-    'drop table safety_sync.account_changes',
-    'drop index safety.followups_closed_again_idx',
-    'alter table safety_sync.stream_state drop column read_parts',
-    'alter table safety_sync.backfill_slices drop column failures',
-    'alter table safety_sync.runs drop column program_version',
-    'delete from safety_sync.migrations where id > 20',
-  ])
-    await worker.query(statement);
-};
-
 test.each(['sync', 'reconcile', 'backfill', 'start', 'migrate', 'status', 'runs', 'report', 'check'])(
   'a newer schema: %s says both versions and ends with 2, and nothing is stored',
   async (verb) => {
@@ -70,18 +54,40 @@ test('a worker that runs when a newer program migrates stores nothing more and e
 });
 
 test('each run and each migration says by which version it was written', async () => {
-  await takeBack();
-  await worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
-    values ('default', 'users', 'sync', 'manual', 'succeeded', 'before')`);
-  await migrateDatabase(worker.databaseUrl);
   expectSucceeded(await worker.run('resources'));
-  expect(await worker.query('select stream, program_version from safety_sync.runs order by run_id')).toEqual([
-    { stream: 'users', program_version: 'unknown' },
-    { stream: 'resources', program_version: VERSION },
+  expect(await worker.query('select distinct program_version from safety_sync.runs')).toEqual([
+    { program_version: VERSION },
   ]);
-  expect(
-    await worker.query('select program_version from safety_sync.migrations order by created_at desc limit 1'),
-  ).toEqual([{ program_version: VERSION }]);
+  expect(await worker.query('select distinct program_version from safety_sync.migrations')).toEqual([
+    { program_version: VERSION },
+  ]);
+});
+
+test('views that a newer program replaced are a newer schema, other views of this version are not', async () => {
+  const replace = (version: string) =>
+    worker.query(
+      `update safety_sync.migrations set hash = 'other', program_version = '${version}' where created_at is null`,
+    );
+  await replace('9.9.9');
+  const refused = await runInProcess(['sync'], env);
+  expect(refused.stderr).toContain(NEWER);
+  expect(refused.code).toBe(2);
+  await replace(VERSION);
+  expect((await runInProcess(['status'], env)).stderr).toContain('lacks 1 of this program’s migrations');
+  expect((await runInProcess(['migrate'], env)).stdout).toMatch(/^Applied 1 migration;/);
+});
+
+test('a warehouse of a build from before 1.0 is refused, and nothing is written', async () => {
+  await worker.query(
+    `insert into safety_sync.migrations (hash, created_at, program_version) values ('', 1795000000000, '0.1.0')`,
+  );
+  for (const verb of ['migrate', 'sync']) {
+    const { code, stderr } = await runInProcess([verb], env);
+    expect(stderr).toContain('database_too_old: this warehouse was made by a build from before 1.0');
+    expect(stderr).toContain('use an empty database, and run safety-sync backfill');
+    expect(code).toBe(1);
+  }
+  expect(await worker.query('select from safety_sync.runs')).toEqual([]);
 });
 
 test('a program that does not know the column cannot open a run', async () => {
@@ -89,54 +95,4 @@ test('a program that does not know the column cannot open a run', async () => {
     worker.query(`insert into safety_sync.runs (account_id, stream, kind, trigger, status, owner)
       values ('default', 'users', 'sync', 'manual', 'running', 'old')`),
   ).rejects.toThrow(/null value in column "program_version" .*\(23502\)/);
-});
-
-test('a run under way is ended by a migration, before it stores by what its program knows', async () => {
-  await takeBack();
-  const ofRun = openConnection({
-    url: worker.databaseUrl,
-    applicationName: 'safety-sync followups',
-    max: 1,
-    isSession: true,
-  });
-  await ofRun.query('begin');
-  await migrateDatabase(worker.databaseUrl);
-  await expect.poll(() => ofRun.isLost).toBe(true);
-  await ofRun.close();
-});
-
-test('what an older program left wrong beside a newer one is right after the migration', async () => {
-  const { followups } = worker.sandbox.store;
-  expectSucceeded(await worker.run('followups'));
-  for (const round of [1, 2, 3]) {
-    for (const key of [...followups.keys()].slice(0, 20)) {
-      const changed = { open: round % 2 === 0, due: 20270100 + round, updated_on: Date.now() };
-      followups.update(key, changed);
-    }
-    expectSucceeded(await worker.run('followups'));
-  }
-  const figures = async () => ({
-    followups:
-      await worker.query(`select id, _message_count, _reassignment_count, _last_message_at, _first_response_at,
-      _was_open, _due_moved, _due_before, _due_changes, _reopen_count from safety.followups order by id`),
-    messages: await worker.query(
-      'select followup_id, id, _handed_before from safety.followup_messages order by followup_id, id',
-    ),
-    states: await worker.query(
-      'select id, valid_from, _was_open, _due_moved, _due_before from safety.followup_states order by id, valid_from',
-    ),
-  });
-  const right = await figures();
-  expect(right.followups).toContainEqual(expect.objectContaining({ _due_changes: 3, _reopen_count: 1 }));
-  await takeBack();
-  // An older program leaves the columns at their defaults and the figures as they were before its changes.
-  await worker.query(`update safety.followups set _message_count = _message_count + 1, _last_message_at = null,
-    _was_open = null, _due_moved = false, _due_before = null, _due_changes = 0, _reopen_count = 0`);
-  await worker.query('update safety.followup_messages set _handed_before = null');
-  await worker.query(
-    'update safety.followup_states set _was_open = null, _due_moved = false, _due_before = null',
-  );
-  expect(await figures()).not.toEqual(right);
-  await migrateDatabase(worker.databaseUrl);
-  expect(await figures()).toEqual(right);
 });

@@ -343,7 +343,7 @@ test('a filter on the account reaches the tables below every view', async () => 
 });
 
 test.each([
-  ['followup_overview', 'id', `'x'`, ['followups', 'followup_messages']],
+  ['followup_overview', 'id', `'x'`, ['followups']],
   ['followup_overview', 'assignee_id', `'x'`, ['followups']],
   ['followup_overview', 'created_at', 'now()', ['followups']],
   ['followup_overview', 'due_on', 'current_date', ['followups']],

@@ -25,22 +25,6 @@ test.each(MUTATIONS.map((mutation) => [mutation.breaks, mutation] as const))(
   },
 );
 
-test('a break of a view is one of its newest definition', () => {
-  const migrations = readdirSync(join(ROOT, 'migrations')).filter((file) => file.endsWith('.sql'));
-  const stale = MUTATIONS.filter(({ file }) => file.startsWith('migrations/')).flatMap(
-    ({ breaks, file, search }) => {
-      const before = textOf(file).split(search)[0] ?? '';
-      const statement = before.slice(Math.max(0, before.lastIndexOf('--> statement-breakpoint')));
-      const [, view = ''] = /VIEW (safety\.\w+) AS\n/.exec(statement) ?? [];
-      const later = migrations.filter((one) => `migrations/${one}` > file);
-      return later.some((one) => view !== '' && textOf(`migrations/${one}`).includes(`VIEW ${view} AS\n`))
-        ? [breaks]
-        : [];
-    },
-  );
-  expect(stale).toEqual([]);
-});
-
 test('every point of what always holds is broken at least once', () => {
   expect([...new Set(MUTATIONS.map(({ invariant }) => invariant))].toSorted()).toEqual([
     1, 2, 3, 4, 5, 6, 7, 8,

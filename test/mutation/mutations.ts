@@ -389,60 +389,60 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'days of another time zone are shown as if they were those of the present one',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: `(n.timezone = o.timezone OR o.is_final)
-					WHERE o.counted_by = 'all' GROUP BY o.account_id
-				) kept ON kept.account_id = f.account_id
-			) b
-			WHERE coalesce(b.kept_to + 1, date '-infinity') < b.today
-			GROUP BY 1, 2, 3, 4, 5, 6
-		) a CROSS JOIN LATERAL (
-			SELECT step.day`,
-    replace: `(n.timezone <> '' OR o.is_final)
-					WHERE o.counted_by = 'all' GROUP BY o.account_id
-				) kept ON kept.account_id = f.account_id
-			) b
-			WHERE coalesce(b.kept_to + 1, date '-infinity') < b.today
-			GROUP BY 1, 2, 3, 4, 5, 6
-		) a CROSS JOIN LATERAL (
-			SELECT step.day`,
+    file: 'migrations/views/followup_daily.sql',
+    search: `(n.timezone = o.timezone or o.is_final)
+          where o.counted_by = 'all' group by o.account_id
+        ) kept on kept.account_id = f.account_id
+      ) b
+      where coalesce(b.kept_to + 1, date '-infinity') < b.today
+      group by 1, 2, 3, 4, 5, 6
+    ) a cross join lateral (
+      select step.day`,
+    replace: `(n.timezone <> '' or o.is_final)
+          where o.counted_by = 'all' group by o.account_id
+        ) kept on kept.account_id = f.account_id
+      ) b
+      where coalesce(b.kept_to + 1, date '-infinity') < b.today
+      group by 1, 2, 3, 4, 5, 6
+    ) a cross join lateral (
+      select step.day`,
     tests: [DAYS],
   },
   {
     breaks: 'today counts a closed follow-up as open until the time that a device’s clock gave its closing',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: `SELECT c.account_id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
-				CASE WHEN c._deleted_at IS NOT NULL THEN NULL WHEN c.is_open IS NULL THEN 'unknown' WHEN NOT c.is_open THEN`,
-    replace: `SELECT c.account_id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
-				CASE WHEN c._deleted_at IS NOT NULL THEN NULL WHEN c.is_open IS NULL THEN 'unknown' WHEN c.resolved_at < now() THEN`,
+    file: 'migrations/views/followup_daily.sql',
+    search: `select c.account_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+        case when c._deleted_at is not null then null when c.is_open is null then 'unknown' when not c.is_open then`,
+    replace: `select c.account_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+        case when c._deleted_at is not null then null when c.is_open is null then 'unknown' when c.resolved_at < now() then`,
     tests: [DAYS],
     names: 'dates ahead',
   },
   {
     breaks: 'one that is closed without a completion counts as closed since it was raised',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: `SELECT b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
-						CASE WHEN b.resolved_at <= now() THEN b.resolved_at ELSE b._valid_from END AS closed_at`,
-    replace: `SELECT b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
-						coalesce(b.resolved_at, '-infinity') AS closed_at`,
+    file: 'migrations/views/followup_daily.sql',
+    search: `select b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
+            case when b.resolved_at <= now() then b.resolved_at else b._valid_from end as closed_at`,
+    replace: `select b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
+            coalesce(b.resolved_at, '-infinity') as closed_at`,
     tests: [DAYS],
     names: 'closed without a completion',
   },
   {
     breaks: 'an open follow-up has the day on which it was closed before',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: 'CASE WHEN f.is_open IS NOT TRUE THEN f.resolved_on END AS resolved_on',
-    replace: 'f.resolved_on AS resolved_on',
+    file: 'migrations/views/followup_overview.sql',
+    search: 'case when f.is_open is not true then f.resolved_on end as resolved_on',
+    replace: 'f.resolved_on as resolved_on',
     tests: [FACTS],
     names: 'followup_overview counts',
   },
   {
     breaks: 'the event of a closing keeps the time that the source has corrected',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
+    file: 'migrations/views/followup_events.sql',
     search: 'coalesce(f.resolved_at, s.resolved_at, s.valid_from)',
     replace: 'coalesce(s.resolved_at, s.valid_from)',
     tests: [FACTS],
@@ -451,9 +451,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an inspection that was taken back at the source counts, and hides those after it',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: 'WHERE CASE WHEN s.completed_at <= s.least_from_now THEN',
-    replace: 'WHERE CASE WHEN s.completed_at <= now() THEN',
+    file: 'migrations/views/inspection_completions.sql',
+    search: 'where case when s.completed_at <= s.least_from_now then',
+    replace: 'where case when s.completed_at <= now() then',
     tests: [FACTS],
     names: 'corrected or taken back',
   },
@@ -496,34 +496,34 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'today counts follow-ups that are deleted',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: `SELECT c.account_id, c.assignee_id AS id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
-				CASE WHEN c._deleted_at IS NOT NULL THEN NULL WHEN`,
-    replace: `SELECT c.account_id, c.assignee_id AS id, coalesce(z.today, (now() AT TIME ZONE 'UTC')::date) AS today,
-				CASE WHEN`,
+    file: 'migrations/views/followup_daily_by_assignee.sql',
+    search: `select c.account_id, c.assignee_id as id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+        case when c._deleted_at is not null then null when`,
+    replace: `select c.account_id, c.assignee_id as id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
+        case when`,
     tests: [DAYS],
     names: 'days that begin in',
   },
   {
     breaks: 'a day that was counted before the clock was set back is told twice',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: "WHERE o.counted_by = 'all' AND o.date < n.today",
-    replace: "WHERE o.counted_by = 'all'",
+    file: 'migrations/views/followup_daily.sql',
+    search: "where o.counted_by = 'all' and o.date < n.today",
+    replace: "where o.counted_by = 'all'",
     tests: [DAYS],
     names: 'clock was set back',
   },
   {
     breaks: 'where every follow-up is gone, today is in no day',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: `		) b
-		GROUP BY b.account_id
-	) t`,
-    replace: `		) b
-		WHERE b.status IS NOT NULL
-		GROUP BY b.account_id
-	) t`,
+    file: 'migrations/views/followup_daily.sql',
+    search: `    ) b
+    group by b.account_id
+  ) t`,
+    replace: `    ) b
+    where b.status is not null
+    group by b.account_id
+  ) t`,
     tests: [DAYS],
     names: 'every follow-up is gone',
   },
@@ -1402,18 +1402,18 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the planner cannot know of how many accounts the daily view of training is',
     invariant: 1,
-    file: 'migrations/0014_followup_days.sql',
-    search: 'FROM (SELECT account_id FROM safety.training_employee_status GROUP BY account_id) e',
-    replace: 'FROM (SELECT account_id FROM safety.training_employee_status_history GROUP BY account_id) e',
+    file: 'migrations/views/training_status_daily.sql',
+    search: 'from (select account_id from safety.training_employee_status group by account_id) e',
+    replace: 'from (select account_id from safety.training_employee_status_history group by account_id) e',
     tests: [VIEWS],
     names: 'expensive enough',
   },
   {
     breaks: 'a follow-up that was raised before the calendar begins is in no day',
     invariant: 1,
-    file: 'migrations/0024_right_figures.sql',
-    search: 'WHERE step.day < a.today\n\t\t\tGROUP BY step.day\n',
-    replace: "WHERE step.day < a.today AND step.day >= date '2000-01-01'\n\t\t\tGROUP BY step.day\n",
+    file: 'migrations/views/followup_daily.sql',
+    search: 'where step.day < a.today\n      group by step.day\n',
+    replace: "where step.day < a.today and step.day >= date '2000-01-01'\n      group by step.day\n",
     tests: [VIEWS],
     names: 'before the calendar begins',
   },
@@ -1456,28 +1456,28 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a view leans on a primary key, so that a restore into an empty database fails',
     invariant: 1,
-    file: 'migrations/0019_today_apart.sql',
-    search: `SELECT s.account_id, max(s.timezone) AS timezone, (now() AT TIME ZONE max(s.timezone))::date AS today,
-	((now() AT TIME ZONE max(s.timezone))::date + 1)::timestamp AT TIME ZONE max(s.timezone) AS today_until`,
-    replace: `SELECT s.account_id, s.timezone, (now() AT TIME ZONE s.timezone)::date AS today,
-	((now() AT TIME ZONE s.timezone)::date + 1)::timestamp AT TIME ZONE s.timezone AS today_until`,
+    file: 'migrations/views/reporting_clock.sql',
+    search: `select s.account_id, max(s.timezone) as timezone, (now() at time zone max(s.timezone))::date as today,
+  ((now() at time zone max(s.timezone))::date + 1)::timestamp at time zone max(s.timezone) as today_until`,
+    replace: `select s.account_id, s.timezone, (now() at time zone s.timezone)::date as today,
+  ((now() at time zone s.timezone)::date + 1)::timestamp at time zone s.timezone as today_until`,
     tests: ['test/integration/schema.test.ts'],
     names: 'leans on a primary key',
   },
   {
     breaks: 'readers see a retry of stored issues as the last success of the stream',
     invariant: 1,
-    file: 'migrations/0023_unread_parts_account_changes.sql',
-    search: "r.status = 'succeeded' AND (r.requests > 0 OR r.stream = 'users')",
+    file: 'migrations/views/freshness.sql',
+    search: "r.status = 'succeeded' and (r.requests > 0 or r.stream = 'users')",
     replace: "r.status = 'succeeded'",
     tests: ['test/integration/freshness.test.ts'],
   },
   {
     breaks: 'a skipped run hides from readers that the one before it failed',
     invariant: 1,
-    file: 'migrations/0023_unread_parts_account_changes.sql',
-    search: "(r.status = 'failed' OR ",
-    replace: "(r.status IN ('failed', 'skipped') OR ",
+    file: 'migrations/views/freshness.sql',
+    search: "(r.status = 'failed' or ",
+    replace: "(r.status in ('failed', 'skipped') or ",
     tests: ['test/integration/freshness.test.ts'],
   },
   {
@@ -2234,8 +2234,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'how fresh the data of every account is shows to a confined reader',
     invariant: 1,
-    file: 'migrations/0023_unread_parts_account_changes.sql',
-    search: "NOT row_security_active('safety.reporting_settings')",
+    file: 'migrations/views/freshness.sql',
+    search: "not row_security_active('safety.reporting_settings')",
     replace: 'true',
     tests: [ACCESS],
     names: 'through every relation',
@@ -2464,9 +2464,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a confined reader with an aggregate of its own sees how fresh every account is',
     invariant: 1,
-    file: 'migrations/0022_functions_with_one_meaning.sql',
-    search: 'SET search_path = pg_catalog, pg_temp AS $$\n\tSELECT coalesce(array_agg',
-    replace: 'AS $$\n\tSELECT coalesce(array_agg',
+    file: 'migrations/functions/readable_accounts.sql',
+    search: 'set search_path = pg_catalog, pg_temp as $$\n  select coalesce(array_agg',
+    replace: 'as $$\n  select coalesce(array_agg',
     tests: [ACCESS],
     names: 'in front of|two confined',
   },
@@ -2579,8 +2579,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a program goes on where a newer one has migrated',
     invariant: 1,
     file: 'src/database/migrate.ts',
-    search: 'if (newest > (known.at(-1) ?? 0)) {',
-    replace: 'if (newest < 0) {',
+    search: 'if (!isUnknown && !isReplaced) return;',
+    replace: 'if (!isReplaced) return;',
     tests: [SCHEMA],
     names: 'stores nothing more',
   },
@@ -2596,9 +2596,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a program that does not know the schema can open a run',
     invariant: 1,
-    file: 'migrations/0020_program_version.sql',
-    search: `ALTER TABLE "safety_sync"."runs" ALTER COLUMN "program_version" DROP DEFAULT;`,
-    replace: 'select 1;',
+    file: 'migrations/0000_warehouse.sql',
+    search: `"program_version" text NOT NULL,`,
+    replace: `"program_version" text DEFAULT 'unknown' NOT NULL,`,
     tests: [SCHEMA],
     names: 'cannot open a run',
   },
@@ -2608,17 +2608,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/database/migrate.ts',
     search: 'if (missing.length > 0) await endRuns(connection);',
     replace: '',
-    tests: [SCHEMA],
+    tests: ['test/e2e/next-release.test.ts'],
     names: 'is ended by a migration',
-  },
-  {
-    breaks: 'figures that an older program left wrong stay',
-    invariant: 1,
-    file: 'migrations/0020_program_version.sql',
-    search: 'IS DISTINCT FROM (p.was_open, p.due_moved, p.due_before, p.due_changes, p.reopen_count);',
-    replace: 'IS NOT DISTINCT FROM (p.was_open, p.due_moved, p.due_before, p.due_changes, p.reopen_count);',
-    tests: [SCHEMA],
-    names: 'left wrong beside a newer one',
   },
   {
     breaks: 'status and alerts end with 0 while a stream is stale or was never synced',
@@ -2675,9 +2666,9 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'the view freshness counts rows of every type as read',
     invariant: 1,
-    file: 'migrations/0023_unread_parts_account_changes.sql',
-    search: "coalesce(t.read_parts ->> p.part, '') <> (SELECT",
-    replace: "coalesce(t.read_parts ->> p.part, '') > (SELECT",
+    file: 'migrations/views/freshness.sql',
+    search: "coalesce(t.read_parts ->> p.part, '') <> (select",
+    replace: "coalesce(t.read_parts ->> p.part, '') > (select",
     tests: [TYPES],
     names: 'say how many rows of which types are not read',
   },

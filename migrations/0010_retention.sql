@@ -1,1 +1,0 @@
-ALTER TABLE "safety_sync"."stream_state" ADD COLUMN "retained_at" timestamp with time zone;

@@ -1,1 +1,0 @@
-ALTER TABLE "safety_sync"."backfill_slices" ADD COLUMN "failures" integer DEFAULT 0 NOT NULL;

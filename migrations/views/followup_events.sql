@@ -1,0 +1,54 @@
+-- The present closing has the time and the completer that the source has now, as followup_overview shows them; the state
+-- with which it began may have been superseded by a correction.
+create or replace view safety.followup_events as
+select e.account_id, e.followup_id, e.occurred_at, (e.occurred_at at time zone coalesce(z.timezone, 'UTC'))::date as occurred_on,
+  e.event, e.user_id, e.from_value, e.to_value, u.name as user_name, e.account_id || '/' || e.followup_id as followup_key
+from (
+  select f.account_id, f.id as followup_id, f.created_at as occurred_at, 'raised' as event, f.observer_id as user_id,
+    null::text as from_value, null::text as to_value
+  from safety.followups f where f._deleted_at is null
+  union all
+  select c.account_id, c.followup_id, c.sent_at, 'message', c.user_id, null, null
+  from safety.followup_messages c
+  where not exists (select from safety.followups f
+    where f.account_id = c.account_id and f.id = c.followup_id and f._deleted_at is not null)
+  union all
+  select c.account_id, c.followup_id, c.sent_at, 'handed_on', c.user_id,
+    c._handed_before, c.reassignee_id
+  from safety.followup_messages c
+  where c.reassignee_id <> '' and not exists (select from safety.followups f
+    where f.account_id = c.account_id and f.id = c.followup_id and f._deleted_at is not null)
+  union all
+  select f.account_id, f.id, coalesce(f.resolved_at, f._valid_from), 'closed', f.completer_id, null, null
+  from safety.followups f where f._deleted_at is null and not f.is_open and f._was_open is not false
+  union all
+  select s.account_id, s.id, coalesce(f.resolved_at, s.resolved_at, s.valid_from), 'closed',
+    case when f.id is null then s.completer_id else f.completer_id end, null, null
+  from (
+    select c.account_id, c.id, c.resolved_at, c.completer_id, c.valid_from,
+      c.valid_from = max(c.valid_from) over (partition by c.account_id, c.id) as is_last
+    from safety.followup_states c where not c.is_open and c._was_open is not false
+  ) s
+  left join safety.followups f
+    on f.account_id = s.account_id and f.id = s.id and not f.is_open and not f._was_open and s.is_last
+  where not exists (select from safety.followups f
+    where f.account_id = s.account_id and f.id = s.id and f._deleted_at is not null)
+  union all
+  select f.account_id, f.id, f._valid_from, 'reopened', null, null, null
+  from safety.followups f where f._deleted_at is null and f.is_open and not f._was_open
+  union all
+  select s.account_id, s.id, s.valid_from, 'reopened', null, null, null
+  from safety.followup_states s
+  where s.is_open and not s._was_open and not exists (select from safety.followups f
+    where f.account_id = s.account_id and f.id = s.id and f._deleted_at is not null)
+  union all
+  select f.account_id, f.id, f._valid_from, 'due_moved', null, f._due_before::text, f.due_on::text
+  from safety.followups f where f._deleted_at is null and f._due_moved
+  union all
+  select s.account_id, s.id, s.valid_from, 'due_moved', null, s._due_before::text, s.due_on::text
+  from safety.followup_states s
+  where s._due_moved and not exists (select from safety.followups f
+    where f.account_id = s.account_id and f.id = s.id and f._deleted_at is not null)
+) e
+left join safety.reporting_clock z on z.account_id = e.account_id
+left join safety.users u on u.account_id = e.account_id and u.id = e.user_id;

@@ -1,0 +1,20 @@
+create or replace view safety.followup_history as
+select h.account_id, h.id, h.form_id, h.response_id, h.is_open, h.created_at, h.updated_at, h.observer_id, h.assigner_id,
+  h.assignee_id, h.due_on, h.resolved_at, h.completer_id, h.valid_from, h.valid_to,
+  coalesce(form.label, h.form_id::text) as form_label,
+  (h.created_at at time zone coalesce(z.timezone, 'UTC'))::date as created_on,
+  (h.updated_at at time zone coalesce(z.timezone, 'UTC'))::date as updated_on,
+  (h.resolved_at at time zone coalesce(z.timezone, 'UTC'))::date as resolved_on,
+  h.account_id || '/' || h.id as followup_key
+from (
+  select account_id, id, form_id, response_id, is_open, created_at, updated_at, observer_id, assigner_id, assignee_id,
+    due_on, resolved_at, completer_id, valid_from, valid_to
+  from safety.followup_states
+  union all
+  select account_id, id, form_id, response_id, is_open, created_at, updated_at, observer_id, assigner_id, assignee_id,
+    due_on, resolved_at, completer_id, _valid_from,
+    case when _deleted_at is not null then greatest(_deleted_at, _valid_from + interval '1 microsecond') end
+  from safety.followups
+) h
+left join safety.reporting_clock z on z.account_id = h.account_id
+left join safety.labels form on form.account_id = h.account_id and form.kind = 'form' and form.id = h.form_id::text;

@@ -1,0 +1,20 @@
+create or replace view safety.training_compliance as
+select s.account_id, s.user_id, u.name as user_name, s.status,
+  case s.status when 'active' then true when 'expiring' then true when 'incomplete' then false end as is_compliant,
+  s.percent_complete,
+  coalesce(cardinality(s.complete_training_ids), 0) as complete_count,
+  coalesce(cardinality(s.incomplete_training_ids), 0) as incomplete_count,
+  c.next_expires_on, s.calculated_at,
+  (s.calculated_at at time zone coalesce(z.timezone, 'UTC'))::date as calculated_on,
+  s.account_id || '/' || s.user_id as user_key
+from safety.training_employee_status s
+left join safety.reporting_clock z on z.account_id = s.account_id
+left join safety.users u on u.account_id = s.account_id and u.id = s.user_id
+left join (
+  select t.account_id, t.user_id, min(t.expires_on) as next_expires_on
+  from safety.training_completions t
+  left join safety.reporting_clock z on z.account_id = t.account_id
+  where t.is_required is not false and t.expires_on >= coalesce(z.today, (now() at time zone 'UTC')::date)
+  group by t.account_id, t.user_id
+) c on c.account_id = s.account_id and c.user_id = s.user_id
+where s._deleted_at is null;

@@ -1,0 +1,93 @@
+/** An upgrade: the next release changes tables and views of a warehouse that readers use. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openConnection } from '../../src/database/connection.ts';
+import { createNextRelease, NEXT_VERSION, type NextRelease } from '../support/next-release.ts';
+import { createTestWorker, type TestWorker } from '../support/worker.ts';
+
+let worker: TestWorker;
+let next: NextRelease;
+let role: string;
+beforeEach(async () => {
+  [worker, next] = await Promise.all([createTestWorker(), createNextRelease()]);
+  role = `reader_${new URL(worker.databaseUrl).pathname.slice(1)}`;
+  await worker.query(`create role ${role}`);
+});
+afterEach(async () => {
+  await worker.query(`drop owned by ${role}`);
+  await worker.query(`drop role ${role}`);
+  await Promise.all([worker.close(), next.close()]);
+});
+
+const migrate = () => next.run(['migrate'], { DATABASE_URL: worker.databaseUrl });
+const grantsOf = (view: string) =>
+  worker.query(`select grantee, privilege_type, is_grantable from information_schema.role_table_grants
+    where table_schema = 'safety' and table_name = '${view}' and grantee = '${role}'`);
+
+test('a table and a view on it, and a column at the end of a view: grants and own views stay', async () => {
+  await worker.query(`grant select on safety.resource_tags to ${role}`);
+  await worker.query('create view public.own_tags as select tag from safety.resource_tags');
+  await next.addMigration('create table safety.notes (account_id text primary key, note text)');
+  await next.addView(
+    'a_note',
+    'create or replace view safety.a_note as select account_id, note from safety.notes;',
+  );
+  await next.editView('resource_tags', 'as resource_key', `as resource_key, 'x' as added`);
+  expect(await migrate()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Applied 2 migrations;/) as string,
+  });
+  expect(await worker.query('select added from safety.resource_tags')).toEqual([]);
+  expect(await worker.query('select tag from public.own_tags')).toEqual([]);
+  expect(await worker.query('select note from safety.a_note')).toEqual([]);
+  expect(await grantsOf('resource_tags')).toHaveLength(1);
+  expect(
+    await worker.query('select distinct program_version from safety_sync.migrations order by 1'),
+  ).toContainEqual({
+    program_version: NEXT_VERSION,
+  });
+  expect((await migrate()).stdout).toMatch(/^The warehouse is up to date/);
+});
+
+test('a column of a view that is renamed: its view and those that read it are made anew, with what was granted', async () => {
+  await worker.query(`grant select on safety.training_matrix to ${role} with grant option`);
+  await worker.query(`grant select (tag) on safety.resource_tags to ${role}`);
+  await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
+  expect(await migrate()).toMatchObject({ code: 0 });
+  expect(await worker.query('select key_of_resource from safety.resource_tags')).toEqual([]);
+  expect(await grantsOf('training_matrix')).toEqual([
+    { grantee: role, privilege_type: 'SELECT', is_grantable: 'YES' },
+  ]);
+  expect(
+    await worker.query(`select has_column_privilege('${role}', 'safety.resource_tags', 'tag', 'select') as tag,
+      has_column_privilege('${role}', 'safety.resource_tags', 'resource_id', 'select') as id`),
+  ).toEqual([{ tag: true, id: false }]);
+});
+
+test('an own view on one whose columns change: nothing is migrated, and the error says what to do', async () => {
+  await worker.query('create view public.own_tags as select tag from safety.resource_tags');
+  await next.addMigration('create table safety.notes (account_id text primary key, note text)');
+  await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
+  const { code, stderr } = await migrate();
+  expect(stderr).toContain('view public.own_tags depends on view');
+  expect(stderr).toContain('Drop your views that read those of schema safety, run safety-sync migrate');
+  expect(code).toBe(1);
+  expect(await worker.query(`select to_regclass('safety.notes') as notes`)).toEqual([{ notes: null }]);
+  expect(await worker.query('select resource_key from safety.resource_tags')).toEqual([]);
+});
+
+test('a run under way is ended by a migration, before it stores by what its program knows; new views let it go on', async () => {
+  const ofRun = openConnection({
+    url: worker.databaseUrl,
+    applicationName: 'safety-sync followups',
+    max: 1,
+    isSession: true,
+  });
+  await ofRun.query('begin');
+  await next.editView('resource_tags', 'as resource_key', `as resource_key, 'x' as added`);
+  expect((await migrate()).code).toBe(0);
+  await ofRun.query('select 1');
+  await next.addMigration('create table safety.notes (account_id text primary key, note text)');
+  expect((await migrate()).code).toBe(0);
+  await expect.poll(() => ofRun.isLost).toBe(true);
+  await ofRun.close();
+});
