@@ -10,8 +10,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import type { Connection } from '../src/database/connection.ts';
-import { keepDays } from '../src/database/followup-days.ts';
-import { openStreamSession } from '../src/database/stream-session.ts';
+import { countDays, createDayStage } from '../src/database/followup-days.ts';
 import { startServer } from './support/database.ts';
 
 const FOLLOWUPS = Number(process.env['FOLLOWUPS'] ?? 100_000);
@@ -151,17 +150,13 @@ interface Measured {
 
 async function run(connection: Connection, databaseUrl: string): Promise<void> {
   for (const statement of FILL) await connection.query(statement);
-  const session = await openStreamSession({
-    databaseUrl,
-    accountId: 'default',
-    stream: 'followups',
-    whenBusy: 'wait',
-  });
-  if (session === undefined) throw new Error('the stream is busy');
   const begunMs = performance.now();
-  const days = await keepDays(session, 'default');
-  print({ counted_days: days, ms: Math.round(performance.now() - begunMs) });
-  await session.close();
+  await createDayStage(connection.db);
+  for (const stream of ['followups', 'training-employee-status', 'equipments'] as const) {
+    const now = new Date().toISOString();
+    await countDays(connection.db, { accountId: 'default', stream, now, keepsSpans: stream === 'followups' });
+  }
+  print({ counted_days_ms: Math.round(performance.now() - begunMs) });
   await connection.query('vacuum full analyze safety.followups');
   await connection.query('vacuum analyze');
 

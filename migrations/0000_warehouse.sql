@@ -440,16 +440,27 @@ CREATE TABLE "safety"."labels" (
 	CONSTRAINT "labels_kind_check" CHECK ("safety"."labels"."kind" in ('form', 'training', 'equipment_type', 'schedule', 'category', 'field_office', 'client', 'line_of_business', 'metafield', 'metafield_item'))
 );
 --> statement-breakpoint
+CREATE TABLE "safety"."counted_days" (
+	"account_id" text NOT NULL,
+	"stream" text NOT NULL,
+	"timezone" text NOT NULL,
+	"counted_to" date NOT NULL,
+	"final_before" date,
+	"is_valid" boolean DEFAULT true NOT NULL,
+	CONSTRAINT "counted_days_account_id_stream_pk" PRIMARY KEY("account_id","stream")
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."followup_days" (
 	"account_id" text NOT NULL,
 	"counted_by" text NOT NULL,
-	"date" date NOT NULL,
-	"timezone" text NOT NULL,
-	"is_final" boolean DEFAULT false NOT NULL,
-	"ids" text[] NOT NULL,
-	"statuses" text[] NOT NULL,
-	"followups" integer[] NOT NULL,
-	CONSTRAINT "followup_days_account_id_counted_by_date_pk" PRIMARY KEY("account_id","counted_by","date")
+	"id" text NOT NULL,
+	"from_on" date NOT NULL,
+	"to_on" date NOT NULL,
+	"open" integer NOT NULL,
+	"overdue" integer NOT NULL,
+	"closed" integer NOT NULL,
+	"unknown" integer NOT NULL,
+	CONSTRAINT "followup_days_account_id_counted_by_id_from_on_pk" PRIMARY KEY("account_id","counted_by","id","from_on")
 );
 --> statement-breakpoint
 ALTER TABLE "safety"."equipment_asked_types" ADD CONSTRAINT "equipment_asked_types_equipment_fk" FOREIGN KEY ("account_id","equipment_id") REFERENCES "safety"."equipment"("account_id","id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint

@@ -9,8 +9,9 @@ select t.account_id, t.stream, t.last_success_at,
   (t.last_success_at at time zone coalesce(z.timezone, 'UTC'))::date as last_success_on,
   (l.finished_at at time zone coalesce(z.timezone, 'UTC'))::date as last_finished_on,
   coalesce(u.live, 0) as unread_rows, u.parts as unread_types, u.since as unread_since,
-  (u.since at time zone coalesce(z.timezone, 'UTC'))::date as unread_since_on
+  (u.since at time zone coalesce(z.timezone, 'UTC'))::date as unread_since_on, n.counted_to
 from safety_sync.stream_state t
+left join safety.counted_days n on n.account_id = t.account_id and n.stream = t.stream
 left join safety.reporting_clock z on z.account_id = t.account_id
 left join lateral (
   select r.status, r.finished_at from safety_sync.runs r
@@ -21,7 +22,7 @@ left join lateral (
 left join lateral (
   select true as is_running from safety_sync.runs r
   where r.account_id = t.account_id and r.stream = t.stream and r.status = 'running' limit 1
-) n on true
+) o on true
 left join lateral (
   select sum(p.live)::bigint as live, string_agg(p.part, ', ' order by p.part) as parts,
     min((t.read_parts ->> p.part)::timestamptz) as since
@@ -34,6 +35,6 @@ left join lateral (
   ) p
   where coalesce(t.read_parts ->> p.part, '') <> (select max(m.value) from jsonb_each_text(t.read_parts) m)
 ) u on true
-where (t.last_success_at is not null or t.backfill_started_at is not null or l.status is not null or n.is_running)
+where (t.last_success_at is not null or t.backfill_started_at is not null or l.status is not null or o.is_running)
   and (not row_security_active('safety.reporting_settings')
     or t.account_id = any ((select safety.readable_accounts())::text[]));

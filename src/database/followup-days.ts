@@ -1,84 +1,267 @@
 /**
- * Days of follow-ups that are over, counted once. The views `followup_daily…` show them and work out the days after the
- * last kept one, so what is kept changes how long they take and nothing else.
+ * Days of follow-ups. `safety.followup_days` holds spans: from `from_on` to the day before `to_on` the same number was open,
+ * overdue and closed. A row that nothing changes any more has its future spans already (open today, overdue after its due
+ * day), so a day that begins writes nothing; the views end at `safety.counted_days.counted_to`.
  *
- * Kept days are always all days up to some day: whoever stores a change takes out those from the day on which it has an
- * effect, in the same transaction, and the stream’s run counts them anew when it is closed.
+ * A change takes its follow-ups out of the spans as they were stored before it, and adds them as they are stored after it,
+ * in its transaction. Both are steps: by how much each number changes on a day.
  */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { boolean, date, integer, primaryKey, text } from 'drizzle-orm/pg-core';
 import { accountId, safetySchema } from '../streams/columns.ts';
+import type { StreamName } from '../streams/stream.ts';
+import { toArrayLiteral } from './array-literal.ts';
 import type { Queryable } from './connection.ts';
 import type { TransactionTime } from './sql-names.ts';
-import type { StreamSession } from './stream-session.ts';
 
 export const followupDays = safetySchema.table(
   'followup_days',
   {
     account_id: accountId(),
     counted_by: text().$type<'all' | 'assignee' | 'form'>().notNull(),
-    date: date({ mode: 'string' }).notNull(),
-    /** In which the day began and ended; after a change of the account’s it counts as not kept. */
-    timezone: text().notNull(),
-    /** Rows that it counts have been removed: it cannot be counted anew. */
-    is_final: boolean().notNull().default(false),
-    /** A count in each place of the three: of which assignee or form, in which status, how many. */
-    ids: text().array().notNull(),
-    statuses: text().array().notNull(),
-    followups: integer().array().notNull(),
+    /** Of the assignee or form; empty: none. */
+    id: text().notNull(),
+    from_on: date({ mode: 'string' }).notNull(),
+    /** Exclusive; `infinity` while nothing changes. */
+    to_on: date({ mode: 'string' }).notNull(),
+    open: integer().notNull(),
+    overdue: integer().notNull(),
+    closed: integer().notNull(),
+    unknown: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.account_id, t.counted_by, t.date] })],
+  (t) => [primaryKey({ columns: [t.account_id, t.counted_by, t.id, t.from_on] })],
 );
 
-/** In this order: the days for all follow-ups say up to which day the others are kept, too. */
-const VIEWS = [
-  { countedBy: 'assignee', view: 'followup_daily_by_assignee', id: 'assignee_id' },
-  { countedBy: 'form', view: 'followup_daily_by_form', id: 'form_id::text' },
-  { countedBy: 'all', view: 'followup_daily', id: 'null::text' },
-] as const;
-
-/** Takes out the days on which something stored now has an effect: from the earliest of these times on, `now` among them. */
-export async function deleteDays(
-  db: Queryable,
+export const countedDays = safetySchema.table(
+  'counted_days',
   {
-    accountId: account,
-    from,
-    now,
-  }: TransactionTime & { readonly accountId: string; readonly from: readonly (string | null)[] },
+    account_id: accountId(),
+    stream: text().$type<StreamName>().notNull(),
+    /** In which days begin and end. */
+    timezone: text().notNull(),
+    counted_to: date({ mode: 'string' }).notNull(),
+    /** Days before it count rows that were removed: they cannot be counted again. */
+    final_before: date({ mode: 'string' }),
+    /** false: rows were changed in place, so the next run counts all days again. */
+    is_valid: boolean().notNull().default(true),
+  },
+  (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
+);
+
+/** Days that are counted, and how. */
+export interface CountedDays {
+  readonly accountId: string;
+  readonly timezone: string;
+  readonly finalBefore: string | null;
+}
+
+const STEPS = 'pg_temp.stage_days';
+const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
+const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
+/** How follow-ups are counted: together, by assignee and by form. */
+const by = (day: string): SQL =>
+  sql.raw(`group by grouping sets ((${day}), (assignee, ${day}), (form, ${day}))`);
+const KEY = sql.raw(`case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end,
+  case grouping(assignee, form) when 3 then '' when 1 then assignee else form end`);
+
+/** Steps that wait in the session. */
+export async function createDayStage(db: Queryable): Promise<void> {
+  await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text, day date,
+    open bigint, overdue bigint, closed bigint, unknown bigint)`);
+}
+
+/** null: the days have to be counted as a whole. */
+export async function readCountedDays(db: Queryable, account: string): Promise<CountedDays | null> {
+  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
+    select n.timezone, n.final_before::text as final_before from ${countedDays} n
+    where n.account_id = ${account} and n.stream = 'followups' and n.is_valid
+      and n.timezone = coalesce((select z.timezone from safety.reporting_settings z where z.account_id = ${account}), 'UTC')`);
+  return row === undefined
+    ? null
+    : { accountId: account, timezone: row.timezone, finalBefore: row.final_before };
+}
+
+/**
+ * Adds the steps of follow-ups as they are stored, or takes them out (`sign` -1). `keys` null: all. A state counts as open up
+ * to its due day, as overdue up to the day before it was closed, then as closed. The first state begins when the follow-up
+ * was raised. A closing time after the beginning of the state is that of a device whose clock is ahead.
+ */
+export async function addSteps(
+  db: Queryable,
+  { accountId: account, timezone, finalBefore }: CountedDays,
+  { keys, sign }: { readonly keys: readonly string[] | null; readonly sign: 1 | -1 },
 ): Promise<void> {
-  const times = [...from, now].map((time) => sql`${time}::timestamptz`);
-  await db.execute(sql`delete from ${followupDays} where account_id = ${account} and not is_final
-    and date >= (least(${sql.join(times, sql`, `)}) at time zone timezone)::date`);
+  if (keys?.length === 0) return;
+  const chosen = (alias: string): SQL =>
+    keys === null ? sql`` : sql`and ${sql.raw(alias)}.id = any (${toArrayLiteral(keys)}::text[])`;
+  const day = (time: string): SQL => sql`(${sql.raw(time)} at time zone ${timezone}::text)::date`;
+  const columns =
+    's.account_id, s.id, s.assignee_id, s.form_id, s.is_open, s.due_on, s.created_at, s.resolved_at';
+  const step = (at: string, numbers: string): SQL => sql`
+    select ${KEY}, ${sql.raw(at)}, ${sql.raw(numbers)} from ranges where ${sql.raw(at)} < 'infinity' ${by(at)}`;
+  const count = sign === 1 ? 'count(*)' : '-count(*)';
+  const minus = sign === 1 ? '-count(*)' : 'count(*)';
+  const closing = (sum: string): string =>
+    `${sum} filter (where is_known), ${sum} filter (where not is_known)`;
+  await db.execute(sql`insert into ${sql.raw(STEPS)}
+    with ranges as materialized (
+      select r.*, greatest(r.from_on, least(r.due_on + 1, r.closed_on, r.to_on)) as late_on,
+        greatest(r.from_on, least(r.closed_on, r.to_on)) as done_on
+      from (
+        select coalesce(h.assignee_id, '') as assignee, coalesce(h.form_id::text, '') as form, h.is_open is not null as is_known,
+          h.due_on, greatest(case when h.valid_from > f.first_from then ${day('h.valid_from')}
+            else ${day('least(h.created_at, h.valid_from)')} end, ${finalBefore}::date) as from_on,
+          greatest(coalesce(${day('h.valid_to')}, 'infinity'), ${finalBefore}::date) as to_on,
+          case when h.is_open then date 'infinity' when h.is_open is null then date '-infinity'
+            else ${day('least(h.resolved_at, h.valid_from)')} end as closed_on
+        from (
+          select ${sql.raw(columns)}, s.valid_from, s.valid_to from safety.followup_states s
+          where s.account_id = ${account} ${chosen('s')}
+          union all
+          select ${sql.raw(columns)}, s._valid_from, case when s._deleted_at is not null
+            then greatest(s._deleted_at, s._valid_from + interval '1 microsecond') end
+          from safety.followups s where s.account_id = ${account} ${chosen('s')}
+        ) h left join (
+          select s.account_id, s.id, min(s.valid_from) as first_from from safety.followup_states s
+          where s.account_id = ${account} ${chosen('s')} group by s.account_id, s.id
+        ) f on f.account_id = h.account_id and f.id = h.id
+      ) r
+    )
+    ${step('from_on', `${count}, 0, 0, 0`)} union all ${step('late_on', `${minus}, ${count}, 0, 0`)}
+    union all ${step('done_on', `0, ${minus}, ${closing(count)}`)} union all ${step('to_on', `0, 0, ${closing(minus)}`)}`);
 }
 
-/** Days before this time will lack what is about to be removed. */
-export async function finishDays(db: Queryable, account: string, before: string): Promise<void> {
-  await db.execute(sql`update ${followupDays} set is_final = true where account_id = ${account} and not is_final
-    and date < (${before}::timestamptz at time zone timezone)::date`);
+/** Adds the steps of stored spans that `where` chooses, up to `before`. */
+async function addSpans(db: Queryable, where: SQL, before: string | null = null): Promise<void> {
+  const ends = sql`least(d.to_on, ${before}::date)`;
+  await db.execute(sql`insert into ${sql.raw(STEPS)}
+    select d.counted_by, d.id, d.from_on, ${ofNumbers((one) => `d.${one}`)} from ${followupDays} d where ${where}
+    union all
+    select d.counted_by, d.id, ${ends}, ${ofNumbers((one) => `-d.${one}`)} from ${followupDays} d
+    where ${where} and ${ends} < 'infinity'`);
 }
 
-/** Counts the days that are over and not kept; nothing where the account has no reporting time zone yet. Returns how many. */
-export async function keepDays(session: StreamSession, account: string): Promise<number> {
-  const { db } = session.connection;
-  const [row] = await db.execute<{ timezone: string; kept_to: string | null; days: number | null }>(sql`
-    select z.timezone, k.kept_to::text as kept_to, z.today - 1 - k.kept_to as days
-    from safety.reporting_clock z cross join lateral (
-      select max(d.date) as kept_to from ${followupDays} d
-      where d.account_id = ${account} and d.counted_by = 'all' and (d.timezone = z.timezone or d.is_final)) k
-    where z.account_id = ${account}`);
-  if (row === undefined || row.days === 0) return 0;
-  const { timezone, kept_to: keptTo } = row;
-  let kept = 0;
-  await session.begin();
-  const isAfter = sql`account_id = ${account} and date > coalesce(${keptTo}::date, '-infinity')`;
-  await db.execute(sql`delete from ${followupDays} where ${isAfter}`);
-  for (const { countedBy, view, id } of VIEWS) {
-    const { count } = await db.execute(sql`
-      insert into ${followupDays} (account_id, counted_by, date, timezone, ids, statuses, followups)
-      select ${account}, ${countedBy}, date, ${timezone}, array_agg(${sql.raw(id)}), array_agg(status), array_agg(followups)
-      from safety.${sql.raw(view)} where ${isAfter} and days_ago > 0 group by date`);
-    if (countedBy === 'all') kept = count;
+/** Makes spans of all steps. Without follow-ups there are days too, so spans of `all` may be empty. */
+async function writeSpans(db: Queryable, account: string): Promise<void> {
+  await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, ${ofNumbers((one) => one)})
+    select ${account}::text, s.counted_by, s.id, s.day, s.next_day, ${ofNumbers((one) => `s.${one}`)}
+    from (
+      select t.counted_by, t.id, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
+        ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
+      from (
+        select p.counted_by, p.id, p.day, ${ofNumbers((one) => `sum(p.${one}) as ${one}`)} from ${sql.raw(STEPS)} p
+        group by p.counted_by, p.id, p.day
+        having p.counted_by = 'all' or ${sql.raw(NUMBERS.map((one) => `sum(p.${one}) <> 0`).join(' or '))}
+      ) t window w as (partition by t.counted_by, t.id order by t.day)
+    ) s
+    where s.counted_by = 'all' or ${sql.raw(NUMBERS.map((one) => `s.${one} <> 0`).join(' or '))}`);
+  const isEmpty = sql.raw(NUMBERS.map((one) => `d.${one} = 0`).join(' and '));
+  // Days begin with the first follow-up.
+  await db.execute(sql`delete from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and ${isEmpty}
+    and d.from_on < (select min(d.from_on) from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and not (${isEmpty}))`);
+  await db.execute(sql.raw(`truncate ${STEPS}`));
+}
+
+/** Applies the steps that were added: each changes its spans from its day on. */
+export async function applySteps(db: Queryable, account: string): Promise<void> {
+  await db.execute(sql`
+    delete from ${sql.raw(STEPS)} a using (
+      select s.counted_by, s.id, s.day from ${sql.raw(STEPS)} s group by s.counted_by, s.id, s.day
+      having ${sql.raw(NUMBERS.map((one) => `sum(s.${one}) = 0`).join(' and '))}
+    ) s where a.counted_by = s.counted_by and a.id = s.id and a.day = s.day`);
+  const changed = await db.execute<{ counted_by: string; id: string; first_on: string }>(sql`
+    select counted_by, id, min(day)::text as first_on from ${sql.raw(STEPS)} group by counted_by, id`);
+  if (changed.length === 0) return;
+  const touched = sql`d.account_id = ${account} and exists (
+    select from unnest(${toArrayLiteral(changed.map((one) => one.counted_by))}::text[],
+      ${toArrayLiteral(changed.map((one) => one.id))}::text[], ${toArrayLiteral(changed.map((one) => one.first_on))}::date[])
+      as c (counted_by, id, first_on)
+    where c.counted_by = d.counted_by and c.id = d.id and d.to_on > c.first_on)`;
+  await addSpans(db, touched);
+  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
+  await writeSpans(db, account);
+}
+
+interface DayCount extends TransactionTime {
+  readonly accountId: string;
+  readonly stream: StreamName;
+  /** Counts days of follow-ups. Other streams work them out of their histories. */
+  readonly keepsSpans: boolean;
+}
+
+/** The end of a successful run: today is counted. Part of the transaction that stores. */
+export async function countDays(db: Queryable, request: DayCount): Promise<void> {
+  const { accountId: account, stream, now, keepsSpans } = request;
+  if (keepsSpans && (await readCountedDays(db, account)) === null) await countAll(db, account);
+  // A row that is right is not written, not even locked.
+  await db.execute(sql`
+    insert into ${countedDays} as n (account_id, stream, timezone, counted_to)
+    select ${account}::text, ${stream}::text, z.timezone, z.today
+    from (
+      select coalesce(max(s.timezone), 'UTC') as timezone,
+        (${now}::timestamptz at time zone coalesce(max(s.timezone), 'UTC'))::date as today
+      from safety.reporting_settings s where s.account_id = ${account}
+    ) z
+    where not exists (select from ${countedDays} c where c.account_id = ${account} and c.stream = ${stream} and c.is_valid
+      and c.timezone = z.timezone and c.counted_to >= z.today)
+    on conflict (account_id, stream) do update set timezone = excluded.timezone, is_valid = true,
+      counted_to = case when n.timezone = excluded.timezone then greatest(n.counted_to, excluded.counted_to)
+        else excluded.counted_to end`);
+}
+
+async function countAll(db: Queryable, account: string): Promise<void> {
+  const [row] = await db.execute<{ timezone: string; final_before: string | null }>(sql`
+    select z.timezone, (select n.final_before::text from ${countedDays} n where n.account_id = ${account} and n.stream = 'followups')
+      as final_before
+    from (select coalesce(max(s.timezone), 'UTC') as timezone from safety.reporting_settings s where s.account_id = ${account}) z`);
+  const { timezone = 'UTC', final_before: finalBefore = null } = row ?? {};
+  await addSteps(db, { accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
+  if (finalBefore !== null) {
+    await addSpans(db, sql`d.account_id = ${account} and d.from_on < ${finalBefore}::date`, finalBefore);
   }
-  await session.commit({ isDurable: true });
-  return kept;
+  await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
+  await writeSpans(db, account);
+}
+
+/** Days before this time keep what is about to be removed. Returns whether they are counted. */
+export async function finishDays(db: Queryable, account: string, before: string): Promise<boolean> {
+  const { count } = await db.execute(sql`update ${countedDays} n
+    set final_before = greatest(n.final_before, (${before}::timestamptz at time zone n.timezone)::date)
+    where n.account_id = ${account} and n.stream = 'followups' and n.is_valid`);
+  return count > 0;
+}
+
+/** Rows were changed in place: the next run counts all days that it can. */
+export async function voidDays(db: Queryable, account: string): Promise<void> {
+  await db.execute(
+    sql`update ${countedDays} set is_valid = false
+    where account_id = ${account} and stream = 'followups'`,
+  );
+}
+
+/** Gives the days of assignees or forms other ids; days of two that become one are added. Returns how many ids changed. */
+export async function renameDays(
+  db: Queryable,
+  account: string,
+  {
+    countedBy,
+    toId,
+  }: { readonly countedBy: 'assignee' | 'form'; readonly toId: (id: string | null) => string | null },
+): Promise<number> {
+  const rows = await db.execute<{ id: string }>(sql`
+    select distinct id from ${followupDays} where account_id = ${account} and counted_by = ${countedBy}`);
+  const renamed = rows.flatMap(({ id }) => {
+    const next = toId(id === '' ? null : id) ?? '';
+    return next === id ? [] : [{ id, next }];
+  });
+  if (renamed.length === 0) return 0;
+  const involved = toArrayLiteral(renamed.flatMap(({ id, next }) => [id, next]));
+  const touched = sql`d.account_id = ${account} and d.counted_by = ${countedBy} and d.id = any (${involved}::text[])`;
+  await addSpans(db, touched);
+  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
+  await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
+    from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
+    where s.id = r.id`);
+  await writeSpans(db, account);
+  return renamed.length;
 }

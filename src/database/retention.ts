@@ -97,7 +97,7 @@ async function removeRows(
       select ${key} as key from ${target(parent)} where account_id = ${accountId} and _deleted_at < ${before}::timestamptz
       limit ${STEP_ROWS * 20}`);
     if (expired.length === 0) break;
-    if (stream.countsFrom !== undefined) await finishDays(db, accountId, before);
+    if (stream.countsDays === true && !(await finishDays(db, accountId, before))) break;
     for (let at = 0; at < expired.length && goesOn(); at += STEP_ROWS) {
       const keys = toArrayLiteral(expired.slice(at, at + STEP_ROWS).map((row) => row.key));
       const states = [parent, ...children].flatMap((table) =>

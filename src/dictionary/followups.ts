@@ -56,10 +56,7 @@ const followups = {
     _valid_from: 'Since when the present state holds; see followup_history.',
     ...BOOKKEEPING,
     ...Object.fromEntries(
-      Object.entries(figures).map(([name, meaning]) => [
-        `_${name}`,
-        `For followup_overview: ${meaning}`,
-      ]),
+      Object.entries(figures).map(([name, meaning]) => [`_${name}`, `For followup_overview: ${meaning}`]),
     ),
     ...differences,
     ...Object.fromEntries(
@@ -213,16 +210,30 @@ export const FOLLOWUPS: Descriptions = {
   },
   followup_days: {
     comment:
-      'For the views followup_daily…, which show it row by row: what each day that is over amounts to, counted once. Days that a change has an effect on are taken out in its transaction, and counted anew afterwards.',
+      'For the views followup_daily…, which show it row by row: spans of days in which the same numbers of follow-ups were open, overdue and closed. A span may lie in the future, as it will be if nothing changes.',
     columns: {
       ...ACCOUNT,
       counted_by: 'all, assignee or form: for which of the three views.',
-      date,
-      timezone: 'The reporting time zone in which the day was counted; after a change of it the row is void.',
-      is_final: 'Rows that it counts were removed (RETENTION_DELETED_DAYS): it stays as it is.',
-      ids: 'A count in each place of the three arrays: of which assignee or form.',
-      statuses: 'In which status.',
-      followups: 'How many follow-ups.',
+      id: 'Assignee or form; empty: none, or all.',
+      from_on: 'First day.',
+      to_on: 'The day after the last one; infinity: until something changes.',
+      open: 'Open follow-ups that are not overdue.',
+      overdue: 'Open follow-ups after their due day.',
+      closed: 'Closed follow-ups.',
+      unknown: 'Follow-ups of which the source does not say whether they are open.',
+    },
+  },
+  counted_days: {
+    comment: 'Up to which day the daily views of a stream are counted.',
+    columns: {
+      ...ACCOUNT,
+      stream: 'followups, training-employee-status or equipments.',
+      timezone:
+        'Reporting time zone in which days begin and end; after a change of it the next run counts all days again.',
+      counted_to: 'Newest counted day: that of the last successful run.',
+      final_before:
+        'Days before it count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
+      is_valid: 'false: rows were changed in place, so the next run counts all days again.',
     },
   },
 };

@@ -70,6 +70,8 @@ export const describeReporting = (stream: string): Descriptions => ({
       unread_since:
         'equipments: when the first of them was last read; null: none, or before that was recorded.',
       unread_since_on: localDay('unread_since'),
+      counted_to:
+        'Newest day of the daily views of this stream: that of its last successful run; null: it has none.',
     },
   },
 });

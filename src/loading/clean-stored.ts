@@ -142,7 +142,7 @@ function passesOf({ stream, parent, children }: StreamShape): Pass[] {
       : [(db, scope, after) => cleanStates(db, scope, { table, history, after })];
   });
   const differences = hasDifferences(parent) ? [cleanDifferences] : [];
-  const days = stream.countsFrom === undefined ? [] : [cleanDays];
+  const days = stream.countsDays !== true ? [] : [cleanDays];
   return [
     cleanIssues,
     cleanRecords,
@@ -238,7 +238,7 @@ async function cleanLookups(
 async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
   const tables = [parent, ...children].map((table) => sql`${target(table)}`);
   const states = stream.histories.map(({ states: of }) => sql`${of}`);
-  const days = stream.countsFrom === undefined ? [] : [sql`${followupDays}`];
+  const days = stream.countsDays !== true ? [] : [sql`${followupDays}`];
   const others = [sql`safety_sync.data_issues`, sql`safety_sync.user_lookups`, sql`safety_sync.alerts`];
   for (const table of [...tables, ...states, ...days, ...others]) {
     await db.execute(sql`analyze ${table}`);

@@ -46,27 +46,6 @@ function differ(left: string, right: string, { compared }: HistoryShape): SQL {
   return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
 }
 
-/**
- * Before the rows are written: from when on the states differ that staged rows will have; null: none does. What somebody
- * changed here is put right in place, so from its beginning on. `countsFrom`: columns that tell when a row begins to count.
- */
-export function earliestChange(
-  parent: TableShape,
-  countsFrom: readonly string[],
-  scope: RunKey & TransactionTime,
-): SQL {
-  const { history } = parent;
-  if (history === null) throw new TypeError(`${parent.name} has no history`);
-  const since = sinceOf(history, instantOf(scope));
-  return sql`select min(case
-      when t.account_id is null then least(${of('s', countsFrom)}, ${since})
-      when t._hash is null then least(t._valid_from, ${of('t', countsFrom)}, ${of('s', countsFrom)})
-      else ${since} end)::text as changed_from
-    from ${staged(parent, history.columns)} s left join ${target(parent)} t
-      on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-    where t.account_id is null or t._hash is null or t._deleted_at is not null or ${differ('t', 's', history)}`;
-}
-
 /** Puts the column's value in place in rows that were last written before `until`. `table`: the parents, or their children. */
 export function fillColumn(
   parent: TableShape,

@@ -199,7 +199,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       resolvedKeys: [...closing.resolvedKeys],
       rejected: committed.rejected + closing.counts.rejected,
       added: closing.counts.inserted,
-      addedFrom: closing.countsFrom,
+      addedKeys: closing.addedKeys,
       staged: closing.staged,
       keyless: options.keyless,
       lifted: options.lifted,

@@ -150,6 +150,10 @@ export function countVanished(
     where ${where} and t._synced_at is distinct from ${instantOf(within)} group by 1 order by 1`;
 }
 
+export function readStagedKeys(parent: TableShape): SQL {
+  return sql`select ${name(parent.key[0] ?? '')} as key from ${stage(parent)}`;
+}
+
 /** The keys of the covered live rows that the snapshot did not show. */
 export function readVanished(parent: TableShape, covered: TableCoverage, accountId: string): SQL {
   const { from, where } = coveredRows(parent, covered, accountId);

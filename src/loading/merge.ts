@@ -8,10 +8,16 @@ import * as issues from './issue-sql.ts';
 import * as statements from './merge-sql.ts';
 import { keepWhatMayBeKeyless } from './keyless.ts';
 import type { KeylessMemory } from '../streams/state.ts';
-import { deleteDays } from '../database/followup-days.ts';
+import {
+  addSteps,
+  applySteps,
+  type CountedDays,
+  readCountedDays,
+  voidDays,
+} from '../database/followup-days.ts';
 import type { Lifted } from '../database/privacy.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
-import type { StreamShape, TableCoverage, TableShape } from '../database/table-shape.ts';
+import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 
 export interface DeleteGuard {
   /** More than this share of the live rows of a snapshot is suspicious. */
@@ -42,8 +48,8 @@ interface MergeRequest {
   readonly rejected: number;
   /** New records that this transaction has stored. */
   readonly added: number;
-  /** From when on they count in kept days, ISO; null: not told. */
-  readonly addedFrom: string | null;
+  /** Their keys, of a stream whose days are counted. */
+  readonly addedKeys: readonly string[];
   /** Records in the staging tables. */
   readonly staged: number;
   /** There are open issues of this stream, or there may be. */
@@ -125,30 +131,22 @@ async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: 
   for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 
-/** Values that a privacy setting kept out are put in place, because they are no change of the source and make no state. Returns how many rows lacked one. */
+/** Values that a privacy setting kept out are put in place, because they are no change of the source and make no state. */
 async function fillLifted(
   tx: Queryable,
   { parent, children }: StreamShape,
   { lifted, accountId }: MergeRequest,
-): Promise<number> {
-  let filled = 0;
+): Promise<void> {
   for (const [column, until] of Object.entries(lifted)) {
     for (const table of [parent, ...children]) {
       const name = table.history?.compared.find((one) => `${table.name}.${one}` === column);
       if (name === undefined) continue;
-      filled += await rowCount(tx, history.fillColumn(parent, table, { column: name, until, accountId }));
+      await tx.execute(history.fillColumn(parent, table, { column: name, until, accountId }));
     }
   }
-  return filled;
 }
 
-interface MergedRows {
-  readonly counts: RecordCounts;
-  /** From when on the states differ that they have now, ISO; null: they are as they were, or it does not matter. */
-  readonly changedFrom: string | null;
-}
-
-async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<MergedRows> {
+async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<RecordCounts> {
   const { parent, children, stream } = shape;
   const counts = noCounts();
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
@@ -166,13 +164,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
     await tx.execute(issues.dropOrphanIssues(parent, request));
   }
-  const filled = await fillLifted(tx, shape, request);
-  const changedFrom =
-    stream.countsFrom === undefined
-      ? null
-      : filled > 0
-        ? '-infinity'
-        : await readChangedFrom(tx, parent, request, stream.countsFrom);
+  await fillLifted(tx, shape, request);
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
@@ -189,19 +181,34 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     }
     await tx.execute(statements.upsertChildren(child, request));
   }
-  return { counts, changedFrom };
+  return counts;
 }
 
-async function readChangedFrom(
+/** Takes what is about to change out of the counted days. Returns the keys; null where no days are counted yet. */
+async function takeOutDays(
   tx: Queryable,
-  parent: TableShape,
-  request: MergeRequest,
-  countsFrom: readonly string[],
-): Promise<string | null> {
-  const [row] = await tx.execute<{ changed_from: string | null }>(
-    history.earliestChange(parent, countsFrom, request),
-  );
-  return row?.changed_from ?? null;
+  { parent, stream }: StreamShape,
+  { request, deletable }: { readonly request: MergeRequest; readonly deletable: TableCoverage | null },
+): Promise<{ readonly days: CountedDays; readonly keys: readonly string[] } | null> {
+  if (
+    stream.countsDays !== true ||
+    request.fullCompare ||
+    (request.staged === 0 && deletable === null && request.added === 0)
+  )
+    return null;
+  const days = await readCountedDays(tx, request.accountId);
+  if (days === null) return null;
+  const found: { key: string }[] = [];
+  if (request.staged > 0)
+    found.push(...(await tx.execute<{ key: string }>(statements.readStagedKeys(parent))));
+  if (deletable !== null) {
+    found.push(
+      ...(await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, request.accountId))),
+    );
+  }
+  const keys = found.map(({ key }) => key);
+  await addSteps(tx, days, { keys, sign: -1 });
+  return { days, keys };
 }
 
 async function mergeIssues(
@@ -251,8 +258,8 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   const { covered, added } = request;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
-  const { counts, changedFrom } =
-    request.staged > 0 ? await mergeRows(tx, shape, request) : { counts: noCounts(), changedFrom: null };
+  const counted = await takeOutDays(tx, shape, { request, deletable });
+  const counts = request.staged > 0 ? await mergeRows(tx, shape, request) : noCounts();
   const note =
     covered === null
       ? null
@@ -264,8 +271,12 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
   }
   counts.deleted = deletedKeys.length;
   const changed = counts.inserted + counts.updated + added > 0;
-  if (shape.stream.countsFrom !== undefined && (changed || counts.deleted > 0)) {
-    await deleteDays(tx, { ...request, from: [request.addedFrom, changedFrom] });
+  if (counted !== null) {
+    await addSteps(tx, counted.days, { keys: [...counted.keys, ...request.addedKeys], sign: 1 });
+    await applySteps(tx, request.accountId);
+  } else if (shape.stream.countsDays === true && (changed || counts.deleted > 0)) {
+    // It is not known how a row was counted that was changed here.
+    await voidDays(tx, request.accountId);
   }
   if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });
   return { counts, note, failure };

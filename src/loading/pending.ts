@@ -23,8 +23,8 @@ export interface Pending {
   staged: number;
   issues: number;
   readonly userIds: Set<string>;
-  /** From when on added rows count in kept days, ISO; null: none does. */
-  countsFrom: string | null;
+  /** Keys of records that went straight into their tables, of a stream whose days are counted. */
+  addedKeys: string[];
   readonly resolvedIdentities: Set<string>;
   readonly resolvedKeys: Set<string>;
 }
@@ -37,7 +37,7 @@ export const nothingPending = (): Pending => ({
   staged: 0,
   issues: 0,
   userIds: new Set(),
-  countsFrom: null,
+  addedKeys: [],
   resolvedIdentities: new Set(),
   resolvedKeys: new Set(),
 });
@@ -47,6 +47,7 @@ export const copyOf = (pending: Pending): Pending => ({
   ahead: [...pending.ahead],
   counts: { ...pending.counts },
   userIds: new Set(pending.userIds),
+  addedKeys: [...pending.addedKeys],
   resolvedIdentities: new Set(pending.resolvedIdentities),
   resolvedKeys: new Set(pending.resolvedKeys),
 });

@@ -5,7 +5,7 @@ import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { Row, StreamDefinition } from '../streams/stream.ts';
-import { isEarlier, msOfInstant } from '../streams/time-text.ts';
+import { msOfInstant } from '../streams/time-text.ts';
 import { identityOf, type KeyedRecord, type ReadRecord } from './identify.ts';
 import { normalize, parsedOf, type PreparedRecord, releaseParsed } from './normalize.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
@@ -35,8 +35,6 @@ export interface Prepared {
   readonly issues: readonly StagedIssue[];
   /** In the rows. */
   readonly userIds: ReadonlySet<string>;
-  /** From when on the added ones count in kept days, ISO; null: none does. */
-  readonly countsFrom: string | null;
   /** read, unchanged and rejected. */
   readonly counts: Readonly<RecordCounts>;
   /** What closes open issues about records that could not be rows. */
@@ -98,12 +96,6 @@ function versionOf(stream: StreamDefinition, record: KeyedRecord): number {
   if (stream.versionColumn === null) return 0;
   const version = normalize({ stream, ...record }).parent[stream.versionColumn];
   return typeof version === 'string' ? msOfInstant(version) : -Infinity;
-}
-
-/** The earlier of two times, as texts. */
-export function earlierOf(one: string | null, other: string | null): string | null {
-  if (one === null || other === null) return one ?? other;
-  return isEarlier(one, other) ? one : other;
 }
 
 /** Nobody can be asked who is behind a pseudonym. */
@@ -187,7 +179,6 @@ function prepareTurn(
   };
   const identities: string[] = [];
   const userIds = new Set<string>();
-  let countsFrom: string | null = null;
   const userIdColumns = [parent, ...children].map(({ table }) =>
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
   );
@@ -204,11 +195,6 @@ function prepareTurn(
       collectUserIds(ofTable, columns, userIds);
     }
     rows[status === 'unchanged' ? 'changed' : status].push({ read, ...rowsOfRecord });
-    if (status === 'added' || status === 'repeated') {
-      for (const column of stream.countsFrom ?? []) {
-        countsFrom = earlierOf(countsFrom, rowsOfRecord.parent[column] as string | null);
-      }
-    }
     // A record that was stored before is another one: follow-ups of one form response share their identity.
     if (status !== 'added' || openIssues.identities.size === 0) continue;
     const identity = identityOf(stream, parsedOf(identified));
@@ -222,7 +208,6 @@ function prepareTurn(
     repeated: rows.repeated,
     issues: [...issues, ...unknownFields.issues],
     userIds,
-    countsFrom,
     counts: noCounts(),
     resolved: { identities, keys: [] },
   };
@@ -240,7 +225,6 @@ export function joinPrepared(pieces: readonly Prepared[]): Prepared {
     repeated: pieces.flatMap(({ repeated }) => repeated),
     issues: pieces.flatMap(({ issues }) => issues),
     userIds: new Set(pieces.flatMap(({ userIds }) => [...userIds])),
-    countsFrom: pieces.reduce<string | null>((from, piece) => earlierOf(from, piece.countsFrom), null),
     counts,
     resolved: {
       identities: pieces.flatMap(({ resolved }) => resolved.identities),

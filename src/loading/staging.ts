@@ -1,6 +1,7 @@
 /** The temporary tables of one session: what waits here is merged, or taken back, with the transaction that holds it. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
+import { createDayStage } from '../database/followup-days.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { toCopyText } from './copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
@@ -26,7 +27,7 @@ export interface Staging {
 
 export function createStaging(
   { connection }: StreamSession,
-  { parent, children }: StreamShape,
+  { parent, children, stream }: StreamShape,
   accountId: string,
 ): Staging {
   const tables = [...[parent, ...children].map(({ stage }) => stage), 'stage_seen', 'stage_issues'];
@@ -37,6 +38,7 @@ export function createStaging(
       for (const table of [parent, ...children]) await db.execute(createStage(table));
       await db.execute(sql`create temporary table if not exists stage_seen (ord bigint, key text)`);
       await db.execute(createIssueStage());
+      if (stream.countsDays === true) await createDayStage(db);
     },
     async markSeen(keys, firstOrd) {
       await connection.query(

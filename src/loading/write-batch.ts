@@ -6,7 +6,7 @@ import { meetLater } from '../shared/meet-later.ts';
 import type { RecordCopies, RefusedRecord } from './copy-records.ts';
 import type { PreparedRecord } from './normalize.ts';
 import type { Pending } from './pending.ts';
-import { earlierOf, type Prepared } from './prepare-chunk.ts';
+import type { Prepared } from './prepare-chunk.ts';
 import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { Staging } from './staging.ts';
 import type { StreamShape } from '../database/table-shape.ts';
@@ -69,7 +69,9 @@ export function createBatchWriter(options: BatchWriterOptions): BatchWriter {
     // Of two versions in one transaction one was not needed: the other counts as inserted.
     pending.counts.unchanged += batch.repeated.length;
     pending.counts.rejected += refused.length;
-    pending.countsFrom = earlierOf(pending.countsFrom, batch.countsFrom);
+    if (stream.countsDays === true) {
+      for (const { identified } of batch.added.records) pending.addedKeys.push(identified.key ?? '');
+    }
     pending.staged += batch.changed.records.length;
     for (const id of batch.userIds) pending.userIds.add(id);
     for (const identity of batch.resolved.identities) pending.resolvedIdentities.add(identity);

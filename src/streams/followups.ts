@@ -178,7 +178,7 @@ export const followupsStream: StreamDefinition = {
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
   keyColumn: 'id',
-  countsFrom: ['created_at', 'updated_at'],
+  countsDays: true,
   parent: followups,
   fields: followupFields,
   children: [followupMessages, followupAttachments],

@@ -131,8 +131,8 @@ export interface StreamDefinition {
   readonly keyField: string;
   /** The parent's column that holds it. */
   readonly keyColumn: string;
-  /** Timestamp columns; the earlier one is the first day whose stored daily counts a new row changes. Absent: the stream has no daily counts. */
-  readonly countsFrom?: readonly string[];
+  /** Its days are counted and stored (followup-days.ts). */
+  readonly countsDays?: true;
   readonly parent: PgTable;
   /** What its records have, and where that is stored. */
   readonly fields: WireFields;

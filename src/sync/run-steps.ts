@@ -2,6 +2,7 @@
 import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
+import { countDays } from '../database/followup-days.ts';
 import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../database/runs.ts';
 import { endLifted, type Lifted } from '../database/privacy.ts';
 import type { TransactionTime } from '../database/sql-names.ts';
@@ -236,6 +237,12 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
       const parts = outcome.kind === 'read' && success !== 'none' ? outcome.covered?.parts : undefined;
       const readParts = parts == null ? undefined : Object.fromEntries(parts.map((part) => [part, now]));
       await writeStreamState(db, key.accountId, stream.name, { change, success, readParts });
+      const isCounted =
+        success !== 'none' || (ending.outcome === 'succeeded' && request.onlyRecord !== undefined);
+      if (isCounted && stream.histories.length > 0) {
+        const keepsSpans = stream.countsDays === true;
+        await countDays(db, { accountId: key.accountId, stream: stream.name, now, keepsSpans });
+      }
       if (leavesNoRow) {
         await removeRun(db, key);
         return;

@@ -13,7 +13,6 @@ import {
   recordSkippedRun,
   startRun,
 } from '../database/runs.ts';
-import { keepDays } from '../database/followup-days.ts';
 import { assertMigrated } from '../database/migrate.ts';
 import { NOTHING_REMOVED, removeExpired } from '../database/retention.ts';
 import { tellHolder } from '../database/lock-holders.ts';
@@ -199,7 +198,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
       lifted,
     });
     const end = await runSteps({ ...run, load, stream, state, key, record, lifted });
-    await tidy(run, stream, end);
+    await tidy(run, stream);
     return end;
   } catch (caught) {
     // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
@@ -212,30 +211,9 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
 }
 
 /** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
-async function tidy(
-  { context, request, session }: SessionRun,
-  stream: StreamDefinition,
-  { counts }: StepsEnd,
-): Promise<void> {
+async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
   if (isOfSingleRecords(request)) return;
-  try {
-    if (stream.countsFrom !== undefined) {
-      // All days of years take seconds: who stores something by hand does not wait for that.
-      const isQuiet = request.kind === 'sync' && counts.inserted + counts.updated + counts.deleted === 0;
-      const countsDays = isScheduled(request) || request.kind === 'reconcile' || isQuiet;
-      // Days must be counted before their rows are removed.
-      if (countsDays || retention?.deletedDays !== undefined) {
-        const days = await keepDays(session, settings.accountId);
-        if (days > 0) events.onDaysCounted?.(stream.name, days);
-      }
-    }
-  } catch (error) {
-    await session.rollback();
-    events.onDaysCounted?.(stream.name, 0, toError(error, signal));
-    // What is removed is missing in days that are counted afterwards.
-    return;
-  }
   if (retention === undefined) return;
   try {
     const removed = await removeExpired({

@@ -46,8 +46,6 @@ export interface RunEvents {
   readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
   /** What was older than its retention is gone; `failure`: why some of it may not be. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
-  /** So many days that are over are counted once and for all; `failure`: why not. Then their views work them out until the stream's next run. */
-  readonly onDaysCounted?: (stream: StreamName, days: number, failure?: SafetySyncError) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;

@@ -120,19 +120,6 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
         `${stream}: removed what is older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
       );
     },
-    onDaysCounted: (stream, days, failure) => {
-      if (failure === undefined) {
-        log.info(
-          { stream, days },
-          `${stream}: counted ${formatNumber(days, 'day')} for the daily views, once`,
-        );
-        return;
-      }
-      log.warn(
-        { stream, error_code: failure.code },
-        `${stream}: days that are over could not be counted (${failure.message}); the next run tries again, and views work them out meanwhile`,
-      );
-    },
     onDeadRuns: (stream, closed) => {
       log.warn(
         { stream, closed },

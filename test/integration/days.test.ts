@@ -1,7 +1,7 @@
-/** Days that are over are counted once and kept: what the views show does not depend on it. */
+/** Days are counted by runs: spans that each change rewrites from its day on, and the newest day. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
-import { deleteDays, keepDays } from '../../src/database/followup-days.ts';
+import { addSteps, applySteps, countDays as countNewDay } from '../../src/database/followup-days.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { removeExpired } from '../../src/database/retention.ts';
 import { openStreamSession } from '../../src/database/stream-session.ts';
@@ -9,6 +9,7 @@ import { streamShape } from '../../src/database/table-shape.ts';
 import type { Followup } from '../../src/sandbox/index.ts';
 import { followupsStream } from '../../src/streams/followups.ts';
 import { dayNumber, dayOf, toDay } from '../support/expected-views.ts';
+import { countStored } from '../support/count-days.ts';
 import { casesOf } from '../support/proof.ts';
 import { type PastFollowup, type PastState, randomFollowup, storePast } from '../support/random-past.ts';
 import { createRandom } from '../support/seeded-random.ts';
@@ -41,9 +42,11 @@ const readAll = async (query: Query, account: string) =>
       ),
     ),
   );
-const readKept = (query: Query, account: string) =>
-  query<{ days: number; last: string | null }>(
-    `select count(*)::int as days, max(date)::text as last from safety.followup_days where account_id = '${account}' and counted_by = 'all'`,
+/** The spans, each with the transaction that wrote it. */
+const readSpans = (query: Query, account: string) =>
+  query<{ counted_by: string; id: string; from_on: string; xmin: string }>(
+    `select counted_by, id, from_on::text, xmin::text from safety.followup_days where account_id = '${account}'
+     order by counted_by, id, from_on`,
   );
 
 describe('over random pasts', () => {
@@ -76,7 +79,7 @@ describe('over random pasts', () => {
       await session.close();
     }
   }
-  const keep = (account: string) => inSession(account, (session) => keepDays(session, account));
+  const count = (account: string) => countStored(connection, [account]);
 
   async function start(
     account: string,
@@ -112,7 +115,7 @@ describe('over random pasts', () => {
         const from = day(index === 0 ? Math.min(created, state.from) : state.from);
         const next = states[index + 1]?.from ?? deleted;
         const to = next === null ? today + 1 : day(next);
-        first = Math.min(first, from);
+        if (from < to) first = Math.min(first, from);
         for (let at = from; at < to && at <= today; at += 1) {
           const status = statusOf(state, at, day);
           add('followup_daily', `${toDay(at)} ${status} -`);
@@ -144,26 +147,74 @@ describe('over random pasts', () => {
 
   const ZONES = ['UTC', 'America/New_York', 'Pacific/Kiritimati'];
   test.each(casesOf({ few: ZONES.slice(2), all: ZONES }))(
-    'days that begin in %s count each state of each follow-up, kept or not, by assignee and by form',
+    'days that begin in %s count each state of each follow-up, by assignee and by form',
     async (timezone) => {
       const followups = await start(timezone, 3, 120, timezone);
-      const expected = countDays(followups.values(), timezone);
-      expect(await readAll(query, timezone)).toEqual(expected);
-      const kept = await keep(timezone);
-      expect(kept).toBeGreaterThan(100);
-      expect(await readAll(query, timezone)).toEqual(expected);
-      expect(await keep(timezone)).toBe(0);
+      expect(await readDays(query, timezone, 'followup_daily')).toEqual([]);
+      await count(timezone);
+      expect(await readAll(query, timezone)).toEqual(countDays(followups.values(), timezone));
     },
   );
 
-  test('another time zone makes other days, at once and once they are kept', async () => {
+  test('another time zone makes other days', async () => {
     const followups = await start('moved', 5, 60, 'Pacific/Niue');
-    await keep('moved');
+    await count('moved');
     await writeReportingTimezones(connection.db, [{ accountId: 'moved', timezone: 'Pacific/Auckland' }]);
-    const expected = countDays(followups.values(), 'Pacific/Auckland');
-    expect(await readAll(query, 'moved')).toEqual(expected);
-    expect(await keep('moved')).toBeGreaterThan(100);
-    expect(await readAll(query, 'moved')).toEqual(expected);
+    await countNewDay(connection.db, {
+      accountId: 'moved',
+      stream: 'followups',
+      now: new Date().toISOString(),
+      keepsSpans: true,
+    });
+    expect(await readAll(query, 'moved')).toEqual(countDays(followups.values(), 'Pacific/Auckland'));
+  });
+
+  test('follow-ups that change one by one leave the days of a whole count', async () => {
+    const followups = await start('changing', 21, 60, 'Europe/Oslo');
+    await count('changing');
+    const random = createRandom(22);
+    const days = { accountId: 'changing', timezone: 'Europe/Oslo', finalBefore: null };
+    for (let round = 0; round < casesOf({ few: 20, all: 100 }); round += 1) {
+      const keys = [0, 1, 2].map(() => `f${random.below(70)}`);
+      await addSteps(connection.db, days, { keys: [...new Set(keys)], sign: -1 });
+      for (const key of keys) {
+        const next = randomFollowup(key, { random, nowMs: NOW_MS, days: 200 });
+        followups.set(key, next);
+        await store(storePast('changing', next));
+      }
+      await addSteps(connection.db, days, { keys: [...new Set(keys)], sign: 1 });
+      await applySteps(connection.db, 'changing');
+    }
+    expect(await readAll(query, 'changing')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
+  });
+
+  test('a change of one follow-up rewrites the spans of its assignee and form, from its day on', async () => {
+    await start('one', 23, 200, 'UTC');
+    await count('one');
+    const before = await readSpans(query, 'one');
+    const days = { accountId: 'one', timezone: 'UTC', finalBefore: null };
+    const today = dayOf(String(NOW_MS), 'UTC') ?? '';
+    const [chosen] = await query<{ id: string; assignee_id: string; form_id: string }>(
+      `select id, assignee_id, form_id from safety.followups where account_id = 'one' and is_open and _deleted_at is null
+       and assignee_id is not null and form_id is not null limit 1`,
+    );
+    const keys = [chosen?.id ?? ''];
+    await addSteps(connection.db, days, { keys, sign: -1 });
+    await query(
+      `update safety.followups set _deleted_at = now() where account_id = 'one' and id = '${keys[0] ?? ''}'`,
+    );
+    await addSteps(connection.db, days, { keys, sign: 1 });
+    await applySteps(connection.db, 'one');
+    const known = new Set(before.map((span) => JSON.stringify(span)));
+    const written = (await readSpans(query, 'one')).filter((span) => !known.has(JSON.stringify(span)));
+    expect(written.length).toBeGreaterThan(2);
+    expect(new Set(written.map(({ counted_by: by, id }) => `${by} ${id}`))).toEqual(
+      new Set(['all ', `assignee ${chosen?.assignee_id ?? ''}`, `form ${chosen?.form_id ?? ''}`]),
+    );
+    const latest = before.filter(({ counted_by: by, from_on: from }) => by === 'all' && from < today).at(-1);
+    expect(
+      written.filter(({ counted_by: by, from_on: from }) => by === 'all' && from < (latest?.from_on ?? '')),
+    ).toEqual([]);
   });
 
   test('today counts follow-ups as they are now, also where a device’s clock dates ahead', async () => {
@@ -213,8 +264,7 @@ describe('over random pasts', () => {
         `${day} open - 1`,
         `${day} overdue - 0`,
       ]);
-      expect(await read()).toEqual(expected);
-      await keep(account);
+      await count(account);
       expect(await read()).toEqual(expected);
       const figures = await query<{ id: string; days: number | null }>(
         `select id, coalesce(age_days, days_to_resolve) as days from safety.followup_overview where account_id = '${account}' order by id`,
@@ -233,6 +283,7 @@ describe('over random pasts', () => {
       `insert into safety.followups (account_id, id, is_open, created_at, updated_at, _valid_from, _synced_at, _run_id)
        values ('untold', '1', false, to_timestamp(${created / 1000}), to_timestamp(${changed / 1000}), to_timestamp(${changed / 1000}), now(), 1)`,
     ]);
+    await count('untold');
     const day = (ms: number) => dayOf(String(ms), 'UTC') ?? '';
     const closed = await query<{ day: string }>(
       `select min(date)::text as day from safety.followup_daily where account_id = 'untold' and status = 'closed' and followups = 1`,
@@ -257,59 +308,29 @@ describe('over random pasts', () => {
     await store(storePast('gone', gone));
     await writeReportingTimezones(connection.db, [{ accountId: 'gone', timezone: 'Europe/Oslo' }]);
     const expected = countDays([gone], 'Europe/Oslo');
-    expect(await readAll(query, 'gone')).toEqual(expected);
-    await keep('gone');
+    await count('gone');
     expect(await readAll(query, 'gone')).toEqual(expected);
     expect(await readDays(query, 'gone', 'followup_daily')).toContain(
       `${dayOf(String(Date.now()), 'Europe/Oslo') ?? ''} open - 0`,
     );
   });
 
-  test('a day that was counted before the clock was set back is not told twice', async () => {
+  test('the newest day stays the newest where the clock of the database is set back', async () => {
     const followups = await start('set back', 19, 30, 'Europe/Oslo');
-    await keep('set back');
-    await query(`insert into safety.followup_days
-      select account_id, counted_by, date + 1, timezone, is_final, ids, statuses, followups from safety.followup_days d
-      where account_id = 'set back' and date = (select max(date) from safety.followup_days where account_id = d.account_id)`);
+    await count('set back');
+    const yesterday = new Date(NOW_MS - DAY_MS).toISOString();
+    await countNewDay(connection.db, {
+      accountId: 'set back',
+      stream: 'followups',
+      now: yesterday,
+      keepsSpans: true,
+    });
     expect(await readAll(query, 'set back')).toEqual(countDays(followups.values(), 'Europe/Oslo'));
-  });
-
-  test('a day from which on something changed is not kept any more, nor those after it; the others are', async () => {
-    await start('changed', 7, 30, 'Europe/Oslo');
-    await keep('changed');
-    const at = NOW_MS - 20 * DAY_MS;
-    const iso = (ms: number) => new Date(ms).toISOString();
-    await deleteDays(connection.db, {
-      accountId: 'changed',
-      now: iso(NOW_MS),
-      from: [iso(NOW_MS - DAY_MS), iso(at), null],
-    });
-    const day = dayNumber(dayOf(String(at), 'Europe/Oslo') ?? '');
-    expect((await readKept(query, 'changed'))[0]?.last).toBe(toDay(day - 1));
-  });
-
-  test('a reader who asks while days are counted sees them as they were, and as they are', async () => {
-    const followups = await start('read', 9, 60, 'Europe/Oslo');
-    const expected = countDays(followups.values(), 'Europe/Oslo');
-    await keep('read');
-    await inSession('read', async (session) => {
-      // As a run that has stored something and dies before it has counted.
-      await session.begin();
-      await deleteDays(session.connection.db, {
-        accountId: 'read',
-        now: session.transactionTime ?? '',
-        from: ['2000-01-01T00:00:00Z'],
-      });
-      expect(await readAll(query, 'read')).toEqual(expected);
-      await session.commit({ isDurable: true });
-    });
-    expect((await readKept(query, 'read'))[0]?.days).toBe(0);
-    expect(await readAll(query, 'read')).toEqual(expected);
   });
 
   test('days stay as they were when rows that they count are removed, and whatever changes afterwards', async () => {
     const followups = await start('retained', 12, 80, 'America/New_York');
-    await keep('retained');
+    await count('retained');
     const before = await readAll(query, 'retained');
     const gone = [...followups.values()].filter(
       ({ deleted }) => deleted !== null && deleted < NOW_MS - 10 * DAY_MS,
@@ -328,14 +349,27 @@ describe('over random pasts', () => {
       expect(rows).toBe(gone.length);
     });
     expect(await readAll(query, 'retained')).toEqual(before);
-    await deleteDays(connection.db, {
-      accountId: 'retained',
-      now: new Date().toISOString(),
-      from: ['2000-01-01T00:00:00Z'],
+    // All days are counted again: those before the removal cannot be.
+    await count('retained');
+    expect(await readAll(query, 'retained')).toEqual(before);
+  });
+
+  test('nothing is removed that was not counted', async () => {
+    await start('uncounted', 12, 80, 'America/New_York');
+    await query(
+      `insert into safety_sync.stream_state (account_id, stream) values ('uncounted', 'followups')`,
+    );
+    await inSession('uncounted', async (session) => {
+      const { rows } = await removeExpired({
+        session,
+        shape: streamShape(followupsStream),
+        accountId: 'uncounted',
+        retention: { deletedDays: 10 },
+        signal: new AbortController().signal,
+        monotonicMs: () => performance.now(),
+      });
+      expect(rows).toBe(0);
     });
-    expect(await readAll(query, 'retained')).toEqual(before);
-    expect(await keep('retained')).toBeLessThan(12);
-    expect(await readAll(query, 'retained')).toEqual(before);
   });
 });
 
@@ -344,28 +378,23 @@ describe('with syncs', () => {
   const query: Query = (text) => worker.query(text);
   afterEach(() => worker.close());
 
-  /** With nothing kept, and everything as it was. */
-  const readWorkedOut = () =>
-    worker.connection.db.transaction(async (tx) => {
-      await tx.execute('delete from safety.followup_days');
-      const found = await readAll(
-        async <Row>(text: string) => [...(await tx.execute(text))] as Row[],
-        'default',
-      );
-      await tx.execute('rollback').catch(() => undefined);
-      return found;
-    });
+  /** All days counted anew. */
+  const readCountedAnew = async () => {
+    const before = await worker.query('select * from safety.followup_days order by 1, 2, 3, 4');
+    await countStored(worker.connection, ['default']);
+    const found = await readAll(query, 'default');
+    // As the run left them: what it has to change is what it counted itself.
+    await worker.query('delete from safety.followup_days');
+    await worker.query(`insert into safety.followup_days
+      select r.* from json_populate_recordset(null::safety.followup_days, '${JSON.stringify(before)}') r`);
+    return found;
+  };
 
   test.each(casesOf({ few: [1], all: [1, 2, 3, 4, 5] }))(
-    'after any changes of any past the kept days are those that would be worked out anew (%i)',
+    'after any changes of any past the days are those of a whole count (%i)',
     async (seed) => {
-      const counted: number[] = [];
       worker = await createTimedWorker({
         sandbox: { seed, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
-        events: {
-          onDaysCounted: (_stream, days, failure) =>
-            failure === undefined ? counted.push(days) : expect.fail(failure.message),
-        },
       });
       await writeReportingTimezones(worker.connection.db, [
         { accountId: 'default', timezone: 'America/New_York' },
@@ -379,15 +408,6 @@ describe('with syncs', () => {
         );
       };
       expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      // Whoever stores something by hand does not wait for that; a run that has nothing to store counts them.
-      expect((await readKept(query, 'default'))[0]?.last).toBeNull();
-      expectSucceeded(await worker.run('followups', { kind: 'backfill' }));
-      expect((await readKept(query, 'default'))[0]?.last).toBeNull();
-      expect(counted).toEqual([]);
-      expectSucceeded(await worker.run('followups', { kind: 'sync' }));
-      const [kept] = await readKept(query, 'default');
-      expect(kept?.last).not.toBeNull();
-      expect(counted).toEqual([kept?.days]);
       for (let round = 0; round < casesOf({ few: 5, all: 20 }); round += 1) {
         worker.time.now += random.below(4 * 24) * 3_600_000;
         worker.sandbox.live.step(random.below(20));
@@ -416,22 +436,54 @@ describe('with syncs', () => {
             });
           else if (what === 4 && followups.delete(record.id)) gone.push(record);
           else {
-            // By hand, and the days were counted like that.
             await worker.query(
               `update safety.followups set due_on = '2026-01-01', assignee_id = 'by hand' where id = '${record.id}'`,
             );
-            await worker.query('delete from safety.followup_days');
-            await sync('sync');
             await sync('reconcile');
           }
         }
         if (gone.length > 0 && random.below(2) === 0)
           for (const record of gone.splice(0)) followups.put({ ...record, updated_on: now });
         await sync(random.below(2) === 0 ? 'sync' : 'reconcile');
-        const [kept] = await readKept(query, 'default');
-        expect(kept?.last).toBe(toDay(dayNumber(dayOf(String(Date.now()), 'America/New_York') ?? '') - 1));
-        expect(await readAll(query, 'default')).toEqual(await readWorkedOut());
+        const [newest] = await query<{ counted_to: string }>(
+          `select counted_to::text from safety.freshness where stream = 'followups'`,
+        );
+        expect(newest?.counted_to).toBe(dayOf(String(Date.now()), 'America/New_York'));
+        expect(await readAll(query, 'default')).toEqual(await readCountedAnew());
       }
     },
   );
+
+  test('a day that begins is shown after the next run, which rewrites nothing', async () => {
+    worker = await createTimedWorker({
+      sandbox: { seed: 3, size: { followups: 60, employees: 5, equipment: 5, resources: 1, users: 10 } },
+    });
+    const streams = ['followups', 'training-employee-status', 'equipments'] as const;
+    for (const stream of streams) expectSucceeded(await worker.run(stream));
+    const expected = await readAll(query, 'default');
+    const spans = await readSpans(query, 'default');
+    await worker.query('update safety.counted_days set counted_to = counted_to - 1');
+    const today = dayOf(String(Date.now()), 'UTC') ?? '';
+    for (const view of ['followup_daily', 'training_status_daily', 'equipment_status_daily'])
+      expect(await worker.query(`select from safety.${view} where date = '${today}'`)).toEqual([]);
+    for (const stream of streams) expectSucceeded(await worker.run(stream, { force: true }));
+    expect(await readAll(query, 'default')).toEqual(expected);
+    expect(await readSpans(query, 'default')).toEqual(spans);
+    for (const view of ['training_status_daily', 'equipment_status_daily'])
+      expect(
+        (await worker.query(`select from safety.${view} where date = '${today}'`)).length,
+      ).toBeGreaterThan(0);
+  });
+
+  test('days that are void are counted by the next run', async () => {
+    worker = await createTimedWorker({
+      sandbox: { seed: 4, size: { followups: 60, employees: 1, equipment: 1, resources: 1, users: 10 } },
+    });
+    expectSucceeded(await worker.run('followups'));
+    await worker.query(`update safety.counted_days set is_valid = false`);
+    await worker.query('delete from safety.followup_days');
+    expect(await readAll(query, 'default')).toMatchObject({ followup_daily: [] });
+    expectSucceeded(await worker.run('followups'));
+    expect(await readAll(query, 'default')).toEqual(await readCountedAnew());
+  });
 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/database/labels.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
+import { countStored } from '../support/count-days.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
 import { readHistory } from '../support/state-replay.ts';
@@ -43,7 +44,10 @@ const sorted = (rows: readonly ViewRow[]): string[] =>
   rows.map((row) => JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))).toSorted();
 
 describe.each(ZONES)('with days that begin in %s', (timezone) => {
-  beforeAll(() => writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]));
+  beforeAll(async () => {
+    await writeReportingTimezones(worker.connection.db, [{ accountId: 'default', timezone }]);
+    await countStored(worker.connection);
+  });
 
   test('every view of what is live shows what the service’s answers amount to', async () => {
     const tables = await readSource(worker, Object.keys(TABLES) as TableName[]);
@@ -247,6 +251,7 @@ test('what was raised before the calendar begins counts from the first of its da
        ('past', '3', true, '1995-03-01', '2000-01-10', null, '1995-03-01', now(), 1),
        ('past', '4', true, '0001-01-01', null, null, '0001-01-01', now(), 1)`,
   );
+  await countStored(worker.connection, ['past']);
   const of = (condition: string) =>
     worker.query<{ date: string; status: string; followups: number }>(
       `select date::text, status, followups::int from safety.followup_daily where account_id = 'past' and ${condition} order by 1, 2`,

@@ -327,22 +327,6 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/merge.test.ts', BATTERY, 'test/model/model.test.ts'],
   },
   {
-    breaks: 'days that were counted stay when somebody reports a follow-up of then',
-    invariant: 1,
-    file: 'src/loading/merge.ts',
-    search: 'from: [request.addedFrom, changedFrom]',
-    replace: 'from: [null, changedFrom]',
-    tests: [DAYS],
-  },
-  {
-    breaks: 'days that were counted stay when the source tells another past',
-    invariant: 1,
-    file: 'src/loading/merge.ts',
-    search: 'return row?.changed_from ?? null;',
-    replace: 'return row === undefined ? null : request.now;',
-    tests: [DAYS],
-  },
-  {
     breaks: 'what somebody writes to a follow-up of their own counts as the first response',
     invariant: 1,
     file: 'src/streams/followup-messages.ts',
@@ -361,14 +345,6 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'how often it was opened again',
   },
   {
-    breaks: 'days lose what retention removes',
-    invariant: 1,
-    file: 'src/database/followup-days.ts',
-    search: 'set is_final = true where',
-    replace: 'set is_final = false where',
-    tests: [DAYS],
-  },
-  {
     breaks: 'an import of labels that is stopped goes on to its end',
     invariant: 5,
     file: 'src/labels/import-labels.ts',
@@ -376,59 +352,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "if (signal.aborted && lines.length < 0) throw new SafetySyncError('interrupted'",
     tests: ['test/integration/labels.test.ts'],
     names: 'stopped by Ctrl-C',
-  },
-  {
-    breaks: 'days are counted by scheduled runs only, and daily views stay slow for who syncs by hand',
-    invariant: 1,
-    file: 'src/sync/run-stream.ts',
-    search: "request.kind === 'reconcile' || isQuiet",
-    replace: "request.kind === 'reconcile'",
-    tests: [DAYS],
-    names: 'after any changes',
-  },
-  {
-    breaks: 'days of another time zone are shown as if they were those of the present one',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: `(n.timezone = o.timezone or o.is_final)
-          where o.counted_by = 'all' group by o.account_id
-        ) kept on kept.account_id = f.account_id
-      ) b
-      where coalesce(b.kept_to + 1, date '-infinity') < b.today
-      group by 1, 2, 3, 4, 5, 6
-    ) a cross join lateral (
-      select step.day`,
-    replace: `(n.timezone <> '' or o.is_final)
-          where o.counted_by = 'all' group by o.account_id
-        ) kept on kept.account_id = f.account_id
-      ) b
-      where coalesce(b.kept_to + 1, date '-infinity') < b.today
-      group by 1, 2, 3, 4, 5, 6
-    ) a cross join lateral (
-      select step.day`,
-    tests: [DAYS],
-  },
-  {
-    breaks: 'today counts a closed follow-up as open until the time that a device’s clock gave its closing',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: `select c.account_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
-        case when c._deleted_at is not null then null when c.is_open is null then 'unknown' when not c.is_open then`,
-    replace: `select c.account_id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
-        case when c._deleted_at is not null then null when c.is_open is null then 'unknown' when c.resolved_at < now() then`,
-    tests: [DAYS],
-    names: 'dates ahead',
-  },
-  {
-    breaks: 'one that is closed without a completion counts as closed since it was raised',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: `select b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
-            case when b.resolved_at <= now() then b.resolved_at else b._valid_from end as closed_at`,
-    replace: `select b.account_id, b.id, b.is_open, b.created_at, b.due_on, b._valid_from,
-            coalesce(b.resolved_at, '-infinity') as closed_at`,
-    tests: [DAYS],
-    names: 'closed without a completion',
   },
   {
     breaks: 'an open follow-up has the day on which it was closed before',
@@ -492,40 +415,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'lifted.length < 0\n            ? 0\n            : await countRepaired',
     tests: [PRIVACY],
     names: 'taken back makes no state',
-  },
-  {
-    breaks: 'today counts follow-ups that are deleted',
-    invariant: 1,
-    file: 'migrations/views/followup_daily_by_assignee.sql',
-    search: `select c.account_id, c.assignee_id as id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
-        case when c._deleted_at is not null then null when`,
-    replace: `select c.account_id, c.assignee_id as id, coalesce(z.today, (now() at time zone 'UTC')::date) as today,
-        case when`,
-    tests: [DAYS],
-    names: 'days that begin in',
-  },
-  {
-    breaks: 'a day that was counted before the clock was set back is told twice',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: "where o.counted_by = 'all' and o.date < n.today",
-    replace: "where o.counted_by = 'all'",
-    tests: [DAYS],
-    names: 'clock was set back',
-  },
-  {
-    breaks: 'where every follow-up is gone, today is in no day',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: `    ) b
-    group by b.account_id
-  ) t`,
-    replace: `    ) b
-    where b.status is not null
-    group by b.account_id
-  ) t`,
-    tests: [DAYS],
-    names: 'every follow-up is gone',
   },
   {
     breaks: 'checksums are not compared: what changed counts as unchanged',
@@ -1398,24 +1287,6 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '    if (!isUsed) {',
     replace: '    if (!isUsed || options.host.length > 0) {',
     tests: [CONNECTION],
-  },
-  {
-    breaks: 'the planner cannot know of how many accounts the daily view of training is',
-    invariant: 1,
-    file: 'migrations/views/training_status_daily.sql',
-    search: 'from (select account_id from safety.training_employee_status group by account_id) e',
-    replace: 'from (select account_id from safety.training_employee_status_history group by account_id) e',
-    tests: [VIEWS],
-    names: 'expensive enough',
-  },
-  {
-    breaks: 'a follow-up that was raised before the calendar begins is in no day',
-    invariant: 1,
-    file: 'migrations/views/followup_daily.sql',
-    search: 'where step.day < a.today\n      group by step.day\n',
-    replace: "where step.day < a.today and step.day >= date '2000-01-01'\n      group by step.day\n",
-    tests: [VIEWS],
-    names: 'before the calendar begins',
   },
   {
     breaks: 'what Citus would need is only found out when tables are half distributed',
@@ -2750,5 +2621,53 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'own === undefined ? mailTo([]) : ofAll',
     tests: ['test/integration/report-schedule.test.ts'],
     names: 'people of its own',
+  },
+  {
+    breaks: 'a new follow-up is not added to the days before today',
+    invariant: 1,
+    file: 'src/loading/merge.ts',
+    search: 'keys: [...counted.keys, ...request.addedKeys], sign: 1',
+    replace: 'keys: [...counted.keys], sign: 1',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'a changed follow-up is counted twice, as it was and as it is',
+    invariant: 1,
+    file: 'src/loading/merge.ts',
+    search: 'await addSteps(tx, days, { keys, sign: -1 });',
+    replace: '',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'days lose what retention removes',
+    invariant: 1,
+    file: 'src/database/followup-days.ts',
+    search: 'set final_before = greatest(',
+    replace: 'set final_before = least(null, ',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'days of another time zone are shown as if they were those of the present one',
+    invariant: 1,
+    file: 'src/database/followup-days.ts',
+    search: 'and n.timezone = coalesce((select',
+    replace: 'and n.timezone <> coalesce((select',
+    tests: [DAYS],
+  },
+  {
+    breaks: 'the closing time of a device whose clock is ahead leaves a closed follow-up open',
+    invariant: 1,
+    file: 'src/database/followup-days.ts',
+    search: "${day('least(h.resolved_at, h.valid_from)')}",
+    replace: "${day('h.resolved_at')}",
+    tests: [DAYS],
+  },
+  {
+    breaks: 'the newest day goes back with the clock of the database',
+    invariant: 1,
+    file: 'src/database/followup-days.ts',
+    search: 'then greatest(n.counted_to, excluded.counted_to)',
+    replace: 'then excluded.counted_to',
+    tests: [DAYS],
   },
 ];

@@ -1,0 +1,24 @@
+/** Counts the days of rows that a test stores by SQL, as the end of a run does. */
+import type { Connection } from '../../src/database/connection.ts';
+import { countDays, createDayStage, voidDays } from '../../src/database/followup-days.ts';
+
+const COUNTED = ['followups', 'training-employee-status', 'equipments'] as const;
+
+/** All accounts that have rows, or those that are named. */
+export async function countStored(
+  { db, query }: Pick<Connection, 'db' | 'query'>,
+  accounts?: readonly string[],
+): Promise<void> {
+  const found = await query<{ account_id: string }>(`select account_id from safety.followups
+    union select account_id from safety.training_employee_status union select account_id from safety.equipment`);
+  await db.transaction(async (tx) => {
+    await createDayStage(tx);
+    for (const accountId of accounts ?? found.map((row) => row.account_id)) {
+      await voidDays(tx, accountId);
+      for (const stream of COUNTED) {
+        const now = new Date().toISOString();
+        await countDays(tx, { accountId, stream, now, keepsSpans: stream === 'followups' });
+      }
+    }
+  });
+}
