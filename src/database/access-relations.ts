@@ -55,7 +55,7 @@ interface UnsecuredView {
 }
 
 /**
- * Views that do not read as whoever asks; and those that do not have to, where they are no barrier: a condition of the reader would be worked
+ * Views that do not read as whoever asks; and the owner's views where they are no barrier: a condition of the reader would be worked
  * out on rows before they are left out, and can tell of them, by an error if by nothing else.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {

@@ -54,8 +54,8 @@ export const describeReporting = (stream: string): Descriptions => ({
       'Every person whose id a stored row carries, or ever carried, one row each: each …_key of a person in another view has its row here.',
     columns: {
       ...ACCOUNT,
-      user_id: 'Identifier of the person: users.id; a pseudonym for who was forgotten.',
-      name: 'Name in users; the id where the service does not tell one, or was not asked yet.',
+      user_id: 'Identifier of the person: users.id; a pseudonym when the person was forgotten.',
+      name: 'Name in users; the id where the service sends none, or was not asked yet.',
       is_trained_here: 'Whether the training report has the person: a live row of training_employee_status.',
       is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
       user_key: keyTo('The person', 'user_id'),

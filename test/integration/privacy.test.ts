@@ -493,7 +493,7 @@ describe('somebody who is forgotten', () => {
     expect(await rowVersions(worker)).toEqual(versions);
   });
 
-  test('leaves a row in people for somebody whom the service does not know, so that no key is without one', async () => {
+  test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {
     await start(KEY_ONLY);
     worker.sandbox.store.followups.put({
       ...SPECIMENS.followups.build('one'),

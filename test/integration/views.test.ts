@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/database/labels.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
-import type { Employee, Equipment, Followup, Resource } from '../../src/sandbox/index.ts';
+import type { Equipment, Followup } from '../../src/sandbox/index.ts';
 import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
@@ -202,8 +202,8 @@ test('every person in a view has name and key beside the id, and each key has it
     equipmentType_id: worker.sandbox.equipmentTypes[0] ?? '',
     assignedUsers_id: ['new user', ''],
   });
-  store.resources.put(SPECIMENS.resources.build('of newcomers') as unknown as Resource);
-  store.employees.put(SPECIMENS['training-employee-status'].build('new employee') as unknown as Employee);
+  store.resources.put(SPECIMENS.resources.build('of newcomers'));
+  store.employees.put(SPECIMENS['training-employee-status'].build('new employee'));
   store.recalculateTraining();
   for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
     expectSucceeded(await worker.run(stream, { kind: 'reconcile', force: true }));
