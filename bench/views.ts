@@ -25,6 +25,7 @@ const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('wo
 /** A state before the present one of every second follow-up; three and four before those of equipment and employees. */
 const FILL = [
   `insert into safety.users select 'default', i::text, 'Person ' || i, ${BOOKKEEPING} from generate_series(1, 2000) i`,
+  `insert into safety_sync.user_lookups (account_id, user_id) select 'default', i::text from generate_series(1, ${Math.max(EMPLOYEES, 2000)}) i`,
   `insert into safety.reporting_settings values ('default', 'Europe/Oslo', now())`,
   `insert into safety.followups
    select 'default', 'f' || i, i % 40, i, i % 4 = 0, at, least(at + interval '3 days', now() - interval '1 minute'), (i % 2000)::text, (i % 1999)::text, (i % 300)::text,

@@ -6,7 +6,7 @@ select v.account_id, v.resource_id, r.title, r.category_id, r.sequence, r.should
   (v.approved_at at time zone coalesce(z.timezone, 'UTC'))::date as approved_on,
   coalesce(z.today, (now() at time zone 'UTC')::date)
     - (v.created_at at time zone coalesce(z.timezone, 'UTC'))::date as age_days,
-  v.account_id || '/' || v.resource_id as resource_key
+  v.account_id || '/' || v.resource_id as resource_key, v.account_id || '/' || nullif(v.creator_id, '') as creator_key
 from safety.resource_versions v
 join safety.resources r on r.account_id = v.account_id and r.id = v.resource_id
 left join safety.reporting_clock z on z.account_id = v.account_id

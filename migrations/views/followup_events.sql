@@ -2,7 +2,8 @@
 -- with which it began may have been superseded by a correction.
 create or replace view safety.followup_events as
 select e.account_id, e.followup_id, e.occurred_at, (e.occurred_at at time zone coalesce(z.timezone, 'UTC'))::date as occurred_on,
-  e.event, e.user_id, e.from_value, e.to_value, u.name as user_name, e.account_id || '/' || e.followup_id as followup_key
+  e.event, e.user_id, e.from_value, e.to_value, u.name as user_name, e.account_id || '/' || e.followup_id as followup_key,
+  e.account_id || '/' || nullif(e.user_id, '') as user_key
 from (
   select f.account_id, f.id as followup_id, f.created_at as occurred_at, 'raised' as event, f.observer_id as user_id,
     null::text as from_value, null::text as to_value

@@ -20,7 +20,9 @@ select f.account_id, f.id, f.form_id, f.response_id, f.is_open, f.created_at, f.
   case when not f.is_open then f.resolved_on <= f.due_on end as closed_in_time,
   f.first_response_at, f.first_response_on,
   f.due_changes::bigint as due_changes, f.reopen_count::bigint as reopen_count,
-  f.account_id || '/' || f.id as followup_key, f.account_id || '/' || f.assignee_id as assignee_key
+  f.account_id || '/' || f.id as followup_key, f.account_id || '/' || nullif(f.assignee_id, '') as assignee_key,
+  f.account_id || '/' || nullif(f.observer_id, '') as observer_key, f.account_id || '/' || nullif(f.assigner_id, '') as assigner_key,
+  f.account_id || '/' || nullif(f.completer_id, '') as completer_key
 from (
   select c.account_id, c.id, c.form_id, c.response_id, c.is_open, c.created_at, c.updated_at, c.observer_id, c.assigner_id,
     c.assignee_id, c.due_on, c.resolved_at, c.completer_id, c._message_count as message_count,

@@ -13,11 +13,15 @@ const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.
 const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
+/** Views that do so all the same, as their owner. */
+const OWNERS_VIEWS = `('freshness', 'people')`;
+
 /**
  * Of the relations `c` of schema safety: tables that have policies, views that read as whoever asks; the calendar, which is
- * the same for everybody, and `freshness`, which reads the control tables as its owner and confines its rows itself.
+ * the same for everybody, and `freshness` and `people`, which read the control tables as their owner and confine their rows
+ * themselves.
  */
-const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname in ('calendar', 'freshness')
+const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
 /** What this role may not read and shall. */
@@ -51,15 +55,15 @@ interface UnsecuredView {
 }
 
 /**
- * Views that do not read as whoever asks; and `freshness` where it is no barrier: a condition of the reader would be worked
+ * Views that do not read as whoever asks; and the owner's views where they are no barrier: a condition of the reader would be worked
  * out on rows before they are left out, and can tell of them, by an error if by nothing else.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
   const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
     `select format('%I.%I', 'safety', c.relname) as name, pg_has_role(c.relowner, 'usage') as is_own, o.option
      from pg_class c cross join lateral (
-       select case when c.relname = 'freshness' then 'security_barrier' else 'security_invoker' end as option) o
-     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname = 'freshness' or not ${READS_ELSEWHERE})
+       select case when c.relname in ${OWNERS_VIEWS} then 'security_barrier' else 'security_invoker' end as option) o
+     where c.relnamespace = 'safety'::regnamespace and c.relkind = 'v' and (c.relname in ${OWNERS_VIEWS} or not ${READS_ELSEWHERE})
        and not coalesce(c.reloptions @> array[o.option || '=true'], false)
      order by 1`,
   );

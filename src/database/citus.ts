@@ -125,26 +125,30 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
   return tables.map(({ name }) => name);
 }
 
-const MAY_READ_FRESHNESS = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
+const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
     and has_column_privilege(oid, 'safety_sync.stream_state', 'read_parts', 'select')
-    and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select'), false) as may
+    and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select')
+    and has_column_privilege(oid, 'safety_sync.user_lookups', 'user_id', 'select')
+    and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select'), false) as may
   from pg_roles where rolname = '${READER_ROLE}'`;
 
 /**
- * The view `safety.freshness` reads the control tables as its owner, but Citus sends what is in a view to the nodes as a
- * statement of whoever asks. So the reader may read those columns, and no others.
+ * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends what is in a view to the
+ * nodes as a statement of whoever asks. So the reader may read those columns, and no others.
  */
-const LET_READ_FRESHNESS = `do $$
+const LET_READ_CONTROL = `do $$
 begin
   grant usage on schema safety_sync to ${READER_ROLE};
   grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts)
     on safety_sync.stream_state to ${READER_ROLE};
   grant select (account_id, stream, run_id, status, finished_at, requests) on safety_sync.runs to ${READER_ROLE};
+  grant select (account_id, user_id) on safety_sync.user_lookups to ${READER_ROLE};
+  grant select (account_id, person) on safety_sync.forgotten to ${READER_ROLE};
 exception when insufficient_privilege then null;
 end $$`;
 
 /** Grants what the reader lacks, if there is one, as far as this user may. */
-export async function grantFreshness(connection: Asked): Promise<void> {
-  const [reader] = await connection.query<{ may: boolean }>(MAY_READ_FRESHNESS);
-  if (reader?.may === false) await connection.query(LET_READ_FRESHNESS);
+export async function grantControl(connection: Asked): Promise<void> {
+  const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
+  if (reader?.may === false) await connection.query(LET_READ_CONTROL);
 }

@@ -6,7 +6,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 import { VERSION } from '../version.ts';
 import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
-import { assertCitus, distribute, grantFreshness, readCitus } from './citus.ts';
+import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
 import { writeComments } from './comments.ts';
 import { toArrayLiteral } from './array-literal.ts';
 import { type Asked, type Connection, openConnection } from './connection.ts';
@@ -215,7 +215,7 @@ export async function migrateDatabase(
     // Beyond the migrations: both may lag behind a program that only words or grants something anew.
     await writeComments(connection);
     const reader = await grantReader(connection);
-    if (onCitus || isDistributed) await grantFreshness(connection);
+    if (onCitus || isDistributed) await grantControl(connection);
     return { applied: before.pending, known: before.known, reader, distributed };
   } catch (error) {
     throw toDatabaseError(error);

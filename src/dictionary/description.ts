@@ -29,6 +29,12 @@ export const localDay = (column: string): string => `Day of ${column} in the rep
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
+export const personName = (who: string): string =>
+  `Name of ${who}; null when there is none or the service does not tell it.`;
+/** `id`: the column that has the id alone. */
+export const personKey = (who: string, id: string): string =>
+  `${who}: people.user_key, account_id/${id}; null where there is none.`;
+
 export const DAYS_AGO = 'How many days ago that was (reporting time zone): 0 = today.';
 
 const PERIOD = {

@@ -8,6 +8,8 @@ import {
   keyTo,
   labelOf,
   localDay,
+  personKey,
+  personName,
 } from './description.ts';
 
 const STATUS =
@@ -157,7 +159,8 @@ export const EQUIPMENT: Descriptions = {
       ...equipment_id,
       user_id: 'Person: users.id. Source: element of assignedUsers_id.',
       equipment_key,
-      user_key: keyTo('The person', 'user_id'),
+      user_key: personKey('The person', 'user_id'),
+      user_name: personName('the person'),
     },
   },
   equipment_overview: {

@@ -8,10 +8,11 @@ import {
   keyTo,
   labelOf,
   localDay,
+  personKey,
+  personName,
 } from './description.ts';
 
 const user = (what: string, field: string) => `${what}: users.id. Source: ${field}; null when not sent.`;
-const nameOf = (who: string) => `Name of ${who}; null when there is none or the service does not tell it.`;
 
 /** What its messages amount to. */
 const figures = {
@@ -74,11 +75,23 @@ const shown = {
   followup_key: keyTo('The follow-up', 'id'),
 };
 
+/** Of the people that a follow-up names. */
+const people = {
+  observer_name: personName('who raised it'),
+  assigner_name: personName('who assigned it'),
+  assignee_name: personName('whose task it is'),
+  completer_name: personName('who completed it'),
+  observer_key: personKey('Who raised it', 'observer_id'),
+  assigner_key: personKey('Who assigned it', 'assigner_id'),
+  assignee_key: personKey('Whose task it is', 'assignee_id'),
+  completer_key: personKey('Who completed it', 'completer_id'),
+};
+
 const history = historyOf(followups, {
   what: 'follow-ups (all their columns but updated_at, which moves with every message and shows its last value in the state)',
   since:
     'the updated_on with which it came, but no later than it was seen; never before the end of the state before.',
-  shown,
+  shown: { ...shown, ...people },
 });
 
 const date = 'The day, in the reporting time zone.';
@@ -91,10 +104,6 @@ const followup_overview = {
     ...columnsOf(followups, ...Object.keys(followups.columns).filter((column) => !column.startsWith('_'))),
     resolved_at:
       'When it was completed. Source: resolved_on (ms); null while it is open, also where the service leaves it on one that was opened again.',
-    observer_name: nameOf('who raised it'),
-    assigner_name: nameOf('who assigned it'),
-    assignee_name: nameOf('whose task it is'),
-    completer_name: nameOf('who completed it'),
     is_overdue:
       'True when it is open and its due day is before today (reporting time zone); false without a due date.',
     age_days:
@@ -113,7 +122,7 @@ const followup_overview = {
       'Of a closed one, whether its day of completion is no later than its due day; null without one, and while it is open. The due day may have been moved: due_changes.',
     first_response_on: localDay('first_response_at'),
     ...changes,
-    assignee_key: keyTo('Whose task it is', 'assignee_id'),
+    ...people,
   },
 };
 
@@ -166,8 +175,9 @@ export const FOLLOWUPS: Descriptions = {
         'due_moved: the due day before, null for none. handed_on: to whom the message before had handed it, null for the first. Else null.',
       to_value:
         'due_moved: the due day from then on, null for none. handed_on: to whom it was handed. Else null.',
-      user_name: nameOf('who did it'),
+      user_name: personName('who did it'),
       followup_key: shown.followup_key,
+      user_key: personKey('Who did it', 'user_id'),
     },
   },
   followup_daily: {
@@ -190,9 +200,9 @@ export const FOLLOWUPS: Descriptions = {
       status,
       followups: 'How many follow-ups, at least 1.',
       assignee_id: 'Whose task they were at the end of that day: users.id; null: nobody’s.',
-      assignee_name: nameOf('whose task they were'),
+      assignee_name: personName('whose task they were'),
       days_ago: DAYS_AGO,
-      assignee_key: keyTo('Whose task they were', 'assignee_id'),
+      assignee_key: personKey('Whose task they were', 'assignee_id'),
     },
   },
   followup_daily_by_form: {

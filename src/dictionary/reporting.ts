@@ -1,5 +1,5 @@
 /** What belongs to no stream: days, labels, and how old the data is. */
-import { ACCOUNT, type Descriptions, localDay } from './description.ts';
+import { ACCOUNT, type Descriptions, keyTo, localDay } from './description.ts';
 
 /** `stream`: the column that names one. */
 export const describeReporting = (stream: string): Descriptions => ({
@@ -47,6 +47,18 @@ export const describeReporting = (stream: string): Descriptions => ({
       label: 'Its name: shown as …_label in the views, where an id without a label is shown as text.',
       parent_id:
         'Id, of the same kind, of what this one belongs to: the region of a field office; null for none.',
+    },
+  },
+  people: {
+    comment:
+      'Every person whose id a stored row carries, or ever carried, one row each: each …_key of a person in another view has its row here.',
+    columns: {
+      ...ACCOUNT,
+      user_id: 'Identifier of the person: users.id; a pseudonym when the person was forgotten.',
+      name: 'Name in users; the id where the service sends none, or was not asked yet.',
+      is_trained_here: 'Whether the training report has the person: a live row of training_employee_status.',
+      is_forgotten: 'Whether the person was forgotten (safety-sync forget).',
+      user_key: keyTo('The person', 'user_id'),
     },
   },
   freshness: {

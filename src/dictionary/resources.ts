@@ -6,6 +6,8 @@ import {
   keyTo,
   labelOf,
   localDay,
+  personKey,
+  personName,
 } from './description.ts';
 
 const resource_key = keyTo('The document', 'resource_id');
@@ -64,12 +66,13 @@ export const RESOURCES: Descriptions = {
         ...Object.keys(resource_versions.columns).filter((c) => c !== 'is_current'),
       ),
       ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
-      creator_name: 'Name of who created the version; null when the service does not tell it.',
+      creator_name: personName('who created the version'),
       category_label: labelOf('the category'),
       created_on: localDay('created_at'),
       approved_on: localDay('approved_at'),
       age_days: 'Days from created_on to today (reporting time zone).',
       resource_key,
+      creator_key: personKey('Who created the version', 'creator_id'),
     },
   },
 };

@@ -5,9 +5,10 @@ import {
   DAYS_AGO,
   type Descriptions,
   historyOf,
-  keyTo,
   labelOf,
   localDay,
+  personKey,
+  personName,
 } from './description.ts';
 
 const training_employee_status = {
@@ -45,17 +46,17 @@ const training_completions = {
   },
 };
 
-const user_name = 'Name of the employee; null when the service does not tell it.';
+const user_name = personName('the employee');
 
 const training_label = labelOf('the training');
-const user_key = keyTo('The employee', 'user_id');
+const user_key = personKey('The employee', 'user_id');
 const calculated_on = localDay('calculated_at');
 
 const history = historyOf(training_employee_status, {
   what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
   since:
     'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.',
-  shown: { calculated_on, user_key },
+  shown: { calculated_on, user_key, user_name },
 });
 
 export const TRAINING: Descriptions = {
@@ -72,6 +73,7 @@ export const TRAINING: Descriptions = {
       is_complete: 'True when it comes from complete_training_ids.',
       training_label,
       user_key,
+      user_name,
     },
   },
   training_compliance: {

@@ -127,7 +127,7 @@ async function expectSees(reader: string, accounts: readonly string[]): Promise<
 
 /** The same in short: of what is confined by a policy and of what confines itself. */
 async function expectAccounts(reader: string, accounts: readonly string[]): Promise<void> {
-  for (const relation of ['followup_overview', 'freshness']) {
+  for (const relation of ['followup_overview', 'freshness', 'people']) {
     const rows = await as<{ account: string }>(
       reader,
       `select distinct account_id as account from safety.${relation} order by 1`,
@@ -210,6 +210,7 @@ test('a view that a migration replaced and a table that it made are confined whe
 test('a condition that a reader writes is never worked out on rows of others, where its error would tell of them', async () => {
   const relations = new Set((await seenBy(NORTH)).map(({ relation }) => relation));
   expect(relations).toContain('freshness');
+  expect(relations).toContain('people');
   for (const relation of relations) {
     const text = `select count(*)::int as rows from safety.${relation} where 1 / (case when account_id in ('south', 'east') then 0 else 1 end) = 1`;
     const [seen] = await as<{ rows: number }>(NORTH, text);

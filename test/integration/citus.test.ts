@@ -181,6 +181,7 @@ describe.skipIf(!HAS_NODES)('on a Citus cluster', () => {
       expect(streams.map(({ lastRun }) => lastRun?.status)).toEqual(STREAM_NAMES.map(() => 'succeeded'));
     expect(await readRuns(north.connection.db, { accountIds: ['north', 'south'], limit: 7 })).toHaveLength(7);
     expect(await north.query('select from safety.freshness')).toHaveLength(2 * STREAM_NAMES.length);
+    expect((await north.query('select from safety.people')).length).toBeGreaterThan(10);
   });
 
   test('a loader that is no superuser loads with the grants that check prints', async () => {

@@ -6,6 +6,7 @@ import { runStream } from '../../src/sync/run-stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { findText } from '../support/find-text.ts';
+import { findKeysWithoutPerson } from '../support/people-keys.ts';
 import { SPECIMENS } from '../support/specimens.ts';
 import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
 import { issuesOf, rowVersions } from '../support/warehouse-marks.ts';
@@ -447,6 +448,15 @@ describe('somebody who is forgotten', () => {
       `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
     );
     expect(completions?.n).toBeGreaterThan(0);
+    expect(await findKeysWithoutPerson(worker)).toEqual([]);
+    const people = await worker.query(
+      `select user_id, name, is_trained_here from safety.people where is_forgotten order by user_id`,
+    );
+    expect(people).toEqual(
+      [forgotten.pseudonym, second.pseudonym]
+        .toSorted()
+        .map((one) => ({ user_id: one, name: one, is_trained_here: true })),
+    );
 
     const asked = worker.sandbox.requests.length;
     for (const [round, kind] of [
@@ -480,6 +490,22 @@ describe('somebody who is forgotten', () => {
     for (const stream of ['resources', 'followups', 'equipments', 'training-employee-status'] as const)
       await runWith(KEY_ONLY, stream);
     expect(await rowVersions(worker)).toEqual(versions);
+  });
+
+  test('keeps a row in people when the service does not know the person, so that no key is without one', async () => {
+    await start(KEY_ONLY);
+    worker.sandbox.store.followups.put({
+      ...SPECIMENS.followups.build('one'),
+      updated_on: worker.serviceNow(),
+      m_assignee_id: 'of no name',
+    });
+    await sync();
+    const { pseudonym } = await forgetPerson(worker.context, { id: 'of no name' });
+    expect(await worker.query(`select id from safety.users where id = '${pseudonym}'`)).toEqual([]);
+    expect(
+      await worker.query('select name, is_trained_here, user_key from safety.people where is_forgotten'),
+    ).toEqual([{ name: pseudonym, is_trained_here: false, user_key: `default/${pseudonym}` }]);
+    expect(await findKeysWithoutPerson(worker)).toEqual([]);
   });
 
   test('takes the name of no namesake: their rows keep it, also those from which it was taken, and who they are is told', async () => {

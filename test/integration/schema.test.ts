@@ -179,7 +179,7 @@ describe('schema safety', () => {
       // A view, too, can only be appended to.
       expect(of(history).filter((column) => expected.includes(column))).toHaveLength(expected.length);
       const beside = of(history).filter((column) => !expected.includes(column));
-      for (const column of beside) expect(column).toMatch(/_label text$|_on date$|_key text$/);
+      for (const column of beside) expect(column).toMatch(/_label text$|_on date$|_key text$|_name text$/);
     },
   );
 

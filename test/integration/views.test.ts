@@ -3,6 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LABEL_KINDS } from '../../src/database/labels.ts';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
 import { countStored } from '../support/count-days.ts';
+import type { Equipment, Followup } from '../../src/sandbox/index.ts';
+import { findKeysWithoutPerson, readPersonColumns } from '../support/people-keys.ts';
+import { SPECIMENS } from '../support/specimens.ts';
 import { dayNumber, dayOf, expectedViews, toDay, type ViewRow } from '../support/expected-views.ts';
 import { readSource, TABLES, type TableName } from '../support/source-oracle.ts';
 import { readHistory } from '../support/state-replay.ts';
@@ -186,6 +189,60 @@ test('every id of a form, training, type, schedule, category, office, client, bu
       expect(label, `${one.view}.${one.id}`).toBe(names.get(`${KINDS[one.id] ?? ''} ${id ?? ''}`) ?? id);
     }
   }
+});
+
+test('every person in a view has name and key beside the id, and each key has its row in people before the name was looked up', async () => {
+  const { store } = worker.sandbox;
+  store.followups.put({
+    ...(SPECIMENS.followups.build('of newcomers') as unknown as Followup),
+    m_observer_id: 'new observer',
+    m_assigner_id: 'new assigner',
+    m_assignee_id: 'new assignee',
+    m_completer_id: '',
+    messages: [{ id: 'm', m_user_id: 'new author', m_reassignee_id: 'new reassignee' }],
+  });
+  store.equipment.put({
+    ...(SPECIMENS.equipments.build('of newcomers') as unknown as Equipment),
+    equipmentType_id: worker.sandbox.equipmentTypes[0] ?? '',
+    assignedUsers_id: ['new user', ''],
+  });
+  store.resources.put(SPECIMENS.resources.build('of newcomers'));
+  store.employees.put(SPECIMENS['training-employee-status'].build('new employee'));
+  store.recalculateTraining();
+  for (const stream of ['resources', 'followups', 'training-employee-status', 'equipments'] as const)
+    expectSucceeded(await worker.run(stream, { kind: 'reconcile', force: true }));
+
+  const columns = await readPersonColumns(worker);
+  expect(new Set(columns.map(({ person }) => person))).toEqual(
+    new Set(['assignee', 'assigner', 'completer', 'creator', 'observer', 'user']),
+  );
+  for (const { view, person } of columns) {
+    const wrong = await worker.query(
+      `select v.${person}_id, v.${person}_name, v.${person}_key from safety.${view} v
+       left join safety.users u on u.account_id = v.account_id and u.id = v.${person}_id
+       where v.${person}_name is distinct from u.name
+         or v.${person}_key is distinct from case when v.${person}_id <> '' then v.account_id || '/' || v.${person}_id end`,
+    );
+    expect(wrong, `${view}.${person}_id`).toEqual([]);
+  }
+  expect(await findKeysWithoutPerson(worker)).toEqual([]);
+
+  const people = await worker.query<{ user_id: string; name: string; is_trained_here: boolean }>(
+    `select user_id, name, is_trained_here from safety.people
+     where account_id = 'default' and user_key = account_id || '/' || user_id and not is_forgotten`,
+  );
+  const ids = people.map(({ user_id: id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.filter((id) => id.startsWith('new')).toSorted()).toEqual(
+    ['assignee', 'assigner', 'author', 'employee', 'observer', 'reassignee', 'user'].map(
+      (who) => `new ${who}`,
+    ),
+  );
+  const users = await worker.query<{ id: string; name: string }>('select id, name from safety.users');
+  const names = new Map(users.map(({ id, name }) => [id, name]));
+  expect(people.map(({ name }) => name)).toEqual(ids.map((id) => names.get(id) ?? id));
+  const trained = people.flatMap((one) => (one.is_trained_here ? [one.user_id] : []));
+  expect(trained.toSorted()).toEqual([...store.employees.keys()].toSorted());
 });
 
 test('a sync leaves labels alone', async () => {

@@ -1344,6 +1344,15 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/freshness.test.ts'],
   },
   {
+    breaks: 'the view people lacks ids that were not looked up yet',
+    invariant: 1,
+    file: 'migrations/views/people.sql',
+    search: 'select l.account_id, l.user_id from safety_sync.user_lookups l',
+    replace: 'select l.account_id, l.id as user_id from safety.users l',
+    tests: ['test/integration/views.test.ts'],
+    names: 'each key has its row in people',
+  },
+  {
     breaks: 'a skipped run hides from readers that the one before it failed',
     invariant: 1,
     file: 'migrations/views/freshness.sql',

@@ -20,6 +20,8 @@ select
   people.user_key,
   people.account_id,
   people.name,
+  people.is_trained_here,
+  people.is_forgotten,
   coalesce(followups.open_followups, 0) as open_followups,
   coalesce(followups.overdue_followups, 0) as overdue_followups,
   coalesce(trainings.required_trainings, 0) as required_trainings,

@@ -4,6 +4,7 @@ select
   event,
   occurred_at,
   occurred_on,
+  user_key,
   user_name,
   from_value,
   to_value

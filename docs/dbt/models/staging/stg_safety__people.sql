@@ -1,7 +1,8 @@
 select
-  account_id || '/' || id as user_key,
+  user_key,
   account_id,
-  id as user_id,
-  name
-from {{ source('safety', 'users') }}
-where _deleted_at is null
+  user_id,
+  name,
+  is_trained_here,
+  is_forgotten
+from {{ source('safety', 'people') }}
