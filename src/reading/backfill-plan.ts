@@ -28,9 +28,12 @@ export function sliceRecordsFor({
 /** The slice of a plan without a lower bound begins here; it is asked for without that bound. */
 const EARLIEST_MS = 0;
 
+/** A total is what the service says. One that is out of all proportion plans no more slices; a full one is cut again. */
+const MOST_PARTS = 10_000;
+
 /** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
 export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
-  const count = Math.max(1, Math.min(parts, Math.floor(toMs - fromMs)));
+  const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
   const edges = Array.from({ length: count + 1 }, (_, index) =>
     index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count),
   );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { cutEvenly } from '../../../src/reading/backfill-plan.ts';
 import { halve, readCreationOrder, timeOf, toCreationFilters } from '../../../src/reading/creation-slice.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
@@ -40,4 +41,11 @@ test('two halves are exactly the whole, and every division comes to an end', () 
     }
     expect(slice.toMs - slice.fromMs).toBe(1);
   }
+});
+
+test('a range is cut into a bounded number of parts, whatever total the service announces', () => {
+  const parts = cutEvenly({ fromMs: 0, toMs: 1_800_000_000_000 }, 1e15);
+  expect(parts).toHaveLength(10_000);
+  expect(parts.at(-1)?.fromMs).toBe(0);
+  expect(parts[0]?.toMs).toBe(1_800_000_000_000);
 });
