@@ -126,7 +126,7 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
 }
 
 const MAY_READ_FRESHNESS = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
-    and has_column_privilege(oid, 'safety_sync.stream_state', 'read_parts', 'select')
+    and has_column_privilege(oid, 'safety_sync.stream_state', 'complete_until', 'select')
     and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select'), false) as may
   from pg_roles where rolname = '${READER_ROLE}'`;
 
@@ -137,7 +137,7 @@ const MAY_READ_FRESHNESS = `select coalesce(has_schema_privilege(oid, 'safety_sy
 const LET_READ_FRESHNESS = `do $$
 begin
   grant usage on schema safety_sync to ${READER_ROLE};
-  grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts)
+  grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts, complete_until)
     on safety_sync.stream_state to ${READER_ROLE};
   grant select (account_id, stream, run_id, status, finished_at, requests) on safety_sync.runs to ${READER_ROLE};
 exception when insufficient_privilege then null;

@@ -122,6 +122,7 @@ export const streamState = controlSchema.table(
     retained_at: instant(),
     /** equipments: types that a successful run asked for, with the time of the last one. */
     read_parts: jsonb(),
+    complete_until: instant(), // Written where transactions begin: stream-session.ts.
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );

@@ -70,6 +70,8 @@ export const describeReporting = (stream: string): Descriptions => ({
       unread_since:
         'equipments: when the first of them was last read; null: none, or before that was recorded.',
       unread_since_on: localDay('unread_since'),
+      complete_until:
+        'For readers of changes: every row of this account and stream whose _synced_at is earlier is visible, and none will appear before it any more (docs/bi.md, "Reading changes"); null before anything was stored. It never goes back, also where the clock of the database is set back.',
     },
   },
 });

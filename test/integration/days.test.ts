@@ -297,7 +297,7 @@ describe('over random pasts', () => {
       await session.begin();
       await deleteDays(session.connection.db, {
         accountId: 'read',
-        now: session.transactionTime ?? '',
+        now: session.transactionTime?.now ?? '',
         from: ['2000-01-01T00:00:00Z'],
       });
       expect(await readAll(query, 'read')).toEqual(expected);

@@ -1925,9 +1925,9 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'rows are committed before the ledger, the state and the counts that belong to them',
     invariant: 1,
     file: 'src/loading/load.ts',
-    search: 'await beforeCommit(counts, merged, now);',
+    search: 'await beforeCommit(counts, merged, time);',
     replace:
-      'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, now);',
+      'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
     tests: [BACKFILL, STATEMENTS, MERGE],
   },
   {
@@ -1942,7 +1942,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'what the open transaction has stored is not told from what was there before it',
     invariant: 1,
     file: 'src/loading/compare.ts',
-    search: 'session.transactionTime,',
+    search: 'session.transactionTime?.syncedAt ?? null,',
     replace: 'null,',
     tests: [LOADER],
   },
@@ -2662,6 +2662,16 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "if (unread !== null || ending.outcome === 'failed') return ending;",
     tests: [TYPES],
     names: 'say how many rows of which types are not read',
+  },
+  {
+    breaks:
+      'after the clock of the database was set back, rows are stored behind what readers of changes have read',
+    invariant: 1,
+    file: 'src/database/stream-session.ts',
+    search: 'greatest(now(), complete_until)',
+    replace: 'greatest(now(), null::timestamptz)',
+    tests: ['test/integration/reading-changes.test.ts'],
+    names: 'no way of storing loses a row',
   },
   {
     breaks: 'the view freshness counts rows of every type as read',
