@@ -121,7 +121,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         if (options.changesAccount !== true) await assertUnchanged(connection, accountId);
-        return buildSession({ connection, accountId, stream, backendPid: row.pid, first });
+        return buildSession({ ...options, connection, backendPid: row.pid, first });
       }
       if (options.whenBusy === 'skip') {
         await connection.close();
@@ -136,14 +136,15 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   }
 }
 
-interface Opened extends StreamKey {
+interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
   readonly connection: Connection;
   readonly backendPid: number;
   /** Statements with which every transaction begins. */
   readonly first: readonly string[];
 }
 
-function buildSession({ connection, accountId, stream, backendPid, first }: Opened): StreamSession {
+function buildSession(opened: Opened): StreamSession {
+  const { connection, accountId, stream, backendPid, first, changesAccount } = opened;
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
@@ -158,7 +159,9 @@ function buildSession({ connection, accountId, stream, backendPid, first }: Open
     async begin() {
       const sent = ['begin', ...first].map((text) => connection.query(text));
       const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
-      const advanced = connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
+      // A change of the account stores nothing of the stream.
+      const advanced =
+        changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
       const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);
       if (row?.pid !== backendPid) throw lockLost();
       const { now } = row;

@@ -244,13 +244,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];
-      const now = session.transactionTime?.now;
-      if (
-        destination === 'tables' &&
-        latestSince !== null &&
-        now !== undefined &&
-        isAhead(latestSince, now)
-      ) {
+      const now = session.transactionTime?.now ?? null;
+      if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
         const keys = records.map(({ identified }) => identified.key);
         await connection.query(beginNoLater(shape.parent), [scope.accountId, toArrayLiteral(keys), now]);
       }

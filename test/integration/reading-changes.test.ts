@@ -444,7 +444,10 @@ test('no way of storing loses a row for the reader, also after the clock of the 
     protect: () => cleanAccount({ ...worker.context, privacy }),
     lift: async () => {
       await cleanAccount(worker.context);
+      const states = () => worker.query('select count(*) from safety.followup_states');
+      const before = await states();
       await all('reconcile');
+      expect(await states()).toEqual(before);
     },
     forget: () => forgetPerson({ ...worker.context, privacy }, { id: person }),
   };
