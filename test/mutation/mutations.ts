@@ -1931,14 +1931,6 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: [BACKFILL, STATEMENTS, MERGE],
   },
   {
-    breaks: 'the watermark moves although the rows that it stands for are not committed',
-    invariant: 1,
-    file: 'src/sync/run-steps.ts',
-    search: 'await writeStreamState(db, key.accountId',
-    replace: 'await writeStreamState(run.context.db, key.accountId',
-    tests: [STATEMENTS],
-  },
-  {
     breaks: 'what the open transaction has stored is not told from what was there before it',
     invariant: 1,
     file: 'src/loading/compare.ts',
