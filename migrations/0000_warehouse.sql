@@ -395,6 +395,7 @@ CREATE TABLE "safety_sync"."stream_state" (
 	"keyless" jsonb,
 	"retained_at" timestamp with time zone,
 	"read_parts" jsonb,
+	"complete_until" timestamp with time zone,
 	CONSTRAINT "stream_state_account_id_stream_pk" PRIMARY KEY("account_id","stream")
 );
 --> statement-breakpoint

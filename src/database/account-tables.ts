@@ -37,6 +37,7 @@ export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean
 /** This table is not changed, because it records the change. */
 const CHANGES = 'safety_sync.account_changes';
 
+/** Rows of the source come before `stream_state`: `complete_until` never speaks of rows that a renaming has not reached. */
 const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
@@ -53,7 +54,7 @@ const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('safety', 'safety_sync') and c.relkind in ('r', 'p') and exists (select from pg_attribute a
     where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)
-  order by 1`;
+  order by n.nspname, c.relname`;
 
 type FoundTable = Omit<AccountTable, 'children'> & {
   readonly parent: { readonly name: string; readonly refers: ChildTable['refers'] } | null;

@@ -126,7 +126,7 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
 }
 
 const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync', 'usage')
-    and has_column_privilege(oid, 'safety_sync.stream_state', 'read_parts', 'select')
+    and has_column_privilege(oid, 'safety_sync.stream_state', 'complete_until', 'select')
     and has_column_privilege(oid, 'safety_sync.runs', 'finished_at', 'select')
     and has_column_privilege(oid, 'safety_sync.user_lookups', 'user_id', 'select')
     and has_column_privilege(oid, 'safety_sync.forgotten', 'person', 'select'), false) as may
@@ -139,7 +139,7 @@ const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync
 const LET_READ_CONTROL = `do $$
 begin
   grant usage on schema safety_sync to ${READER_ROLE};
-  grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts)
+  grant select (account_id, stream, last_success_at, watermark, calculated_at, backfill_started_at, read_parts, complete_until)
     on safety_sync.stream_state to ${READER_ROLE};
   grant select (account_id, stream, run_id, status, finished_at, requests) on safety_sync.runs to ${READER_ROLE};
   grant select (account_id, user_id) on safety_sync.user_lookups to ${READER_ROLE};

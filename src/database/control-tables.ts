@@ -101,8 +101,7 @@ export const streamState = controlSchema.table(
     backfill_from: instant(),
     backfill_to: instant(),
     backfill_watermark: instant(),
-    /** followups: `clock_offset_ms` of the watermark that it will leave. */
-    backfill_clock_offset_ms: bigint({ mode: 'number' }),
+    backfill_clock_offset_ms: bigint({ mode: 'number' }), // `clock_offset_ms` of that watermark.
     backfill_started_at: instant(),
     /** training: `last_updated` of the newest report that was stored. */
     calculated_at: instant(),
@@ -122,6 +121,7 @@ export const streamState = controlSchema.table(
     retained_at: instant(),
     /** equipments: types that a successful run asked for, with the time of the last one. */
     read_parts: jsonb(),
+    complete_until: instant(), // Written where transactions begin: stream-session.ts.
   },
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );

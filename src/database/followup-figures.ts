@@ -1,12 +1,17 @@
 /** Figures of states of follow-ups that were changed in place. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from './connection.ts';
+import { syncedAtOf, type WriteTime } from './sql-names.ts';
 
 /**
  * How each state differs from the one before it, where states were changed in place, by a cleaning. What is as it should
  * be is not written.
  */
-export async function compareStates(db: Queryable, account: string): Promise<void> {
+export async function compareStates(
+  db: Queryable,
+  account: string,
+  time: Pick<WriteTime, 'syncedAt'>,
+): Promise<void> {
   await db.execute(sql`
     update safety.followup_states s set _was_open = p.was_open, _due_moved = p.due_moved, _due_before = p.due_before
     from (
@@ -19,7 +24,7 @@ export async function compareStates(db: Queryable, account: string): Promise<voi
       and (s._was_open, s._due_moved, s._due_before) is distinct from (p.was_open, p.due_moved, p.due_before)`);
   await db.execute(sql`
     update safety.followups f set _was_open = p.was_open, _due_moved = p.due_moved, _due_before = p.due_before,
-      _due_changes = p.due_changes, _reopen_count = p.reopen_count
+      _due_changes = p.due_changes, _reopen_count = p.reopen_count, _synced_at = ${syncedAtOf(time)}
     from (
       select l.account_id, l.id, l.is_open as was_open, l.due_on as due_before, o.due_on is distinct from l.due_on as due_moved,
         l.due_changes + (o.due_on is distinct from l.due_on)::int as due_changes,

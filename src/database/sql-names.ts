@@ -11,7 +11,14 @@ export interface TransactionTime {
   readonly now: string;
 }
 
+/** Of a transaction that stores records. */
+export interface WriteTime extends TransactionTime {
+  /** `_synced_at` of its rows: `now`, or the next instant of the stream where the database's clock was set back. */
+  readonly syncedAt: string;
+}
+
 export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestamptz`;
+export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
 /** For `on conflict do update set`: the values that the statement came with. */

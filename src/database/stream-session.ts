@@ -10,15 +10,16 @@ import type { StreamKey } from './control-tables.ts';
 import { ABORTED, databaseCode, toDatabaseError } from './database-error.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { OWN_SETTINGS } from './session-settings.ts';
+import type { WriteTime } from './sql-names.ts';
 import type { OnStatement } from './watch-statements.ts';
 
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Of the open transaction, to the microsecond; null while none is open. See `TransactionTime`. */
-  readonly transactionTime: string | null;
+  /** Of the open transaction, to the microsecond; null while none is open. */
+  readonly transactionTime: WriteTime | null;
   /** Begins the one transaction of the session. What is sent next belongs to it already. */
-  begin(): Promise<void>;
+  begin(): Promise<WriteTime>;
   /**
    * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
    * whole, with everything after it.
@@ -77,8 +78,19 @@ function freeNodes(freed: string | null): readonly string[] {
   ];
 }
 
-const BEGUN = `select pg_backend_pid() as pid,
+const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
+
+/**
+ * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and moves
+ * `complete_until` to the instant after it. The row stays locked until both are committed with the rows. So transactions of
+ * a stream have their times in the order in which they become visible, also where the clock was set back. A stream without
+ * a row has stored nothing. By way of UTC, because Citus takes IMMUTABLE functions only.
+ */
+const ADVANCE = `update safety_sync.stream_state
+  set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'
+  where account_id = $1 and stream = $2
+  returning (complete_until at time zone 'UTC' - interval '1 microsecond') at time zone 'UTC' as synced_at`;
 
 /** Takes another lock for the same session, which holds it to its end. */
 export async function tryStreamLock(
@@ -109,7 +121,7 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
       const [row] = await connection.query<{ pid: number; locked: boolean }>(TRY_LOCK, [accountId, stream]);
       if (row?.locked === true) {
         if (options.changesAccount !== true) await assertUnchanged(connection, accountId);
-        return buildSession({ connection, stream, backendPid: row.pid, first });
+        return buildSession({ ...options, connection, backendPid: row.pid, first });
       }
       if (options.whenBusy === 'skip') {
         await connection.close();
@@ -124,20 +136,20 @@ export async function openStreamSession(options: OpenSessionOptions): Promise<St
   }
 }
 
-interface Opened {
+interface Opened extends StreamKey, Pick<OpenSessionOptions, 'changesAccount'> {
   readonly connection: Connection;
-  readonly stream: StreamName;
   readonly backendPid: number;
   /** Statements with which every transaction begins. */
   readonly first: readonly string[];
 }
 
-function buildSession({ connection, stream, backendPid, first }: Opened): StreamSession {
+function buildSession(opened: Opened): StreamSession {
+  const { connection, accountId, stream, backendPid, first, changesAccount } = opened;
   const lockLost = (cause?: unknown) =>
     new SafetySyncError('lock_lost', `${stream}: the database connection that held the lock broke`, {
       cause,
     });
-  let transactionTime: string | null = null;
+  let transactionTime: WriteTime | null = null;
   return {
     connection,
     backendPid,
@@ -145,12 +157,17 @@ function buildSession({ connection, stream, backendPid, first }: Opened): Stream
       return transactionTime;
     },
     async begin() {
-      const replies = await Promise.all(
-        ['begin', ...first, BEGUN].map((text) => connection.query<{ pid: number; now: string }>(text)),
-      );
-      const [row] = replies.at(-1) ?? [];
+      const sent = ['begin', ...first].map((text) => connection.query(text));
+      const begun = connection.query<{ pid: number; started_at: string; now: string }>(BEGUN);
+      // A change of the account stores nothing of the stream.
+      const advanced =
+        changesAccount === true ? [] : connection.query<{ synced_at: string }>(ADVANCE, [accountId, stream]);
+      const [[row], [own]] = await Promise.all([begun, advanced, ...sent]);
       if (row?.pid !== backendPid) throw lockLost();
-      transactionTime = row.now;
+      const { now } = row;
+      const isClock = own === undefined || own.synced_at === row.started_at;
+      transactionTime = { now, syncedAt: isClock ? now : own.synced_at };
+      return transactionTime;
     },
     async commit({ isDurable }) {
       if (!isDurable) await connection.query(`select set_config('synchronous_commit', 'off', true)`);

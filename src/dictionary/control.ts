@@ -58,6 +58,8 @@ export const describeControl = (stream: string): Descriptions => ({
       checked_at_database: 'training: the same by the database’s clock.',
       fresh_for_ms: 'training: how long after that check the report cannot have changed, in ms.',
       last_success_at: 'End of the last successful run; null before it.',
+      complete_until:
+        'Just behind the last transaction that stored for the stream: safety.freshness shows it; null before the first.',
       read_parts:
         'equipments: each type that a successful run asked for, with the time of the last such run; null before the first.',
       keyless:

@@ -16,7 +16,8 @@ export const ACCOUNT = {
 export const BOOKKEEPING = {
   _hash: 'Of the record as received and of how it was read: equal means unchanged. For the worker.',
   _raw: 'The record as received from the service, children included.',
-  _synced_at: 'When this row last changed here (insert, update, deletion).',
+  _synced_at:
+    'When the transaction began that last changed this row or a row of its children here (insert, update, deletion). Rows of different accounts and streams become visible in another order: read changes up to complete_until of safety.freshness (docs/bi.md, "Reading changes").',
   _deleted_at:
     'When a complete read no longer found the record at the source; null while the source has it. Live rows: _deleted_at is null.',
   _run_id: 'The run that last changed the row: safety_sync.runs.run_id.',

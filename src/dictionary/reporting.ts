@@ -84,6 +84,8 @@ export const describeReporting = (stream: string): Descriptions => ({
       unread_since_on: localDay('unread_since'),
       counted_to:
         'Newest day of the daily views of this stream: that of its last successful run; null: it has none.',
+      complete_until:
+        'For readers of changes: every row of this account and stream whose _synced_at is earlier is visible, and none will appear before it any more (docs/bi.md, "Reading changes"); null before anything was stored. It never goes back, also where the clock of the database is set back.',
     },
   },
 });

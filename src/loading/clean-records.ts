@@ -3,7 +3,7 @@ import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { instantOf, list, name, of, same, target } from '../database/sql-names.ts';
+import { instantOf, list, name, of, same, syncedAtOf, target } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
@@ -32,9 +32,10 @@ interface Rewritten {
 
 export async function cleanRecords(
   db: Queryable,
-  { shape, accountId, protection, now }: CleaningScope,
+  scope: CleaningScope,
   after: readonly string[] | null,
 ): Promise<CleaningStep> {
+  const { shape, accountId, protection } = scope;
   const { stream, parent } = shape;
   const key = name(parent.key[0] ?? '');
   const from = after === null ? sql`` : sql`and t.${key} > ${after[0] ?? ''}`;
@@ -51,7 +52,7 @@ export async function cleanRecords(
     const row = { ...made.parent, _raw: parseExactJson(identified.text) };
     return [{ before, key: identified.key ?? before, parent: row, children: made.children, issues }];
   });
-  if (changed.length > 0) await rewrite(db, { shape, accountId, now }, changed);
+  if (changed.length > 0) await rewrite(db, scope, changed);
   return {
     last: rows.length < STEP_RECORDS ? null : [rows.at(-1)?.key ?? ''],
     seen: rows.length,
@@ -59,7 +60,7 @@ export async function cleanRecords(
   };
 }
 
-type RewriteScope = Pick<CleaningScope, 'shape' | 'accountId' | 'now'>;
+type RewriteScope = Omit<CleaningScope, 'protection'>;
 
 async function rewrite(db: Queryable, scope: RewriteScope, changed: readonly Rewritten[]): Promise<void> {
   const { shape, accountId } = scope;
@@ -74,7 +75,7 @@ async function rewrite(db: Queryable, scope: RewriteScope, changed: readonly Rew
   await db.execute(sql`update ${target(parent)} t set ${sql.join(
     changes.map((column) => sql`${name(column)} = r.${name(column)}`),
     sql`, `,
-  )}, _synced_at = ${instantOf(scope)}
+  )}, _synced_at = ${syncedAtOf(scope)}
     from ${rowsAs(
       columns,
       changed.map((one) => one.parent),

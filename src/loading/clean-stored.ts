@@ -20,8 +20,8 @@ import {
 } from '../database/privacy.ts';
 import { followupDays } from '../database/followup-days.ts';
 import { compareStates } from '../database/followup-figures.ts';
-import { readDatabaseTime } from '../database/user-lookups.ts';
 import { list, name, of, target } from '../database/sql-names.ts';
+import type { StreamKey } from '../database/control-tables.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { hasDifferences, type StreamShape, type TableShape } from '../database/table-shape.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -77,7 +77,7 @@ export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
   const columns = [...Object.keys(before.lifted ?? {}), ...unprotected].filter(
     (column) => !now.includes(column),
   );
-  const policy = { ...request.policy, lifted: await liftedUntilNow(db, columns) };
+  const policy = { ...request.policy, lifted: await liftedUntilNow(db, scope, columns) };
   const hasOtherKey = before.keyId !== null && policy.keyId !== null && before.keyId !== policy.keyId;
   if (progress === 'done') {
     await writeCleaning(db, scope, { policy, position: null, rowsSeen: 0, rowsChanged: 0 });
@@ -94,15 +94,22 @@ export async function cleanStored(request: CleanRequest): Promise<Cleaned> {
   }
   await analyze(db, shape);
   // The cleaning has moved `_synced_at` of rows that still lack these columns.
-  const lifted = await liftedUntilNow(db, columns);
+  const lifted = await liftedUntilNow(db, scope, columns);
   if (columns.length > 0) await writeCleaning(db, scope, { ...state, policy: { ...policy, lifted } });
   return { cleaned: { rowsChanged: state.rowsChanged, hasOtherKey, unprotected }, lifted };
 }
 
-async function liftedUntilNow(db: Queryable, columns: readonly string[]): Promise<Lifted> {
+/** Rows with an earlier `_synced_at` than this may lack the columns. */
+async function liftedUntilNow(
+  db: Queryable,
+  { accountId, stream }: StreamKey,
+  columns: readonly string[],
+): Promise<Lifted> {
   if (columns.length === 0) return {};
-  const time = await readDatabaseTime(db);
-  return Object.fromEntries(columns.map((column) => [column, time]));
+  const [row] = await db.execute<{ time: string }>(sql`
+    select greatest(clock_timestamp(), max(complete_until))::text as time from safety_sync.stream_state
+    where account_id = ${accountId} and stream = ${stream}`);
+  return Object.fromEntries(columns.map((column) => [column, row?.time ?? 'infinity']));
 }
 
 async function cleanStep(
@@ -112,9 +119,8 @@ async function cleanStep(
 ): Promise<Cleaning> {
   const { db } = session.connection;
   const { pass, after } = state.position ?? { pass: passes.length, after: null };
-  await session.begin();
-  const now = session.transactionTime ?? '';
-  const step = (await passes[pass]?.(db, { shape, accountId, protection, now }, after)) ?? NOTHING;
+  const time = await session.begin();
+  const step = (await passes[pass]?.(db, { shape, accountId, protection, ...time }, after)) ?? NOTHING;
   const position: CleaningPosition | null =
     step.last !== null
       ? { pass, after: step.last }
@@ -206,8 +212,8 @@ async function cleanStates(
 }
 
 /** What a state keeps of the one before it. */
-async function cleanDifferences(db: Queryable, { accountId }: CleaningScope): Promise<CleaningStep> {
-  await compareStates(db, accountId);
+async function cleanDifferences(db: Queryable, scope: CleaningScope): Promise<CleaningStep> {
+  await compareStates(db, scope.accountId, scope);
   return NOTHING;
 }
 

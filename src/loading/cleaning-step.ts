@@ -1,13 +1,12 @@
 /** A step of a cleaning: one transaction over a bounded number of rows. */
+import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { Protection } from './protect.ts';
 
-export interface CleaningScope {
+export interface CleaningScope extends WriteTime {
   readonly shape: StreamShape;
   readonly accountId: string;
   readonly protection: Protection;
-  /** See `TransactionTime`. */
-  readonly now: string;
 }
 
 export interface CleaningStep {

@@ -38,7 +38,7 @@ export function createComparison(
       toArrayLiteral(records.map((record) => record.hash)),
       runId,
       // null while the transaction is only just being begun: then it has stored nothing yet.
-      session.transactionTime,
+      session.transactionTime?.syncedAt ?? null,
     ]);
     return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
   };

@@ -72,22 +72,30 @@ interface TableCopy {
 const copyInto = (table: string, columns: readonly string[]): string =>
   `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
 
-/** COPY does not go into tables with row-level security, unless their owner asks for it. */
+/**
+ * COPY does not go into tables with row-level security, unless their owner asks for it; and where the database's clock was
+ * set back, the default of `_synced_at` is not the time that the rows carry.
+ */
 interface Detour {
   readonly create: string;
   readonly copy: string;
+  /** `$1`: `_synced_at` of parents. */
   readonly insert: string;
+  readonly hasTime: boolean;
   readonly clear: string;
 }
 
-function toDetour({ schema, name }: TableShape, columns: readonly string[]): Detour {
+function toDetour({ schema, name }: TableShape, columns: readonly string[], hasTime: boolean): Detour {
   const table = `"${schema}"."${name}"`;
   const way = `pg_temp."copied_${name}"`;
   const names = columns.map((column) => `"${column}"`).join(', ');
   return {
     create: `create temporary table if not exists "copied_${name}" as select ${names} from ${table} with no data`,
     copy: copyInto(way, columns),
-    insert: `insert into ${table} (${names}) select ${names} from ${way}`,
+    insert: hasTime
+      ? `insert into ${table} (${names}, _synced_at) select ${names}, $1::timestamptz from ${way}`
+      : `insert into ${table} (${names}) select ${names} from ${way}`,
+    hasTime,
     clear: `truncate ${way}`,
   };
 }
@@ -111,7 +119,7 @@ function toTarget(
   const names = [...Object.keys(common), ...namesOf(columns)];
   return {
     statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
-    detour: toDetour(shape, names),
+    detour: toDetour(shape, names, isParent),
     columns,
     prefixOf: () => prefix,
   };
@@ -164,16 +172,17 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   }
 
   async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
+    const { now, syncedAt } = session.transactionTime ?? {};
     for (const [position, { statement, detour }] of copies[destination].entries()) {
       const ofTable = buffers[position] ?? [];
       if (ofTable.length === 0) continue;
-      if (detour === undefined || !(hasPolicies ??= await readPolicies())) {
+      if (detour === undefined || (syncedAt === now && !(hasPolicies ??= await readPolicies()))) {
         await connection.copy(statement, ofTable);
         continue;
       }
       await connection.query(detour.create);
       await connection.copy(detour.copy, ofTable);
-      await connection.query(detour.insert);
+      await connection.query(detour.insert, detour.hasTime ? [syncedAt] : []);
       await connection.query(detour.clear);
     }
   }
@@ -235,7 +244,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];
-      const now = session.transactionTime;
+      const now = session.transactionTime?.now ?? null;
       if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
         const keys = records.map(({ identified }) => identified.key);
         await connection.query(beginNoLater(shape.parent), [scope.accountId, toArrayLiteral(keys), now]);

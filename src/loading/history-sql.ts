@@ -85,7 +85,7 @@ export function parentHistory(
     // The source does not tell when a deleted record came back: the state begins when that was seen, or with a later change.
     change: sql`_valid_from = case
       when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
-        case when excluded._valid_from > t._deleted_at then excluded._valid_from else excluded._synced_at end)
+        case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
       when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
       else t._valid_from end, ${sql.join(
         history.differences.map(([column, value]) => {

@@ -1,7 +1,15 @@
 /** Statements over `safety_sync.data_issues`, from the staged issues of a run. Each function returns one statement. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
-import { instantOf, staged, taken, target, type TransactionTime } from '../database/sql-names.ts';
+import {
+  instantOf,
+  staged,
+  syncedAtOf,
+  taken,
+  target,
+  type TransactionTime,
+  type WriteTime,
+} from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';
 import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
@@ -37,14 +45,14 @@ export function createIssueStage(): SQL {
 /** Issues of staged versions that were dropped before the merge; rows that went straight into their tables keep theirs. */
 export function dropOrphanIssues(
   parent: TableShape,
-  { accountId, runId, now }: RunKey & TransactionTime,
+  { accountId, runId, syncedAt }: RunKey & WriteTime,
 ): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`delete from pg_temp.stage_issues where of_row and (ord, fingerprint) in (
     select i.ord, i.fingerprint from ${taken('stage_issues', ['ord', 'fingerprint', 'record_id'])} i
     where not exists (select from ${staged(parent, ['ord'])} p where p.ord = i.ord)
       and not exists (select from ${target(parent)} t where t.account_id = ${accountId} and t.${key} = i.record_id
-        and t._run_id = ${runId}::bigint and t._synced_at = ${now}::timestamptz))`;
+        and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf({ syncedAt })}))`;
 }
 
 /** Opens what is new, counts what is seen again, opens again what comes back. */
@@ -72,11 +80,11 @@ export function dropIssuesOf(keys: readonly string[]): SQL {
  * Records whose rows this transaction wrote, and which no longer show the problem. Each issue looks its row up by the primary
  * key, because the planner has no statistics of what this very transaction wrote: a join may compare every issue with every row.
  */
-export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites): SQL {
+export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites & WriteTime): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind <> 'unknown_field' and ${notStaged(scope)}
-      and coalesce((select t._run_id = ${runId}::bigint and t._synced_at = ${instantOf(scope)} and t._deleted_at is null
+      and coalesce((select t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(scope)} and t._deleted_at is null
         from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id), false)`;
 }
 

@@ -8,6 +8,7 @@ import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { Lifted } from '../database/privacy.ts';
 import type { StreamSession } from '../database/stream-session.ts';
+import type { WriteTime } from '../database/sql-names.ts';
 import { recordUsers } from '../database/user-lookups.ts';
 import { meetLater } from '../shared/meet-later.ts';
 import { withSpan } from '../shared/with-span.ts';
@@ -57,7 +58,7 @@ export interface CommitOptions {
   /** More will be committed in this run: a crash of PostgreSQL itself may lose it, as a whole. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
-  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, now: string) => Promise<void>;
+  readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
 }
 
 export interface Load {
@@ -185,11 +186,11 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     await begin();
     const { db } = session.connection;
     hadIssues ||= closing.issues > 0;
-    const now = session.transactionTime;
-    if (now === null) throw new TypeError('there is no transaction');
+    const time = session.transactionTime;
+    if (time === null) throw new TypeError('there is no transaction');
     const merged = await merge(db, shape, {
       ...scope,
-      now,
+      ...time,
       covered: covered === null ? null : toTableCoverage(stream, covered),
       guard: options.guard,
       fullCompare: options.fullCompare,
@@ -208,7 +209,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     const counts = { ...committed };
     addCounts(counts, closing.counts);
     addCounts(counts, merged.counts);
-    await beforeCommit(counts, merged, now);
+    await beforeCommit(counts, merged, time);
     if (!isLast && (closing.staged > 0 || closing.issues > 0 || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
     await recordUsers(db, [...closing.userIds], accountId);

@@ -14,8 +14,9 @@ import {
   stage,
   staged,
   taken,
+  syncedAtOf,
   target,
-  type TransactionTime,
+  type WriteTime,
 } from '../database/sql-names.ts';
 import type { TableShape } from '../database/table-shape.ts';
 import type { TableCoverage } from '../database/table-shape.ts';
@@ -64,14 +65,14 @@ export function dropOrphans(parent: TableShape, child: TableShape): SQL {
 }
 
 /** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
-export function upsertParents(parent: TableShape, scope: RunKey & TransactionTime): SQL {
+export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId, runId } = scope;
   const columns = parent.columns.map((column) => column.name);
   const changes = columns.filter((column) => !parent.key.includes(column));
   const kept = history.parentHistory(parent, scope);
   return sql`with ${kept.before} merged as (
     insert into ${target(parent)} as t (account_id, ${list(columns)}, ${kept.column} _synced_at, _deleted_at, _run_id)
-    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${instantOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
+    select ${accountId}::text, ${of('s', columns)}, ${kept.value} ${syncedAtOf(scope)}, null, ${runId}::bigint from ${stage(parent)} s
     on conflict (account_id, ${list(parent.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),
@@ -94,7 +95,7 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(child: TableShape, scope: RunKey & TransactionTime): SQL {
+export function upsertChildren(child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
@@ -137,17 +138,13 @@ function notSeen(parent: TableShape): SQL {
 }
 
 /** Per covered part: how many rows were live before this transaction, and how many of them the snapshot did not show. */
-export function countVanished(
-  parent: TableShape,
-  covered: TableCoverage,
-  within: RunKey & TransactionTime,
-): SQL {
+export function countVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { part, from, where } = coveredRows(parent, covered, within.accountId);
   // A join, since a subselect inside an aggregate would be run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
-    where ${where} and t._synced_at is distinct from ${instantOf(within)} group by 1 order by 1`;
+    where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
 }
 
 export function readStagedKeys(parent: TableShape): SQL {
@@ -173,15 +170,11 @@ export function readVanishedFields(
 }
 
 /** Marks what a complete snapshot did not show. Returns the keys. */
-export function markVanished(
-  parent: TableShape,
-  covered: TableCoverage,
-  within: RunKey & TransactionTime,
-): SQL {
+export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
   return sql`update ${target(parent)} g
-    set _deleted_at = ${instantOf(within)}, _synced_at = ${instantOf(within)}, _run_id = ${runId}::bigint
+    set _deleted_at = ${instantOf(within)}, _synced_at = ${syncedAtOf(within)}, _run_id = ${runId}::bigint
     where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
 }
 
@@ -189,10 +182,11 @@ export function markVanished(
 export function countWritten(
   parent: TableShape,
   versionColumn: string,
-  { accountId, runId, now, upToMs }: RunKey & TransactionTime & { readonly upToMs: number },
+  { upToMs, ...within }: RunKey & WriteTime & { readonly upToMs: number },
 ): SQL {
+  const { accountId, runId } = within;
   // What this transaction wrote carries its time.
   return sql`select count(*)::int as count from ${target(parent)} t
-    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${now}::timestamptz
+    where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
       and t._deleted_at is null and t.${name(versionColumn)} <= ${instant(upToMs)}`;
 }

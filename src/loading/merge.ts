@@ -17,6 +17,7 @@ import {
 } from '../database/followup-days.ts';
 import type { Lifted } from '../database/privacy.ts';
 import { noCounts, type RecordCounts } from '../database/record-counts.ts';
+import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 
 export interface DeleteGuard {
@@ -28,11 +29,9 @@ export interface DeleteGuard {
 /** Below this many live rows a share says nothing. */
 const GUARD_FROM_ROWS = 20;
 
-interface MergeRequest {
+interface MergeRequest extends WriteTime {
   readonly accountId: string;
   readonly runId: number;
-  /** See `TransactionTime`. */
-  readonly now: string;
   /** What a complete snapshot covered; null when nothing may be deleted. */
   readonly covered: TableCoverage | null;
   readonly guard: DeleteGuard;
@@ -216,7 +215,8 @@ async function mergeIssues(
   shape: StreamShape,
   request: MergeRequest & { readonly deletedKeys: readonly string[]; readonly changed: boolean },
 ): Promise<void> {
-  const scope = { accountId: request.accountId, stream: shape.stream.name, now: request.now };
+  const { accountId, now, syncedAt } = request;
+  const scope = { accountId, stream: shape.stream.name, now, syncedAt };
   await tx.execute(issues.recordIssues(scope));
   if (request.changed) await tx.execute(issues.resolveWritten(shape.parent, request.runId, scope));
   const { deletedKeys, resolvedIdentities, resolvedKeys } = request;

@@ -5,7 +5,7 @@ import type { Queryable } from '../database/connection.ts';
 import { countDays } from '../database/followup-days.ts';
 import { finishRun, followsDatabaseFailure, removeRun, updateRunCounts } from '../database/runs.ts';
 import { endLifted, type Lifted } from '../database/privacy.ts';
-import type { TransactionTime } from '../database/sql-names.ts';
+import type { TransactionTime, WriteTime } from '../database/sql-names.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import { writeStreamState } from '../database/stream-state.ts';
 import {
@@ -155,7 +155,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
     return {
       covered: null,
       isLast: false,
-      beforeCommit: async (counts, _, now) => {
+      beforeCommit: async (counts, _, { now }) => {
         await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, taken);
         await updateRunCounts(db, key, counts, meter);
       },
@@ -210,7 +210,8 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const counts = await load.commit({
     covered: outcome.kind === 'read' ? outcome.covered : null,
     isLast: true,
-    beforeCommit: async (total, merged, now) => {
+    beforeCommit: async (total, merged, time) => {
+      const { now } = time;
       await writeNotes(db, { accountId: key.accountId, stream: stream.name, now }, notes);
       ending = withRemarks(ending, merged);
       if (stream.partition !== undefined && !isOfSingleRecords(request)) {
@@ -221,7 +222,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         repaired =
           lifted.length > 0
             ? 0
-            : await countRepaired(db, stream, { ...key, now, upToMs: outcome.repairUpToMs });
+            : await countRepaired(db, stream, { ...key, ...time, upToMs: outcome.repairUpToMs });
       }
       if (
         lifted.length > 0 &&
@@ -268,7 +269,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
 async function countRepaired(
   db: Queryable,
   stream: StreamDefinition,
-  scope: RunKey & TransactionTime & { readonly upToMs: number },
+  scope: RunKey & WriteTime & { readonly upToMs: number },
 ): Promise<number> {
   if (stream.versionColumn === null) return 0;
   const [row] = await db.execute<{ count: number }>(

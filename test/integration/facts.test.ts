@@ -121,7 +121,7 @@ describe('follow-ups', () => {
         `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count from safety.followups order by 1`,
       );
     const before = await stored();
-    await compareStates(connection.db, 'a');
+    await compareStates(connection.db, 'a', { syncedAt: 'now' });
     expect(await stored()).toEqual(before);
     await connection.query(
       `update safety.followups set _was_open = null, _due_moved = true, _due_before = null, _due_changes = 9, _reopen_count = 9
@@ -130,7 +130,7 @@ describe('follow-ups', () => {
     await connection.query(
       'update safety.followup_states set _was_open = null, _due_moved = false, _due_before = null',
     );
-    await compareStates(connection.db, 'a');
+    await compareStates(connection.db, 'a', { syncedAt: 'now' });
     const withoutVersion = (rows: readonly Row[]) => rows.map((row) => ({ ...row, xmin: '' }));
     expect(withoutVersion(await stored())).toEqual(withoutVersion(before));
   });

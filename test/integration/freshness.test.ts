@@ -69,6 +69,7 @@ test('a reader sees of every stream when it was last synced, how that went, and 
      left join lateral (select finished_at from safety_sync.runs r
        where r.account_id = f.account_id and r.stream = f.stream order by run_id desc limit 1) r on true
      where f.last_success_at <> s.last_success_at or f.last_finished_at <> r.finished_at
+       or f.complete_until is distinct from s.complete_until or f.complete_until is null
        or f.as_of is distinct from case f.stream when 'followups' then s.watermark
          when 'training-employee-status' then s.calculated_at else s.last_success_at end`,
   );

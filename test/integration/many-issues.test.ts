@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 /** A loop over both sides would meet 4,000,000 rows. */
 const MANY = 2000;
 const NOW = '2026-11-20T10:00:00Z';
-const scope = { accountId: 'default', stream: 'resources', now: NOW } as const;
+const scope = { accountId: 'default', stream: 'resources', now: NOW, syncedAt: NOW } as const;
 
 let database: TestDatabase;
 let connection: Connection;
@@ -63,7 +63,7 @@ test('issues are closed without comparing each with each, whatever the planner e
   );
   await connection.db.execute(issues.recordIssues(scope));
   const parent = streamShape(streamNamed('resources')).parent;
-  const later = { ...scope, now: '2026-11-20T11:00:00Z' };
+  const later = { ...scope, now: '2026-11-20T11:00:00Z', syncedAt: '2026-11-20T11:00:00Z' };
   const keys = Array.from({ length: MANY }, (_, at) => `i${at + 1}`);
   await connection.query(`update safety.resources set _synced_at = '${later.now}'`);
   // Staged issues stay open. Later all of them vanish or come right.

@@ -1,16 +1,12 @@
 /** What BI sees while a sync stores: the state before or the state after, at once. */
-import { afterEach, expect, inject, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { casesOf } from '../support/proof.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
-/** Whether the run waits for a lock: on Citus it does so on a node. */
-const WAITS =
-  inject('testServerNodes').length > 1
-    ? `select exists (select from citus_lock_waits where blocked_statement like '%stream_state%') as held`
-    : `select exists (select from pg_stat_activity where datname = current_database()
-         and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`;
+const WAITS = `select exists (select from pg_stat_activity where datname = current_database()
+  and application_name = 'safety-sync equipments' and wait_event_type = 'Lock') as held`;
 
 let worker: TestWorker;
 let reader: Connection;
@@ -91,10 +87,10 @@ test('between the last written row and the commit a reader sees the state before
     touchEverything();
     const { equipment } = worker.sandbox.store;
     for (const key of [...equipment.keys()].slice(0, 20)) equipment.delete(key);
-    // The run's own record is written last: who holds it keeps the finished transaction open.
+    // User ids are noted last: who holds the lock for that keeps the finished transaction open.
     await blocker.query('begin');
     await blocker.query(
-      `select from safety_sync.stream_state where account_id = 'default' and stream = 'equipments' for update`,
+      `select pg_advisory_xact_lock(hashtextextended('safety-sync-user-lookups:default', 0))`,
     );
     const running = worker.run('equipments');
     const isHeld = async () => {

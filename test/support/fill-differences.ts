@@ -24,5 +24,7 @@ export async function fillDifferences(connection: Pick<Connection, 'db' | 'query
   const accounts = await connection.query<{ account_id: string }>(
     'select distinct account_id from safety.followups',
   );
-  for (const { account_id: account } of accounts) await compareStates(connection.db, account);
+  for (const { account_id: account } of accounts) {
+    await compareStates(connection.db, account, { syncedAt: 'now' });
+  }
 }

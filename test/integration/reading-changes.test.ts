@@ -1,0 +1,473 @@
+/** Reading changes as docs/bi.md says it: a copy that is kept by the statements written there loses no row. */
+import { readFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Connection, openConnection } from '../../src/database/connection.ts';
+import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
+import { streamShape } from '../../src/database/table-shape.ts';
+import { STREAMS } from '../../src/streams/index.ts';
+import type { StreamName } from '../../src/streams/stream.ts';
+import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
+import { createGate, type Gate } from '../support/gate.ts';
+import { casesOf } from '../support/proof.ts';
+import { createRandom, type SeededRandom } from '../support/seeded-random.ts';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
+import { expectSucceeded } from '../support/timed-worker.ts';
+import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
+
+const CHAPTER = /\n## Reading changes\n([\s\S]*?)\n## /;
+const [, chapter = ''] = CHAPTER.exec(readFileSync('docs/bi.md', 'utf8')) ?? [];
+/** The cursors, the rows of follow-ups, their messages; the view for tools with one cursor. */
+const [CURSORS = '', ROWS = '', CHILDREN = '', VIEW = ''] = [
+  ...chapter.matchAll(/```sql\n([\s\S]*?)```/g),
+].map(([, text]) => text);
+const SHAPES = STREAMS.map(streamShape);
+const EVERYTHING_MS = 10 * 365 * 24 * 3_600_000;
+
+let database: TestDatabase;
+let connection: Connection;
+let workers: TestWorker[];
+beforeEach(async () => {
+  database = await createTestDatabase();
+  connection = openConnection({ url: database.url, applicationName: 'reader', max: 1 });
+  await connection.query('set role safety_reader');
+  workers = [];
+});
+afterEach(async () => {
+  await connection.close();
+  for (const worker of workers) await worker.close();
+  await database.drop();
+});
+
+async function createWorker(accountId: string, options: TestWorkerOptions = {}): Promise<TestWorker> {
+  const worker = await createTestWorker({
+    ...options,
+    database: { url: database.url, drop: () => Promise.resolve() },
+    settings: { accountId, followupsOverlapMs: EVERYTHING_MS, ...options.settings },
+    sandbox: {
+      size: { followups: 30, employees: 12, equipment: 24, resources: 8, users: 8 },
+      ...options.sandbox,
+    },
+  });
+  workers.push(worker);
+  return worker;
+}
+
+/** Rows by table and key; the rows of a child stand together under the key of their parent. */
+type Copy = Map<string, Map<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
+
+const keyOf = (row: Row, key: readonly string[]): string =>
+  [row['account_id'], ...key.map((column) => row[column])].join('/');
+
+function putInto(copy: Copy, table: string, key: string, value: unknown): void {
+  const rows = copy.get(table) ?? new Map<string, unknown>();
+  copy.set(table, rows.set(key, value));
+}
+
+const asJson = (statement: string): string => `select to_jsonb(x)::text as row from (${statement}) x`;
+const read = async (statement: string, parameters: readonly unknown[] = []): Promise<Row[]> => {
+  const rows = await connection.query<{ row: string }>(asJson(statement), parameters);
+  return rows.map(({ row }) => JSON.parse(row) as Row);
+};
+function groupBy(rows: readonly Row[], key: string): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(keyOf(row, [key]), [...(groups.get(keyOf(row, [key])) ?? []), row]);
+  return groups;
+}
+const inOrder = (rows: readonly Row[] | undefined): string[] =>
+  (rows ?? []).map((row) => JSON.stringify(row)).toSorted();
+
+async function readWarehouse(): Promise<Copy> {
+  const all: Copy = new Map();
+  for (const { parent, children } of SHAPES) {
+    const [key = ''] = parent.key;
+    const parents = await read(`select * from safety.${parent.name}`);
+    for (const row of parents) putInto(all, parent.name, keyOf(row, [key]), row);
+    for (const child of children) {
+      const [parentKey = ''] = child.key;
+      const rows = groupBy(await read(`select * from safety.${child.name}`), parentKey);
+      for (const row of parents) {
+        const own = keyOf(row, [key]);
+        putInto(all, child.name, own, inOrder(rows.get(own)));
+      }
+    }
+  }
+  return all;
+}
+
+interface Cursor {
+  readonly account_id: string;
+  readonly stream: StreamName;
+  readonly complete_until: string;
+}
+
+/** Keeps a copy by the recipe; `takeCursors` and `takeRows` are apart so that something can happen between them. */
+function createReader() {
+  const copy: Copy = new Map();
+  const last = new Map<string, string>();
+  let cursors: readonly Cursor[] = [];
+  return {
+    copy,
+    async takeCursors(): Promise<void> {
+      cursors = (await read(CURSORS)) as unknown as Cursor[];
+    },
+    async takeRows(): Promise<number> {
+      let taken = 0;
+      for (const { account_id: account, stream, complete_until: until } of cursors) {
+        const shape = SHAPES.find((one) => one.stream.name === stream);
+        if (shape === undefined) throw new Error(`no stream ${stream}`);
+        const [key = ''] = shape.parent.key;
+        const parameters = [account, last.get(`${account}/${stream}`) ?? '-infinity', until];
+        const rows = await read(
+          ROWS.replaceAll('safety.followups', `safety.${shape.parent.name}`),
+          parameters,
+        );
+        for (const row of rows) putInto(copy, shape.parent.name, keyOf(row, [key]), row);
+        for (const child of shape.children) {
+          const [parentKey = ''] = child.key;
+          const statement = CHILDREN.replaceAll('safety.followups', `safety.${shape.parent.name}`)
+            .replaceAll('safety.followup_messages', `safety.${child.name}`)
+            .replaceAll('m.followup_id', `m.${parentKey}`)
+            .replaceAll('f.id', `f.${key}`);
+          const own = groupBy(await read(statement, parameters), parentKey);
+          for (const row of rows)
+            putInto(copy, child.name, keyOf(row, [key]), inOrder(own.get(keyOf(row, [key]))));
+        }
+        last.set(`${account}/${stream}`, until);
+        taken += rows.length;
+      }
+      cursors = [];
+      return taken;
+    },
+    async poll(): Promise<number> {
+      await this.takeCursors();
+      return await this.takeRows();
+    },
+  };
+}
+
+/** As tools do by themselves: what has a greater time than the greatest one seen. `relation`: with the columns of equipment. */
+function createSimpleReader(relation: string) {
+  const seen = new Set<string>();
+  let last = '-infinity';
+  return {
+    seen,
+    /** Returns how many rows it has lost: never seen, and not greater than what it has seen. */
+    async poll(): Promise<number> {
+      const rows = await read(
+        `select *, _synced_at > $1::timestamptz as is_news from ${relation} order by _synced_at`,
+        [last],
+      );
+      for (const row of rows) {
+        if (row['is_news'] !== true) continue;
+        seen.add(versionOf(row));
+        last = String(row['_synced_at']);
+      }
+      return rows.filter((row) => !seen.has(versionOf(row))).length;
+    },
+  };
+}
+const versionOf = (row: Row): string => `${keyOf(row, ['id'])} ${String(row['_synced_at'])}`;
+
+/** Holds each request of a worker until it is let through. */
+function createTurns() {
+  let waiting: Gate | undefined;
+  let arrived = createGate();
+  return {
+    async hold(): Promise<void> {
+      waiting = createGate();
+      arrived.open();
+      await waiting.opened;
+    },
+    /** Lets the waiting request through. Resolves when the next one waits, or with the end of the run. */
+    async advance(running: Promise<unknown>): Promise<boolean> {
+      const through = waiting;
+      waiting = undefined;
+      arrived = createGate();
+      through?.open();
+      return await Promise.race([arrived.opened.then(() => false), running.then(() => true)]);
+    },
+  };
+}
+
+/** Records come, change, change only their children, go and come back. */
+function changeSource({ sandbox: { store } }: TestWorker, random: SeededRandom, round: number): void {
+  const now = Date.now();
+  const some = <T>(keys: Iterable<T>): T[] => [...keys].filter(() => random.below(4) === 0);
+  for (const key of some(store.equipment.keys())) {
+    const one = store.equipment.get(key);
+    if (one === undefined) continue;
+    if (random.below(3) === 0) {
+      store.equipment.delete(key);
+      store.equipment.put({ ...one, id: `${one.id}-${round}` });
+    } else if (random.below(2) === 0) store.equipment.update(key, { notes: `round ${round}` });
+    else store.equipment.update(key, { schedules: one.schedules.slice(1) });
+  }
+  for (const key of some(store.followups.keys())) {
+    if (random.below(4) === 0) store.followups.delete(key);
+    else {
+      const due = random.below(2) === 0 ? 20_270_100 + round : undefined;
+      store.followups.update(key, { response_id: round, due, messages: [], updated_on: now });
+    }
+  }
+}
+
+interface Life {
+  readonly isOver: boolean;
+  step(): Promise<void>;
+}
+
+/** The runs of an account, a request at a time. */
+async function createLife(
+  accountId: string,
+  random: SeededRandom,
+  streams: readonly StreamName[],
+): Promise<Life> {
+  const turns = createTurns();
+  const worker = await createWorker(accountId, {
+    sandbox: { seed: accountId.length, hooks: { beforeResponse: () => turns.hold() } },
+  });
+  let begun = 0;
+  let running: Promise<unknown> | undefined;
+  const begin = async (): Promise<void> => {
+    const stream = streams[begun] ?? 'equipments';
+    if (begun > 1) changeSource(worker, random, begun);
+    const request = { kind: begun > 1 ? 'reconcile' : 'sync', force: true, allowMassDelete: true } as const;
+    begun += 1;
+    expectSucceeded(await worker.run(stream, request));
+  };
+  return {
+    get isOver() {
+      return running === undefined && begun === streams.length;
+    },
+    async step() {
+      running ??= begin();
+      if (await turns.advance(running)) {
+        await running;
+        running = undefined;
+      }
+    },
+  };
+}
+
+test.each(casesOf({ few: [1, 2], all: Array.from({ length: 25 }, (_, seed) => seed + 1) }))(
+  'a copy of two accounts that are synced at one time is the warehouse at the end, however reads and commits alternate (seed %i)',
+  async (seed) => {
+    const random = createRandom(seed);
+    const streams = Array.from({ length: 8 }, () =>
+      random.pick(['equipments', 'equipments', 'followups'] as const),
+    );
+    const lives = [await createLife('north', random, streams), await createLife('southern', random, streams)];
+    const reader = createReader();
+    let hasCursors = false;
+    for (let open = lives; open.length > 0; open = lives.filter(({ isOver }) => !isOver)) {
+      await random.pick(open).step();
+      if (random.below(2) === 0) continue;
+      // Between the cursors and the rows the accounts go on.
+      await (hasCursors ? reader.takeRows() : reader.takeCursors());
+      hasCursors = !hasCursors;
+    }
+    await reader.takeRows();
+    await reader.poll();
+    const warehouse = await readWarehouse();
+    expect(reader.copy).toEqual(warehouse);
+    const equipment = [...(warehouse.get('equipment')?.values() ?? [])] as Row[];
+    expect(equipment.some((row) => row['_deleted_at'] !== null)).toBe(true);
+  },
+);
+
+test('the greatest _synced_at is no cursor over accounts; the view that ends at the least complete_until has one', async () => {
+  const random = createRandom(1);
+  const north = await createLife('north', random, ['equipments']);
+  const southern = await createLife('southern', random, ['equipments', 'equipments']);
+  await workers[0]?.query('create schema bi');
+  await workers[0]?.query(
+    VIEW.replace('followup_changes', 'changes')
+      .replaceAll('followups', 'equipment')
+      .replace("'equipment'", "'equipments'"),
+  );
+  await workers[0]?.query('grant usage on schema bi to safety_reader');
+  await workers[0]?.query('grant select on bi.changes to safety_reader');
+  const naive = createSimpleReader('safety.equipment');
+  const bounded = createSimpleReader('bi.changes');
+  let lost = 0;
+  const poll = async () => {
+    lost += await naive.poll();
+    expect(await bounded.poll()).toBe(0);
+  };
+  // The account in the north has stored one equipment type and waits for the next.
+  await north.step();
+  await north.step();
+  while (!southern.isOver) {
+    await southern.step();
+    await poll();
+  }
+  expect([lost, bounded.seen.size]).toEqual([0, 0]);
+  while (!north.isOver) await north.step();
+  await poll();
+  expect(lost).toBeGreaterThan(0);
+  expect(bounded.seen.size).toBeGreaterThanOrEqual(lost);
+});
+
+test('a first load can be read while it goes on', async () => {
+  const last = createGate();
+  let requests = 0;
+  const worker = await createWorker('default', {
+    sandbox: {
+      readings: { largestPage: 10 },
+      hooks: {
+        beforeResponse: async () => {
+          requests += 1;
+          if (requests === 4) await last.opened;
+        },
+      },
+    },
+    settings: { readers: 1 },
+  });
+  const reader = createReader();
+  let isDone = false;
+  const running = worker.run('followups').finally(() => (isDone = true));
+  await expect.poll(() => reader.poll()).toBeGreaterThan(0);
+  expect(isDone).toBe(false);
+  last.open();
+  expectSucceeded(await running);
+  await reader.poll();
+  expect(reader.copy).toEqual(await readWarehouse());
+});
+
+test('transactions of a stream take turns without its lock, too, and one that ends with its worker moves nothing', async () => {
+  const worker = await createWorker('default');
+  expectSucceeded(await worker.run('users', { force: true }));
+  const open = async (): Promise<StreamSession> => {
+    const session = await openStreamSession({
+      databaseUrl: database.url,
+      accountId: 'default',
+      stream: 'users',
+      whenBusy: 'skip',
+    });
+    if (session === undefined) throw new Error('the stream is busy');
+    // As behind a pooler that gives each transaction another connection.
+    await session.connection.query('select pg_advisory_unlock_all()');
+    return session;
+  };
+  const until = async () => ((await read(CURSORS))[0] as unknown as Cursor).complete_until;
+  const before = await until();
+  const [first, second, third] = [await open(), await open(), await open()];
+  const { syncedAt } = await first.begin();
+  const begun = second.begin();
+  await expect
+    .poll(() =>
+      worker.query(
+        `select from pg_stat_activity where pid = ${second.backendPid} and wait_event_type = 'Lock'`,
+      ),
+    )
+    .toHaveLength(1);
+  expect(await until()).toBe(before);
+  await first.commit({ isDurable: true });
+  const [one, other] = [Date.parse(syncedAt), Date.parse((await begun).syncedAt)];
+  expect(other).toBeGreaterThan(one);
+  const after = await until();
+  expect([Date.parse(after) >= one, Date.parse(after) <= other]).toEqual([true, true]);
+  await worker.query(`select pg_terminate_backend(${second.backendPid})`);
+  await third.begin();
+  expect(await until()).toBe(after);
+  for (const session of [first, second, third]) await session.close();
+});
+
+/** As if the database's clock had been an hour ahead until now. */
+async function setClockBack(worker: TestWorker): Promise<void> {
+  await worker.query(
+    `update safety_sync.stream_state set complete_until = complete_until + interval '1 hour'`,
+  );
+  for (const { parent } of SHAPES) {
+    await worker.query(`update safety.${parent.name} set _synced_at = _synced_at + interval '1 hour'`);
+  }
+}
+
+test('no way of storing loses a row for the reader, also after the clock of the database was set back', async () => {
+  const worker = await createWorker('default');
+  const { store } = worker.sandbox;
+  const random = createRandom(4);
+  const privacy = {
+    key: 'a key that nobody else has, 32 or more',
+    omit: ['followup_messages.note', 'followups.due_on'],
+    pseudonymize: [],
+  };
+  const all = async (kind: 'sync' | 'reconcile') => {
+    for (const result of await worker.runAll({ kind, force: true, allowMassDelete: true })) {
+      expectSucceeded(result);
+    }
+  };
+  await all('sync');
+  await setClockBack(worker);
+  const reader = createReader();
+  expect(await reader.poll()).toBeGreaterThan(0);
+  const [followup = ''] = store.followups.keys();
+  const [person = ''] = store.users.keys();
+  const damage = () => worker.query(`update safety.followups set form_id = -1 where id = '${followup}'`);
+  const refuse = `create function refuse() returns trigger language plpgsql as $$
+    begin raise exception 'not yet' using errcode = '22000'; end $$;`;
+  const steps: Readonly<Record<string, () => Promise<unknown>>> = {
+    sync: () => {
+      changeSource(worker, random, 1);
+      return all('reconcile');
+    },
+    backfill: async () => {
+      changeSource(worker, random, 2);
+      expectSucceeded(await worker.run('followups', { kind: 'backfill', restart: true }));
+    },
+    reconcile: async () => {
+      await damage();
+      await all('reconcile');
+    },
+    verify: async () => {
+      await damage();
+      const onlyRecord = { key: followup, stored: null, askedType: null };
+      expectSucceeded(await worker.run('followups', { onlyRecord }));
+    },
+    rejected: async () => {
+      await worker.query(refuse);
+      await worker.query(`create trigger refuse before insert on safety.resources for each row
+        when (new.id = 'late') execute function refuse()`);
+      store.resources.put({ ...[...store.resources.values()][0], id: 'late' });
+      await all('sync');
+      await worker.query('drop trigger refuse on safety.resources');
+    },
+    retry: async () => {
+      expectSucceeded(await worker.run('resources', { retryIssues: true }));
+      expect(await worker.query(`select id from safety.resources where id = 'late'`)).toHaveLength(1);
+    },
+    retire: async () => {
+      const retirePart = worker.settings.equipmentTypes[0] ?? '';
+      expectSucceeded(await worker.run('equipments', { retirePart, allowMassDelete: true }));
+    },
+    protect: () => cleanAccount({ ...worker.context, privacy }),
+    lift: async () => {
+      await cleanAccount(worker.context);
+      const states = () => worker.query('select count(*) from safety.followup_states');
+      const before = await states();
+      await all('reconcile');
+      expect(await states()).toEqual(before);
+    },
+    forget: () => forgetPerson({ ...worker.context, privacy }, { id: person }),
+  };
+  for (const [name, step] of Object.entries(steps)) {
+    await step();
+    const taken = await reader.poll();
+    const warehouse = await readWarehouse();
+    const removed = [...reader.copy].flatMap(([table, rows]) =>
+      [...rows.keys()].filter((key) => warehouse.get(table)?.delete(key) !== true && rows.delete(key)),
+    );
+    expect(reader.copy, name).toEqual(await readWarehouse());
+    // Only with a person keys go, which leaves no trace.
+    expect(removed.length > 0, name).toBe(name === 'forget');
+    expect(taken > 0, name).toBe(name !== 'rejected');
+  }
+  const ahead = SHAPES.map(
+    ({ parent }) => `select count(*) filter (where _synced_at < now())::int as behind,
+      count(*) filter (where _deleted_at > now())::int as deleted_ahead from safety.${parent.name}`,
+  );
+  for (const row of await worker.query(ahead.join(' union all '))) {
+    expect(row).toEqual({ behind: 0, deleted_ahead: 0 });
+  }
+});
