@@ -56,15 +56,14 @@ const followups = {
     _valid_from: 'Since when the present state holds; see followup_history.',
     ...BOOKKEEPING,
     ...Object.fromEntries(
-      Object.entries(figures).map(([name, meaning]) => [
-        `_${name}`,
-        `For followup_overview: ${meaning}`,
-      ]),
+      Object.entries(figures).map(([name, meaning]) => [`_${name}`, `For followup_overview: ${meaning}`]),
     ),
     ...differences,
     ...Object.fromEntries(
       Object.entries(changes).map(([name, meaning]) => [`_${name}`, `For followup_overview: ${meaning}`]),
     ),
+    _first_due:
+      'For followup_overview: the due day of its first state; null for none, and while the first state is the present one.',
   },
 };
 
@@ -117,6 +116,8 @@ const followup_overview = {
     first_response_on: localDay('first_response_at'),
     ...changes,
     assignee_key: keyTo('Whose task it is', 'assignee_id'),
+    first_due_on:
+      'Its original due day: that of its first state, as far as syncs saw it; due_on where that never moved. Null where it had none then.',
   },
 };
 

@@ -44,6 +44,18 @@ const resource_versions = {
   },
 };
 
+/** What views of whole versions show. */
+const shown = {
+  ...resource_versions.columns,
+  ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
+  creator_name: 'Name of who created the version; null when the service does not tell it.',
+  category_label: labelOf('the category'),
+  created_on: localDay('created_at'),
+  approved_on: localDay('approved_at'),
+  age_days: 'Days from created_on to today (reporting time zone).',
+  resource_key,
+};
+
 export const RESOURCES: Descriptions = {
   resources,
   resource_versions,
@@ -56,20 +68,12 @@ export const RESOURCES: Descriptions = {
       resource_key,
     },
   },
+  resource_version_overview: {
+    comment: 'Every version of each live document, with the document.',
+    columns: shown,
+  },
   current_resource_versions: {
     comment: 'The newest version of each live document, with the document.',
-    columns: {
-      ...columnsOf(
-        resource_versions,
-        ...Object.keys(resource_versions.columns).filter((c) => c !== 'is_current'),
-      ),
-      ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
-      creator_name: 'Name of who created the version; null when the service does not tell it.',
-      category_label: labelOf('the category'),
-      created_on: localDay('created_at'),
-      approved_on: localDay('approved_at'),
-      age_days: 'Days from created_on to today (reporting time zone).',
-      resource_key,
-    },
+    columns: Object.fromEntries(Object.entries(shown).filter(([name]) => name !== 'is_current')),
   },
 };

@@ -452,6 +452,7 @@ describe('a row that somebody changed in the warehouse', () => {
   const HISTORIES = [
     'followup_history',
     'training_employee_status_history',
+    'training_completion_history',
     'equipment_history',
     'equipment_schedule_history',
   ] as const;

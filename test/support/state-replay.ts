@@ -16,6 +16,7 @@ export const HISTORIES = {
     untracked: ['calculated_at'],
     extra: { calculated_at: 'ms' },
   },
+  training_completion_history: { of: 'training_completions', untracked: [], extra: {} },
   equipment_history: { of: 'equipment', untracked: [], extra: {} },
   equipment_schedule_history: { of: 'equipment_schedules', untracked: [], extra: {} },
 } as const satisfies Record<
@@ -96,7 +97,7 @@ export class StateReplay {
       const since = (row: ExpectedRow): number | null =>
         history === 'followup_history'
           ? Number(row['updated_at'])
-          : history === 'training_employee_status_history'
+          : history.startsWith('training_')
             ? calculation.lastUpdated
             : null;
       this.#observeRows(history, tables[HISTORIES[history].of] ?? [], since);
