@@ -55,7 +55,7 @@ const calculated_on = localDay('calculated_at');
 const SINCE =
   'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.';
 const completions = historyOf(training_completions, {
-  what: 'completions; a state ends when another day, or another word on whether it is required, takes its place, and when the completion or its employee disappears',
+  what: 'completions of trainings; a state ends when the completion changes or disappears, or its employee does',
   since: SINCE,
   shown: { user_name, training_label, user_key },
 });

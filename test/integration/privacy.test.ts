@@ -1,6 +1,6 @@
 /** What may not be stored is nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Equipment, Resource } from '../../src/sandbox/index.ts';
+import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/sync/privacy.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
@@ -254,6 +254,13 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
   const [schedule] = [{ schedule_id: 's1', status: 'uptodate' as const, expiresOn: 9e11, expiringOn: 8e11 }];
   store.equipment.put({ ...equipment, schedules: [{ ...schedule, lastCompletedOn: 7e11 }] });
+  store.employees.put({
+    ...(SPECIMENS['training-employee-status'].build('t') as unknown as Employee),
+    last_completed: [
+      { id: 1, date_number: 20_250_110, expiresOn: 20_260_110, startsExpiringOn: null, is_required: true },
+    ],
+  });
+  store.recalculateTraining();
   const put = (id: string, patch: object) =>
     store.followups.put({
       ...SPECIMENS.followups.build(id),
@@ -267,10 +274,11 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   put('two', {});
   const hidden: PrivacySettings = {
     key: KEY,
-    omit: ['followups.due_on', 'equipment_schedules.last_completed_at'],
+    omit: ['followups.due_on', 'equipment_schedules.last_completed_at', 'training_completions.expires_on'],
     pseudonymize: ['followups.assignee_id'],
   };
-  for (const stream of ['followups', 'equipments'] as const) await runWith(hidden, stream);
+  for (const stream of ['followups', 'equipments', 'training-employee-status'] as const)
+    await runWith(hidden, stream);
   const days = `select date::text, status, followups::int from safety.followup_daily order by 1, 2`;
   const isOverdue = (rows: readonly { status: string; followups: number }[]) =>
     rows.some(({ status, followups }) => status === 'overdue' && followups > 1);
@@ -288,6 +296,11 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
     note: 'columns that are no longer protected were read again: followups.due_on, followups.assignee_id',
   });
   await runWith(shown, 'equipments');
+  const completion = `select expires_on::text, valid_to from safety.training_completion_history where user_id = 't'`;
+  expect(await worker.query(completion)).toEqual([{ expires_on: null, valid_to: null }]);
+  store.recalculateTraining();
+  await runWith(shown, 'training-employee-status', 'reconcile');
+  expect(await worker.query(completion)).toEqual([{ expires_on: '2026-01-10', valid_to: null }]);
   const states = `select id, observer_id, due_on::text, assignee_id from safety.followup_states`;
   expect(await worker.query(states)).toMatchObject([{ id: 'two', due_on: '2026-01-10', assignee_id: 'A' }]);
   expect(await worker.query(`select from safety.equipment_schedule_states`)).toEqual([]);
@@ -426,6 +439,9 @@ describe('somebody who is forgotten', () => {
         await worker.query<{ subject: string }>(`select subject from safety_sync.alerts order by subject`)
       ).map(({ subject }) => subject);
     expect(await subjects()).toHaveLength(6);
+    // More than one step of a cleaning, with ids that no double holds.
+    await worker.query(`insert into safety.training_completion_states (account_id, user_id, training_id, completed_on, valid_from, valid_to)
+      select 'default', '${ID}', 9007199254740993 + i, '2020-01-01', '2020-01-02', '2021-01-02' from generate_series(1, 1100) i`);
     expect((await places('tables')).length).toBeGreaterThan(15);
 
     const forgotten = await forgetPerson(worker.context, { id: ID });
@@ -444,10 +460,13 @@ describe('somebody who is forgotten', () => {
        where u.account_id = 'default' and u.id = '${forgotten.pseudonym}' and f.id = 'one' and e.id = 'e'`,
     );
     expect(joined).toEqual([{ name: forgotten.pseudonym, observes: true, trains: true, has: true }]);
-    const [completions] = await worker.query<{ n: number }>(
-      `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
+    const [completions] = await worker.query<{ n: number; states: number }>(
+      `select count(*)::int as n, (select count(distinct training_id)::int from safety.training_completion_states
+         where user_id = '${forgotten.pseudonym}' and training_id > 9007199254740993) as states
+       from safety.training_completions where user_id = '${second.pseudonym}'`,
     );
     expect(completions?.n).toBeGreaterThan(0);
+    expect(completions?.states).toBe(1100);
 
     const asked = worker.sandbox.requests.length;
     for (const [round, kind] of [
