@@ -432,7 +432,7 @@ describe('completions of trainings', () => {
       to,
     ]);
 
-  test('a renewal of somebody who stays complete makes a state of the completion, none of the employee and none of other completions', async () => {
+  test('a renewal that leaves the employee complete makes a state of the completion, none of the employee and none of other completions', async () => {
     await start();
     const first = await report({ 1: 20250110, 2: 20250111 });
     const sibling = () =>

@@ -473,7 +473,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: "states: trainingCompletionStates, since: 'calculated_at', untracked: [] }",
     replace: "states: trainingCompletionStates, since: 'calculated_at', untracked: ['completed_on'] }",
     tests: ['test/integration/history.test.ts'],
-    names: 'a renewal of somebody',
+    names: 'a renewal that leaves',
   },
   {
     breaks: 'a new follow-up that a device’s clock dates ahead holds its state back until then',

@@ -101,7 +101,9 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
     resource_version_overview: versions,
     current_resource_versions: versions
       .filter((version) => version['is_current'] === 'true')
-      .map(({ is_current: _, ...version }) => version),
+      .map((version) =>
+        Object.fromEntries(Object.entries(version).filter(([name]) => name !== 'is_current')),
+      ),
     followup_overview: of('followups').map((row) => {
       const messages = of('followup_messages').filter((message) => message['followup_id'] === row['id']);
       const sent = messages.flatMap((message) =>
