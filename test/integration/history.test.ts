@@ -602,6 +602,10 @@ describe('a row that somebody changed in the warehouse', () => {
       `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
         select account_id, id, 'forged', 'expired', now() from safety.equipment where _deleted_at is null`,
     ],
+    [
+      'completions of trainings',
+      `update safety.training_completions set completed_on = '1999-12-31', is_required = not is_required`,
+    ],
   ];
   test.each(casesOf({ few: DAMAGE.slice(4), all: DAMAGE }))(
     'leaves no trace in the history once %s are put right',
