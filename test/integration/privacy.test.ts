@@ -188,10 +188,16 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
   });
 });
 
-test('what follows from a column that is left out later goes with it: figures of messages, days by form', async () => {
+test('what follows from a column that is left out later goes with it: figures of messages, days by form, due days before', async () => {
   await start();
   putCanaries();
-  await sync();
+  for (const due of [20_260_110, 20_260_210]) {
+    worker.time.now += 20 * MINUTE_MS;
+    worker.sandbox.store.followups.update('one', { due, updated_on: worker.serviceNow() });
+    await sync();
+  }
+  const dueDays = `select _due_before::text as before, _first_due::text as first from safety.followups where id = 'one'`;
+  expect(await worker.query(dueDays)).toEqual([{ before: '2026-01-10', first: '2026-01-10' }]);
   await worker.query(`insert into safety.followup_days (account_id, counted_by, date, timezone, is_final, ids, statuses, followups)
     values ('default', 'form', '2020-02-03', 'UTC', true, '{71,72,null}', '{open,open,closed}', '{2,3,4}')`);
   const figures = `select count(*) filter (where _last_message_at is not null or _first_response_at is not null)::int as times,
@@ -199,8 +205,12 @@ test('what follows from a column that is left out later goes with it: figures of
   const [before] = await worker.query<{ times: number; messages: number }>(figures);
   expect(before?.times).toBeGreaterThan(0);
   await cleanAccount(
-    contextOf({ omit: ['followup_messages.sent_at', 'followups.form_id'], pseudonymize: [] }),
+    contextOf({
+      omit: ['followup_messages.sent_at', 'followups.form_id', 'followups.due_on'],
+      pseudonymize: [],
+    }),
   );
+  expect(await worker.query(dueDays)).toEqual([{ before: null, first: null }]);
   expect(await worker.query(figures)).toEqual([{ times: 0, messages: before?.messages }]);
   expect(
     await worker.query(
