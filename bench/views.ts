@@ -52,6 +52,9 @@ const FILL = [
   `insert into safety.training_completions
    select 'default', (i / 10 + 1)::text, i % 10, current_date - i % 700, current_date - i % 700 + 365, current_date - i % 700 + 330, i % 2 = 0
    from generate_series(0, ${10 * EMPLOYEES - 1}) i`,
+  `insert into safety.training_completion_states
+   select account_id, user_id, training_id, completed_on - 365, expires_on - 365, starts_expiring_on - 365, is_required,
+     _valid_from - interval '365 days', _valid_from from safety.training_completions`,
   `insert into safety.equipment
    select 'default', 'e' || i, 'SN' || i, (20 + i % 8)::text, now(), '', array[(i % 50)::text], '1', array[(i % 7)::text, (i % 11)::text],
      array[(i % 2000)::text], 'Crane ' || i, repeat('note ', 10), i % 9 > 0, '{"1": "x", "2": 5}'::jsonb,

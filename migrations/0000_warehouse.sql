@@ -166,6 +166,7 @@ CREATE TABLE "safety"."followups" (
 	"_due_before" date,
 	"_due_changes" integer DEFAULT 0 NOT NULL,
 	"_reopen_count" integer DEFAULT 0 NOT NULL,
+	"_first_due" date,
 	CONSTRAINT "followups_account_id_id_pk" PRIMARY KEY("account_id","id")
 );
 --> statement-breakpoint
@@ -202,6 +203,19 @@ CREATE TABLE "safety"."resources" (
 	CONSTRAINT "resources_account_id_id_pk" PRIMARY KEY("account_id","id")
 );
 --> statement-breakpoint
+CREATE TABLE "safety"."training_completion_states" (
+	"account_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"training_id" bigint NOT NULL,
+	"completed_on" date,
+	"expires_on" date,
+	"starts_expiring_on" date,
+	"is_required" boolean,
+	"valid_from" timestamp with time zone NOT NULL,
+	"valid_to" timestamp with time zone NOT NULL,
+	CONSTRAINT "training_completion_states_pk" PRIMARY KEY("account_id","user_id","training_id","valid_from")
+);
+--> statement-breakpoint
 CREATE TABLE "safety"."training_completions" (
 	"account_id" text NOT NULL,
 	"user_id" text NOT NULL,
@@ -210,6 +224,7 @@ CREATE TABLE "safety"."training_completions" (
 	"expires_on" date,
 	"starts_expiring_on" date,
 	"is_required" boolean,
+	"_valid_from" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "training_completions_account_id_user_id_training_id_pk" PRIMARY KEY("account_id","user_id","training_id")
 );
 --> statement-breakpoint

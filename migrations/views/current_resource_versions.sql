@@ -1,16 +1,6 @@
 create or replace view safety.current_resource_versions as
-select v.account_id, v.resource_id, r.title, r.category_id, r.sequence, r.should_be_available_offline, v.ordinal,
-  v.version, v.description, v.type, v.file, v.link, v.created_at, v.approved_at, v.creator_id, u.name as creator_name,
-  coalesce(category.label, r.category_id) as category_label,
-  (v.created_at at time zone coalesce(z.timezone, 'UTC'))::date as created_on,
-  (v.approved_at at time zone coalesce(z.timezone, 'UTC'))::date as approved_on,
-  coalesce(z.today, (now() at time zone 'UTC')::date)
-    - (v.created_at at time zone coalesce(z.timezone, 'UTC'))::date as age_days,
-  v.account_id || '/' || v.resource_id as resource_key, v.account_id || '/' || nullif(v.creator_id, '') as creator_key
-from safety.resource_versions v
-join safety.resources r on r.account_id = v.account_id and r.id = v.resource_id
-left join safety.reporting_clock z on z.account_id = v.account_id
-left join safety.users u on u.account_id = v.account_id and u.id = v.creator_id
-left join safety.labels category
-  on category.account_id = r.account_id and category.kind = 'category' and category.id = r.category_id
-where v.is_current and r._deleted_at is null;
+select account_id, resource_id, title, category_id, sequence, should_be_available_offline, ordinal, version, description,
+  type, file, link, created_at, approved_at, creator_id, creator_name, category_label, created_on, approved_on, age_days,
+  resource_key, creator_key
+from safety.resource_version_overview
+where is_current;

@@ -15,7 +15,7 @@ export interface HistoryShape {
   readonly columns: readonly string[];
   /** Those of them that make a state. */
   readonly compared: readonly string[];
-  /** The column with the source's time of a new state; null: when it was seen. */
+  /** The parent's column with the source's time of a new state; null: when it was seen. */
   readonly since: string | null;
   /** See `StateHistory`: column, and its value where another state begins. */
   readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];

@@ -152,6 +152,22 @@ export const EQUIPMENT: Descriptions = {
       equipment_key,
     },
   },
+  equipment_fields: {
+    comment:
+      'One row for each field of each live equipment, with its number or text. Where items are chosen both are null: see equipment_metavalue_items.',
+    columns: {
+      ...ACCOUNT,
+      ...equipment_id,
+      ...columnsOf(equipment, 'title', 'equipment_type_id'),
+      equipment_type_label,
+      metafield_id: 'The field. Source: key in metavalues.',
+      metafield_label: labelOf('the field'),
+      number_value: 'Its value where that is a number; else null.',
+      text_value: 'Its value where that is a text; else null.',
+      is_empty: 'Whether it has no value: no number, no text and no list of items.',
+      equipment_key,
+    },
+  },
   equipment_assigned_users: {
     comment: 'One row for each person to whom a live equipment is assigned.',
     columns: {

@@ -63,6 +63,8 @@ const followups = {
     ...Object.fromEntries(
       Object.entries(changes).map(([name, meaning]) => [`_${name}`, `For followup_overview: ${meaning}`]),
     ),
+    _first_due:
+      'For followup_overview: the due day of its first state; null for none, and while the first state is the present one.',
   },
 };
 
@@ -123,6 +125,8 @@ const followup_overview = {
     first_response_on: localDay('first_response_at'),
     ...changes,
     ...people,
+    first_due_on:
+      'Its original due day: that of its first state, as far as syncs saw it; due_on where that never moved. Null where it had none then.',
   },
 };
 

@@ -46,6 +46,19 @@ const resource_versions = {
   },
 };
 
+/** What views of whole versions show. */
+const shown = {
+  ...resource_versions.columns,
+  ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
+  creator_name: personName('who created the version'),
+  category_label: labelOf('the category'),
+  created_on: localDay('created_at'),
+  approved_on: localDay('approved_at'),
+  age_days: 'Days from created_on to today (reporting time zone).',
+  resource_key,
+  creator_key: personKey('Who created the version', 'creator_id'),
+};
+
 export const RESOURCES: Descriptions = {
   resources,
   resource_versions,
@@ -58,21 +71,12 @@ export const RESOURCES: Descriptions = {
       resource_key,
     },
   },
+  resource_version_overview: {
+    comment: 'Every version of each live document, with the document.',
+    columns: shown,
+  },
   current_resource_versions: {
     comment: 'The newest version of each live document, with the document.',
-    columns: {
-      ...columnsOf(
-        resource_versions,
-        ...Object.keys(resource_versions.columns).filter((c) => c !== 'is_current'),
-      ),
-      ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
-      creator_name: personName('who created the version'),
-      category_label: labelOf('the category'),
-      created_on: localDay('created_at'),
-      approved_on: localDay('approved_at'),
-      age_days: 'Days from created_on to today (reporting time zone).',
-      resource_key,
-      creator_key: personKey('Who created the version', 'creator_id'),
-    },
+    columns: Object.fromEntries(Object.entries(shown).filter(([name]) => name !== 'is_current')),
   },
 };

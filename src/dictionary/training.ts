@@ -43,6 +43,7 @@ const training_completions = {
     starts_expiring_on:
       'Day from which it counts as expiring. Source: startsExpiringOn (YYYYMMDD); null when it does not expire.',
     is_required: 'Whether the training is required of the employee. Source: is_required; null when not told.',
+    _valid_from: 'Since when the present state holds; see training_completion_history.',
   },
 };
 
@@ -52,10 +53,16 @@ const training_label = labelOf('the training');
 const user_key = personKey('The employee', 'user_id');
 const calculated_on = localDay('calculated_at');
 
+const SINCE =
+  'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.';
+const completions = historyOf(training_completions, {
+  what: 'completions of trainings; a state ends when the completion changes or disappears, or its employee does',
+  since: SINCE,
+  shown: { user_name, training_label, user_key },
+});
 const history = historyOf(training_employee_status, {
   what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
-  since:
-    'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.',
+  since: SINCE,
   shown: { calculated_on, user_key, user_name },
 });
 
@@ -64,6 +71,8 @@ export const TRAINING: Descriptions = {
   training_completions,
   training_employee_status_states: history.states,
   training_employee_status_history: history.history,
+  training_completion_states: completions.states,
+  training_completion_history: completions.history,
   training_assignments: {
     comment: 'One row for each training that is assigned to each live employee.',
     columns: {
@@ -101,7 +110,10 @@ export const TRAINING: Descriptions = {
   training_expiry: {
     comment: 'Completions that expire, of live employees.',
     columns: {
-      ...training_completions.columns,
+      ...columnsOf(
+        training_completions,
+        ...Object.keys(training_completions.columns).filter((column) => column !== '_valid_from'),
+      ),
       user_name,
       days_until_expiry:
         'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past.',

@@ -184,8 +184,12 @@ async function cleanStates(
     order by ${of('t', key)} limit ${STEP_ROWS}`);
   const shapes = columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
   const all = rows.map(({ row }) => parseRow(row));
+  // The record's key, which the rows of its children begin with, too.
+  const [ofRecord = ''] = table.key;
   const changed = all.flatMap((row) => {
-    const kept = protection.ofRow(table.table, row);
+    const own = protection.ofRow(table.table, row);
+    const recordKey = protection.ofKey(String(row[ofRecord]));
+    const kept = recordKey === row[ofRecord] ? own : { ...own, [ofRecord]: recordKey };
     return kept === row ? [] : [{ row, kept }];
   });
   if (changed.length > 0) {

@@ -102,16 +102,15 @@ function toDetour({ schema, name }: TableShape, columns: readonly string[], hasT
 
 const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
 
-/** The column in which the source tells since when the parent's state holds; elsewhere the table's default stands for it. */
-const sinceColumn = ({ history, columns }: TableShape): ColumnShape | undefined =>
-  columns.find(({ name }) => name === history?.since);
+/** Rows of other tables take the table's default for the beginning of their state. */
+const hasSince = ({ history }: TableShape): boolean => (history?.since ?? null) !== null;
 
 function toTarget(
   shape: TableShape,
   { accountId, runId, isParent }: RunKey & { readonly isParent: boolean },
 ): TableCopy {
-  const since = sinceColumn(shape);
-  const columns = since === undefined ? shape.columns : [...shape.columns, { ...since, name: '_valid_from' }];
+  const began = { name: '_valid_from', type: 'timestamp with time zone' };
+  const columns = hasSince(shape) ? [...shape.columns, began] : shape.columns;
   const common = isParent ? { account_id: accountId, _run_id: String(runId) } : { account_id: accountId };
   const prefix = Object.values(common)
     .map((value) => `${toCell(value, 'text')}\t`)
@@ -154,11 +153,18 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   };
   const settings = createCopySettings(connection, shape);
   const isSelfContained = createReferenceCheck(shape);
-  const since = sinceColumn(shape.parent)?.name;
+  const since = shape.parent.history?.since ?? undefined;
+  const datedChildren = shape.children.flatMap((child, at) => (hasSince(child) ? [at] : []));
 
   function toBuffers(records: readonly PreparedRecord[], destination: Destination): CopyText['buffers'] {
     if (destination === 'tables' && since !== undefined) {
-      for (const { parent } of records) Object.assign(parent, { _valid_from: (parent as Row)[since] ?? NOW });
+      for (const { parent, children } of records) {
+        const began = { _valid_from: (parent as Row)[since] ?? NOW };
+        Object.assign(parent, began);
+        for (const position of datedChildren) {
+          for (const row of children[position] ?? []) Object.assign(row, began);
+        }
+      }
     }
     return copies[destination].map((table, position) => toText(table, records, position));
   }
@@ -247,7 +253,9 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const now = session.transactionTime?.now ?? null;
       if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
         const keys = records.map(({ identified }) => identified.key);
-        await connection.query(beginNoLater(shape.parent), [scope.accountId, toArrayLiteral(keys), now]);
+        for (const table of tables.filter(hasSince)) {
+          await connection.query(beginNoLater(table), [scope.accountId, toArrayLiteral(keys), now]);
+        }
       }
       return all;
     },

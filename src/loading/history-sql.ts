@@ -27,9 +27,9 @@ const later = (column: SQL): SQL =>
   sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
 const PRESENT_BEGAN = sql`t._valid_from`;
 
-/** The beginning of the state of the staged row `s`: the source's own time where it has one, but no later than it is seen, because the clock of a device may be ahead. */
-const sinceOf = ({ since }: HistoryShape, now: SQL): SQL =>
-  since === null ? now : sql`least(s.${name(since)}, ${now})`;
+/** The beginning of a new state, from the parent's row `parent`: the source's own time where it has one, but no later than it is seen, because the clock of a device may be ahead. */
+const sinceOf = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
+  since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NOTHING = sql``;
 
 /** Parts of the statement that writes new and changed rows; empty where a table has no history. */
@@ -70,7 +70,7 @@ export function parentHistory(
   const { history } = parent;
   const now = instantOf(scope);
   if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
-  const since = sinceOf(history, now);
+  const since = sinceOf(history, 's', now);
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
@@ -104,7 +104,8 @@ export const beginNoLater = ({ schema, name: table, key }: TableShape): string =
 
 /**
  * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
- * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning.
+ * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning. No new state begins
+ * before the parent's present one (`childHistory`), so the one before does not end earlier, whatever the clocks say.
  */
 export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime): SQL {
   const { accountId } = scope;
@@ -112,27 +113,34 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
   if (history === null) throw new TypeError(`${child.name} has no history`);
   const parentKey = name(parent.key[0] ?? '');
   return sql`with ended as (
-      delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key])} p, ${target(parent)} t
+      delete from ${target(child)} c using ${staged(parent, ['ord', '_hash', ...parent.key, ...(history.since === null ? [] : [history.since])])} p, ${target(parent)} t
       where t.account_id = ${accountId} and t.${parentKey} = p.${parentKey}
         and (t._hash is distinct from p._hash or t._deleted_at is not null)
         and c.account_id = ${accountId} and c.${name(child.key[0] ?? '')} = p.${parentKey}
         and (t._deleted_at is not null or not exists (select from ${staged(child, ['ord', ...history.columns])} s
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
-      returning c.account_id, ${of('c', history.columns)}, c._valid_from, t._deleted_at as parent_deleted_at,
+      returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NOTHING : sql`p.${name(history.since)},`}
+        t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
         t._hash is null and t._deleted_at is null as is_drift)
     insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
-    select account_id, ${list(history.columns)}, _valid_from,
-      greatest(coalesce(parent_deleted_at, ${instantOf(scope)}), ${later(sql`_valid_from`)})
+    select account_id, ${list(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
+      greatest(${sinceOf(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
     from ended where not is_drift`;
 }
 
-/** What a changed record has anew begins when it was seen, and no earlier than its last state ended. */
-export function childHistory(child: TableShape, scope: RunKey & TransactionTime): HistoryParts {
+/** The staged child `s` of the parent `p`, which is written: its state begins no earlier than the parent's, and than its own last one ended. */
+export function childHistory(
+  parent: TableShape,
+  child: TableShape,
+  scope: RunKey & TransactionTime,
+): HistoryParts & { readonly from: SQL } {
   const { history } = child;
-  if (history === null) return { column: NOTHING, value: NOTHING };
+  if (history === null) return { column: NOTHING, value: NOTHING, from: NOTHING };
   return {
     column: sql`, _valid_from`,
-    value: sql`, greatest(${instantOf(scope)}, (select max(h.valid_to) from ${states(child, history)} h
+    value: sql`, greatest(${sinceOf(history, 'p', instantOf(scope))}, p._valid_from, (select max(h.valid_to) from ${states(child, history)} h
         where h.account_id = ${scope.accountId} and ${same('h', 's', child.key)}))`,
+    from: sql`join ${target(parent)} p on p.account_id = ${scope.accountId}
+      and p.${name(parent.key[0] ?? '')} = s.${name(child.key[0] ?? '')}`,
   };
 }

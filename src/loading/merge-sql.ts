@@ -95,13 +95,13 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
 }
 
 /** New and changed children; equal ones are not written. */
-export function upsertChildren(child: TableShape, scope: RunKey & WriteTime): SQL {
+export function upsertChildren(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
   const changes = columns.filter((column) => !child.key.includes(column));
-  const kept = history.childHistory(child, scope);
+  const kept = history.childHistory(parent, child, scope);
   return sql`insert into ${target(child)} as t (account_id, ${list(columns)} ${kept.column})
-    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s
+    select ${accountId}::text, ${of('s', columns)} ${kept.value} from ${staged(child, columns)} s ${kept.from}
     on conflict (account_id, ${list(child.key)}) do update set
       ${sql.join(
         changes.map((column) => sql`${name(column)} = excluded.${name(column)}`),

@@ -178,7 +178,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
     if (counts.updated > 0 && child.history === null) {
       await tx.execute(statements.deleteStaleChildren(parent, child, request));
     }
-    await tx.execute(statements.upsertChildren(child, request));
+    await tx.execute(statements.upsertChildren(parent, child, request));
   }
   return counts;
 }

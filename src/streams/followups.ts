@@ -58,6 +58,8 @@ export const followups = safetySchema.table(
     /** Over all its states. */
     _due_changes: integer().notNull().default(0),
     _reopen_count: integer().notNull().default(0),
+    /** Due day of its first state; null while that is the present one. */
+    _first_due: date(),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
@@ -198,6 +200,8 @@ export const followupsStream: StreamDefinition = {
         _due_changes: (before, after) => `${before}._due_changes + (${hasOtherDue(before, after)})::int`,
         _reopen_count: (before, after) =>
           `${before}._reopen_count + (${before}.is_open is false and ${after}.is_open is true)::int`,
+        _first_due: (before) =>
+          `case when ${before}._due_changes = 0 then ${before}.due_on else ${before}._first_due end`,
       },
     },
   ],

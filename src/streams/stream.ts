@@ -70,7 +70,7 @@ export interface StateHistory {
   /** The parent, or a child whose rows come and go with it. Has the column `_valid_from`. */
   readonly of: PgTable;
   readonly states: PgTable;
-  /** The column in which the source tells since when a new state of the parent holds; null: when it was seen. */
+  /** The parent's column in which the source tells since when a new state holds, of the parent or of a child; null: when it was seen. */
   readonly since: string | null;
   /** Columns that move without making another state; the history shows their last value in each. */
   readonly untracked: readonly string[];

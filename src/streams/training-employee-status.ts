@@ -46,17 +46,19 @@ export const trainingEmployeeStatusStates = safetySchema.table(
   ],
 );
 
+const completionColumns = () => ({
+  account_id: accountId(),
+  user_id: text().notNull(),
+  training_id: bigintText().notNull(),
+  completed_on: date(),
+  expires_on: date(),
+  starts_expiring_on: date(),
+  is_required: boolean(),
+});
+
 export const trainingCompletions = safetySchema.table(
   'training_completions',
-  {
-    account_id: accountId(),
-    user_id: text().notNull(),
-    training_id: bigintText().notNull(),
-    completed_on: date(),
-    expires_on: date(),
-    starts_expiring_on: date(),
-    is_required: boolean(),
-  },
+  { ...completionColumns(), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
     foreignKey({
@@ -65,6 +67,18 @@ export const trainingCompletions = safetySchema.table(
       foreignColumns: [trainingEmployeeStatus.account_id, trainingEmployeeStatus.user_id],
     }).onDelete('cascade'),
     index('training_completions_expires_idx').on(t.expires_on),
+  ],
+);
+
+/** States that were superseded or ended; with the present ones they are `training_completion_history`. */
+export const trainingCompletionStates = safetySchema.table(
+  'training_completion_states',
+  { ...completionColumns(), ...statePeriod() },
+  (t) => [
+    primaryKey({
+      name: 'training_completion_states_pk',
+      columns: [t.account_id, t.user_id, t.training_id, t.valid_from],
+    }),
   ],
 );
 
@@ -112,6 +126,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
       since: 'calculated_at',
       untracked: ['calculated_at'],
     },
+    { of: trainingCompletions, states: trainingCompletionStates, since: 'calculated_at', untracked: [] },
   ],
   identityFields: [],
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],

@@ -22,6 +22,9 @@ beforeEach(async () => {
   await worker.query(
     `insert into safety.labels (account_id, kind, id, label) values ('north', 'form', '1', 'Round')`,
   );
+  await worker.query(`insert into safety.training_completion_states (account_id, user_id, training_id, valid_from, valid_to)
+    select account_id, user_id, training_id, _valid_from - n * interval '1 hour', _valid_from - (n - 1) * interval '1 hour'
+    from safety.training_completions, generate_series(1, 20) n`);
   await worker.query(`insert into safety_sync.forgotten (account_id, pseudonym, person, words, key_id)
     values ('north', 'a', 'a', null, 'k')`);
   await worker.query(`insert into safety.reporting_settings (account_id, timezone, changed_at)

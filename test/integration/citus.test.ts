@@ -65,9 +65,11 @@ async function findBreaks(worker: TestWorker): Promise<unknown[]> {
       const key =
         history === 'equipment_schedule_history'
           ? 'equipment_id, schedule_id'
-          : history.startsWith('training')
-            ? 'user_id'
-            : 'id';
+          : history === 'training_completion_history'
+            ? 'user_id, training_id'
+            : history === 'training_employee_status_history'
+              ? 'user_id'
+              : 'id';
       return await worker.query(`select * from (
         select '${history}' as history, ${key}, valid_to,
           lead(valid_from) over (partition by account_id, ${key} order by valid_from) as next_from

@@ -105,9 +105,15 @@ describe('statements', () => {
       ({ text }) =>
         /\b(insert|update|delete)\b/.test(text) && /\b(clock_timestamp|random|timeofday)\(/.test(text),
     );
-    // They read it: what is too old, how long ago a check was, and when a run began. What they write is given as a parameter or now().
-    expect(writers.map(({ name }) => name)).toEqual(['retention.ts', 'stream-state.ts', 'user-lookups.ts']);
-    for (const [index, writing] of ['inTransaction', 'writeStreamState', 'writeLookupResults'].entries()) {
+    // They read it: the age of rows, of a check, the beginning of a run and of a cleaning. They write parameters or now().
+    const readers = {
+      'retention.ts': 'inTransaction',
+      'stream-state.ts': 'writeStreamState',
+      'user-lookups.ts': 'writeLookupResults',
+      'clean-stored.ts': 'async function cleanStep',
+    };
+    expect(writers.map(({ name }) => name)).toEqual(Object.keys(readers));
+    for (const [index, writing] of Object.values(readers).entries()) {
       expect(writers[index]?.text.split(writing)[1], writing).not.toContain('clock_timestamp');
     }
   });

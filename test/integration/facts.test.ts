@@ -118,13 +118,13 @@ describe('follow-ups', () => {
   test('what is worked out anew of the states is what an upgrade filled in, and is not written again', async () => {
     const stored = () =>
       connection.query<Row>(
-        `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count from safety.followups order by 1`,
+        `select id, xmin::text, _was_open, _due_moved, _due_before, _due_changes, _reopen_count, _first_due from safety.followups order by 1`,
       );
     const before = await stored();
     await compareStates(connection.db, 'a', { syncedAt: 'now' });
     expect(await stored()).toEqual(before);
     await connection.query(
-      `update safety.followups set _was_open = null, _due_moved = true, _due_before = null, _due_changes = 9, _reopen_count = 9
+      `update safety.followups set _was_open = null, _due_moved = true, _due_before = null, _due_changes = 9, _reopen_count = 9, _first_due = '1999-01-01'
        where id in (select id from safety.followup_states)`,
     );
     await connection.query(
@@ -170,11 +170,13 @@ describe('follow-ups', () => {
         first_response_on: response === undefined ? null : localDay(response),
         due_changes: text(events.filter((event) => event === 'due_moved').length),
         reopen_count: text(events.filter((event) => event === 'reopened').length),
+        first_due_on: states[0]?.due ?? null,
         followup_key: `a/${id}`,
         assignee_key: assignee === null ? null : `a/${assignee}`,
       };
     });
     expect(expected.some((row) => Number(row['due_changes']) > 1)).toBe(true);
+    expect(live.some(({ states }) => states.at(0)?.due === null && states.at(-1)?.due !== null)).toBe(true);
     expect(expected.some((row) => Number(row['reopen_count']) > 1)).toBe(true);
     expect(
       live.some(({ states }) => states.at(-1)?.isOpen === true && states.at(-1)?.resolved !== null),

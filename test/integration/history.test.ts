@@ -1,6 +1,6 @@
 /** What the source forgets: every state that was seen, each once, without gaps or overlaps. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Equipment, Followup } from '../../src/sandbox/index.ts';
+import type { Employee, Equipment, Followup } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { STREAMS as ALL_STREAMS } from '../../src/streams/index.ts';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
@@ -47,9 +47,15 @@ const later = (minutes: number) => {
 };
 const historyOf = async (history: HistoryName, key: string) =>
   (await readHistory(worker, history)).filter((row) => row.key === key);
-/** What followups and their states keep of the state before, where it is not what the states show. */
-const wrongDifferences = () =>
-  worker.query(
+/** What followups and their states keep of the states before, where it is not what the states show. */
+const wrongDifferences = async () => [
+  ...(await worker.query(
+    `select f.id, f.first_due_on, h.due_on from safety.followup_overview f
+     join (select distinct on (account_id, id) account_id, id, due_on from safety.followup_history order by account_id, id, valid_from) h
+       on h.account_id = f.account_id and h.id = f.id
+     where f.first_due_on is distinct from h.due_on`,
+  )),
+  ...(await worker.query(
     `select * from (
        select id, valid_from, _was_open, _due_moved, _due_before, lag(is_open) over w as was_open,
          row_number() over w > 1 and due_on is distinct from lag(due_on) over w as due_moved, lag(due_on) over w as due_before
@@ -57,9 +63,12 @@ const wrongDifferences = () =>
          union all select account_id, id, is_open, due_on, _valid_from, _was_open, _due_moved, _due_before from safety.followups) h
        window w as (partition by account_id, id order by valid_from)) s
      where (_was_open, _due_moved, _due_before) is distinct from (was_open, due_moved, due_before)`,
-  );
+  )),
+];
 const changesOf = (key: string) =>
-  worker.query(`select due_changes, reopen_count from safety.followup_overview where id = '${key}'`);
+  worker.query(
+    `select due_changes, reopen_count, first_due_on::text from safety.followup_overview where id = '${key}'`,
+  );
 const deletedAt = async (table: string, key: string) => {
   const [row] = await worker.query<{ at: string | null }>(
     `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.${table} where id = '${key}'`,
@@ -201,15 +210,18 @@ describe('follow-ups', () => {
     for (const change of changes) {
       put(change);
       await sync(['followups']);
+      expect(await changesOf('one')).toMatchObject([{ first_due_on: '2026-01-01' }]);
       later(10);
     }
-    expect(await changesOf('one')).toEqual([{ due_changes: '2', reopen_count: '1' }]);
+    expect(await changesOf('one')).toMatchObject([{ due_changes: '2', reopen_count: '1' }]);
     worker.sandbox.store.followups.delete('one');
     await sync(['followups']);
     later(10);
     put({ open: true, due: 20260103 });
     await sync(['followups']);
-    expect(await changesOf('one')).toEqual([{ due_changes: '3', reopen_count: '2' }]);
+    expect(await changesOf('one')).toEqual([
+      { due_changes: '3', reopen_count: '2', first_due_on: '2026-01-01' },
+    ]);
     expect(await wrongDifferences()).toEqual([]);
     const events = await worker.query(
       `select event, from_value, to_value from safety.followup_events where followup_id = 'one' and event in ('closed', 'due_moved', 'reopened')
@@ -391,6 +403,108 @@ test('an employee’s states begin with the calculation that first showed them',
   ]);
 });
 
+describe('completions of trainings', () => {
+  const NO_DAY = { expiresOn: null, startsExpiringOn: null, is_required: true };
+  /** Each training with its day; returns when the report with them was calculated, µs since 1970. */
+  async function report(days: Readonly<Record<number, number>> | null): Promise<number> {
+    const { store } = worker.sandbox;
+    if (days === null) store.employees.delete('E');
+    else {
+      store.employees.put({
+        ...(SPECIMENS['training-employee-status'].build('E') as unknown as Employee),
+        status: 'active',
+        last_completed: Object.entries(days).map(([id, day]) => ({
+          id: Number(id),
+          date_number: day,
+          ...NO_DAY,
+        })),
+      });
+    }
+    const { lastUpdated } = store.recalculateTraining();
+    await sync(['training-employee-status']);
+    later(20);
+    return lastUpdated * 1000;
+  }
+  const completions = async (training: number) =>
+    (await historyOf('training_completion_history', `E / ${training}`)).map(({ row, from, to }) => [
+      row['completed_on'],
+      from,
+      to,
+    ]);
+
+  test('a renewal that leaves the employee complete makes a state of the completion, none of the employee and none of other completions', async () => {
+    await start();
+    const first = await report({ 1: 20250110, 2: 20250111 });
+    const sibling = () =>
+      worker.query(
+        `select ctid::text, xmin::text from safety.training_completions where user_id = 'E' and training_id = 2`,
+      );
+    const before = await sibling();
+    const renewed = await report({ 1: 20260115, 2: 20250111 });
+    expect(await completions(1)).toEqual([
+      ['20250110', first, renewed],
+      ['20260115', renewed, null],
+    ]);
+    expect(await completions(2)).toEqual([['20250111', first, null]]);
+    expect(await historyOf('training_employee_status_history', 'E')).toHaveLength(1);
+    expect(await sibling()).toEqual(before);
+  });
+
+  test('a completion that disappears ends with that report, and begins anew with the report that has it again', async () => {
+    await start();
+    const first = await report({ 1: 20250110 });
+    const gone = await report({});
+    expect(await completions(1)).toEqual([['20250110', first, gone]]);
+    await report({});
+    const back = await report({ 1: 20250110 });
+    expect(await completions(1)).toEqual([
+      ['20250110', first, gone],
+      ['20250110', back, null],
+    ]);
+  });
+
+  test('completions end with their employee and begin again with them, also where the report is older than the deletion', async () => {
+    await start();
+    const first = await report({ 1: 20250110 });
+    await report(null);
+    const [row] = await worker.query<{ at: string }>(
+      `select (extract(epoch from _deleted_at) * 1000000)::bigint::text as at from safety.training_employee_status where user_id = 'E'`,
+    );
+    const ended = Number(row?.at);
+    expect(await completions(1)).toEqual([['20250110', first, ended]]);
+    await report({ 1: 20250110 });
+    const [employee] = (await historyOf('training_employee_status_history', 'E')).slice(-1);
+    // The clock of this warehouse is ahead of the service's, so that the reports come from before the deletion.
+    expect(employee?.from).toBeGreaterThan(ended);
+    expect(await completions(1)).toEqual([
+      ['20250110', first, ended],
+      ['20250110', employee?.from, null],
+    ]);
+  });
+
+  test('a report that the service dates ahead begins states when they are seen', async () => {
+    await start();
+    worker.time.now += Date.now() - NOON + 24 * 60 * MINUTE_MS;
+    for (const day of [20250110, 20260115, 20260116]) await report({ 1: day });
+    const states = await completions(1);
+    expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
+    expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);
+    expect(Number(states.at(-1)?.[1])).toBeLessThan(Date.now() * 1000);
+  });
+
+  test('states follow one another without a gap where the database’s clock was put back', async () => {
+    await start();
+    await report({ 1: 20250110 });
+    await worker.query(
+      `update safety.training_employee_status set _valid_from = now() + interval '1 hour' where user_id = 'E'`,
+    );
+    for (const day of [20260115, 20260116]) await report({ 1: day });
+    const states = await completions(1);
+    expect(states.map(([day]) => day)).toEqual(['20250110', '20260115', '20260116']);
+    expect(states.map(([, , to]) => to)).toEqual([...states.slice(1).map(([, from]) => from), null]);
+  });
+});
+
 test('what has not changed is not written, whatever its history', async () => {
   await start();
   await sync();
@@ -452,6 +566,7 @@ describe('a row that somebody changed in the warehouse', () => {
   const HISTORIES = [
     'followup_history',
     'training_employee_status_history',
+    'training_completion_history',
     'equipment_history',
     'equipment_schedule_history',
   ] as const;
@@ -486,6 +601,10 @@ describe('a row that somebody changed in the warehouse', () => {
       'schedules by one too many',
       `insert into safety.equipment_schedules (account_id, equipment_id, schedule_id, status, _valid_from)
         select account_id, id, 'forged', 'expired', now() from safety.equipment where _deleted_at is null`,
+    ],
+    [
+      'completions of trainings',
+      `update safety.training_completions set completed_on = '1999-12-31', is_required = not is_required`,
     ],
   ];
   test.each(casesOf({ few: DAMAGE.slice(4), all: DAMAGE }))(

@@ -1,6 +1,6 @@
 /** What may not be stored is nowhere: canaries, searched in every row of every table after each way that data can take. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Equipment, Resource } from '../../src/sandbox/index.ts';
+import type { Employee, Equipment, Resource } from '../../src/sandbox/index.ts';
 import type { PrivacySettings } from '../../src/sync/privacy.ts';
 import { runStream } from '../../src/sync/run-stream.ts';
 import { cleanAccount, forgetPerson } from '../../src/sync/forget.ts';
@@ -189,10 +189,16 @@ describe('what is omitted or a pseudonym is in no table, no _raw, no state and n
   });
 });
 
-test('what follows from a column that is left out later goes with it: figures of messages, days by form', async () => {
+test('what follows from a column that is left out later goes with it: figures of messages, days by form, due days before', async () => {
   await start();
   putCanaries();
-  await sync();
+  for (const due of [20_260_110, 20_260_210]) {
+    worker.time.now += 20 * MINUTE_MS;
+    worker.sandbox.store.followups.update('one', { due, updated_on: worker.serviceNow() });
+    await sync();
+  }
+  const dueDays = `select _due_before::text as before, _first_due::text as first from safety.followups where id = 'one'`;
+  expect(await worker.query(dueDays)).toEqual([{ before: '2026-01-10', first: '2026-01-10' }]);
   await worker.query(`insert into safety.followup_days select 'default', 'form', f.id, '2020-02-03', '2020-02-04', f.open, 0, f.closed, 0
     from (values ('71', 2, 0), ('72', 3, 0), ('', 0, 4)) as f (id, open, closed)`);
   const figures = `select count(*) filter (where _last_message_at is not null or _first_response_at is not null)::int as times,
@@ -200,8 +206,12 @@ test('what follows from a column that is left out later goes with it: figures of
   const [before] = await worker.query<{ times: number; messages: number }>(figures);
   expect(before?.times).toBeGreaterThan(0);
   await cleanAccount(
-    contextOf({ omit: ['followup_messages.sent_at', 'followups.form_id'], pseudonymize: [] }),
+    contextOf({
+      omit: ['followup_messages.sent_at', 'followups.form_id', 'followups.due_on'],
+      pseudonymize: [],
+    }),
   );
+  expect(await worker.query(dueDays)).toEqual([{ before: null, first: null }]);
   expect(await worker.query(figures)).toEqual([{ times: 0, messages: before?.messages }]);
   expect(
     await worker.query(
@@ -256,6 +266,13 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   const equipment = SPECIMENS.equipments.build('e') as unknown as Equipment;
   const [schedule] = [{ schedule_id: 's1', status: 'uptodate' as const, expiresOn: 9e11, expiringOn: 8e11 }];
   store.equipment.put({ ...equipment, schedules: [{ ...schedule, lastCompletedOn: 7e11 }] });
+  store.employees.put({
+    ...(SPECIMENS['training-employee-status'].build('t') as unknown as Employee),
+    last_completed: [
+      { id: 1, date_number: 20_250_110, expiresOn: 20_260_110, startsExpiringOn: null, is_required: true },
+    ],
+  });
+  store.recalculateTraining();
   const put = (id: string, patch: object) =>
     store.followups.put({
       ...SPECIMENS.followups.build(id),
@@ -269,10 +286,11 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
   put('two', {});
   const hidden: PrivacySettings = {
     key: KEY,
-    omit: ['followups.due_on', 'equipment_schedules.last_completed_at'],
+    omit: ['followups.due_on', 'equipment_schedules.last_completed_at', 'training_completions.expires_on'],
     pseudonymize: ['followups.assignee_id'],
   };
-  for (const stream of ['followups', 'equipments'] as const) await runWith(hidden, stream);
+  for (const stream of ['followups', 'equipments', 'training-employee-status'] as const)
+    await runWith(hidden, stream);
   const days = `select date::text, status, followups::int from safety.followup_daily order by 1, 2`;
   const isOverdue = (rows: readonly { status: string; followups: number }[]) =>
     rows.some(({ status, followups }) => status === 'overdue' && followups > 1);
@@ -290,6 +308,11 @@ test('a setting that is taken back makes no state and no due_moved, blames no sy
     note: 'columns that are no longer protected were read again: followups.due_on, followups.assignee_id',
   });
   await runWith(shown, 'equipments');
+  const completion = `select expires_on::text, valid_to from safety.training_completion_history where user_id = 't'`;
+  expect(await worker.query(completion)).toEqual([{ expires_on: null, valid_to: null }]);
+  store.recalculateTraining();
+  await runWith(shown, 'training-employee-status', 'reconcile');
+  expect(await worker.query(completion)).toEqual([{ expires_on: '2026-01-10', valid_to: null }]);
   const states = `select id, observer_id, due_on::text, assignee_id from safety.followup_states`;
   expect(await worker.query(states)).toMatchObject([{ id: 'two', due_on: '2026-01-10', assignee_id: 'A' }]);
   expect(await worker.query(`select from safety.equipment_schedule_states`)).toEqual([]);
@@ -415,7 +438,7 @@ describe('somebody who is forgotten', () => {
     await worker.query(`insert into safety.followup_days
       select 'default', 'assignee', id, '2020-02-03', '2020-02-04', 2, 0, 4, 0 from unnest('{${ID},x,${SHORT}}'::text[]) id`);
     await worker.query(
-      `insert into safety_sync.user_lookups (account_id, user_id) values ('default', '${SHORT} ')`,
+      `insert into safety_sync.user_lookups (account_id, user_id) values ('default', '${SHORT} '), ('default', 'x')`,
     );
     await worker.query(`insert into safety_sync.alerts (account_id, event, subject, channel, began_at)
       select distinct account_id, 'new_field', stream || ' ' || field, 'mail', now() from safety_sync.data_issues
@@ -426,6 +449,9 @@ describe('somebody who is forgotten', () => {
         await worker.query<{ subject: string }>(`select subject from safety_sync.alerts order by subject`)
       ).map(({ subject }) => subject);
     expect(await subjects()).toHaveLength(6);
+    // More than one step of a cleaning, with ids that no double holds.
+    await worker.query(`insert into safety.training_completion_states (account_id, user_id, training_id, completed_on, valid_from, valid_to)
+      select 'default', '${ID}', 9007199254740993 + i, '2020-01-01', '2020-01-02', '2021-01-02' from generate_series(1, 1100) i`);
     expect((await places('tables')).length).toBeGreaterThan(15);
 
     const forgotten = await forgetPerson(worker.context, { id: ID });
@@ -444,8 +470,10 @@ describe('somebody who is forgotten', () => {
        where u.account_id = 'default' and u.id = '${forgotten.pseudonym}' and f.id = 'one' and e.id = 'e'`,
     );
     expect(joined).toEqual([{ name: forgotten.pseudonym, observes: true, trains: true, has: true }]);
-    const [completions] = await worker.query<{ n: number }>(
-      `select count(*)::int as n from safety.training_completions where user_id = '${second.pseudonym}'`,
+    const [completions] = await worker.query<{ n: number; states: number }>(
+      `select count(*)::int as n, (select count(distinct training_id)::int from safety.training_completion_states
+         where user_id = '${forgotten.pseudonym}' and training_id > 9007199254740993) as states
+       from safety.training_completions where user_id = '${second.pseudonym}'`,
     );
     expect(completions?.n).toBeGreaterThan(0);
     expect(await findKeysWithoutPerson(worker)).toEqual([]);
@@ -457,6 +485,7 @@ describe('somebody who is forgotten', () => {
         .toSorted()
         .map((one) => ({ user_id: one, name: one, is_trained_here: true })),
     );
+    expect(completions?.states).toBe(1100);
 
     const asked = worker.sandbox.requests.length;
     for (const [round, kind] of [

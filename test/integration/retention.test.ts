@@ -27,6 +27,7 @@ const TABLES = {
   'safety.training_employee_status': 'user_id',
   'safety.training_employee_status_states': 'user_id',
   'safety.training_completions': 'user_id',
+  'safety.training_completion_states': 'user_id',
   'safety.equipment': 'id',
   'safety.equipment_states': 'id',
   'safety.equipment_schedules': 'equipment_id',
@@ -92,13 +93,17 @@ async function ageSome(random: SeededRandom): Promise<Set<string>> {
 const PARENT_OF = (table: string): string =>
   Object.keys(ENTITIES).find((entity) =>
     table.startsWith(`safety.${entity === 'equipment' ? entity : entity.replace(/s$/, '')}`),
-  ) ?? (table === 'safety.training_completions' ? 'training_employee_status' : '');
+  ) ?? (table.startsWith('safety.training_completion') ? 'training_employee_status' : '');
 
 test('after any life of the source, exactly the rows that it deleted long ago are gone, with children and states', async () => {
   await start({ deletedDays: 30 });
   const random = createRandom(11);
   const { store } = worker.sandbox;
   await syncAll();
+  await worker.query(`insert into safety.training_completion_states
+      (account_id, user_id, training_id, completed_on, valid_from, valid_to)
+    select account_id, user_id, training_id, completed_on - 365, _valid_from - interval '1 hour', _valid_from
+    from safety.training_completions`);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const table of [store.followups, store.resources, store.equipment, store.employees]) {
       for (const [key, record] of [...table]) {

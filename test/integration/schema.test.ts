@@ -163,6 +163,7 @@ describe('schema safety', () => {
   test.each([
     ['followup_history', 'followups'],
     ['training_employee_status_history', 'training_employee_status'],
+    ['training_completion_history', 'training_completions'],
     ['equipment_history', 'equipment'],
     ['equipment_schedule_history', 'equipment_schedules'],
   ])(
@@ -179,7 +180,7 @@ describe('schema safety', () => {
       // A view, too, can only be appended to.
       expect(of(history).filter((column) => expected.includes(column))).toHaveLength(expected.length);
       const beside = of(history).filter((column) => !expected.includes(column));
-      for (const column of beside) expect(column).toMatch(/_label text$|_on date$|_key text$|_name text$/);
+      for (const column of beside) expect(column).toMatch(/_(label|name|key) text$|_on date$/);
     },
   );
 

@@ -411,12 +411,16 @@ test.each([
   ['followup_overview', 'due_on', 'current_date', ['followups']],
   ['followup_history', 'id', `'x'`, ['followups', 'followup_states']],
   ['equipment_history', 'id', `'x'`, ['equipment', 'equipment_states']],
+  ['training_completion_history', 'user_id', `'x'`, ['training_completions', 'training_completion_states']],
+  ['training_completion_history', 'training_id', '1', ['training_completions', 'training_completion_states']],
   ['equipment_inspections', 'equipment_id', `'x'`, ['equipment', 'equipment_schedules']],
   ['equipment_inspections', 'expires_at', 'now()', ['equipment_schedules']],
   ['equipment_metavalue_items', 'equipment_id', `'x'`, ['equipment', 'equipment_metavalues']],
+  ['equipment_fields', 'equipment_id', `'x'`, ['equipment', 'equipment_metavalues']],
   ['training_expiry', 'expires_on', 'current_date', ['training_completions']],
   ['training_compliance', 'user_id', `'x'`, ['training_employee_status', 'training_completions']],
   ['current_resource_versions', 'resource_id', `'x'`, ['resources', 'resource_versions']],
+  ['resource_version_overview', 'resource_id', `'x'`, ['resources', 'resource_versions']],
 ] as const)('a filter of %s on %s reaches its tables', async (view, column, value, tables) => {
   const plan = await readPlan(
     `select * from safety.${view} where account_id = 'default' and ${column} = ${value}`,

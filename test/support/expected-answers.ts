@@ -277,6 +277,70 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
       ),
   );
 
+  const employeeOf = new Map(of('training_employee_status').map((row) => [row['user_id'], row]));
+  const completionStates = [
+    ...of('training_completion_states').map((row) => ({ row, from: row['valid_from'], to: row['valid_to'] })),
+    ...of('training_completions').map((row) => ({
+      row,
+      from: row['_valid_from'],
+      to: employeeOf.get(row['user_id'])?.['_deleted_at'],
+    })),
+  ].map(({ row, from, to }) => ({
+    key: JSON.stringify([row['user_id'], row['training_id']]),
+    from: msOf(from) ?? 0,
+    to: msOf(to) ?? Infinity,
+    user: text(row['user_id']),
+    training: text(row['training_id']) ?? '',
+    on: text(row['completed_on']),
+    starts: text(row['starts_expiring_on']),
+    expires: text(row['expires_on']),
+    isRequired: row['is_required'] as boolean | null,
+  }));
+  const completed = groups(completionStates, ({ key }) => key).flatMap(([, unsorted]) => {
+    const told = unsorted.toSorted((a, b) => a.from - b.from).filter(({ on }) => on !== null);
+    // What a later state undercuts was corrected.
+    const kept = told.filter(({ on }, index) =>
+      told.slice(index).every((after) => (after.on ?? '') >= (on ?? '')),
+    );
+    return kept.flatMap(({ on }, index) => {
+      const before = kept[index - 1];
+      if (before?.on === on) return [];
+      const isLate = before?.expires != null && (on ?? '') > before.expires;
+      return [{ month: monthOf(on ?? ''), isRenewal: before !== undefined, isLate }];
+    });
+  });
+  const pastDay = dayAt((dayNumber(today) - 45) * DAY_MS);
+  const pastMs = (dayNumber(today) - 44) * DAY_MS;
+  const known = completionStates.filter(({ from, to }) => from <= pastMs && pastMs < to);
+  const pastLists = trainingStates
+    .filter(({ from, to }) => from <= pastMs && pastMs < to)
+    .flatMap(({ row }) =>
+      (['complete', 'incomplete'] as const).flatMap((kind) =>
+        ((row[`${kind}_training_ids`] ?? []) as number[]).map((id) => ({
+          key: JSON.stringify([row['user_id'], id]),
+          kind,
+        })),
+      ),
+    );
+  const pastMatrix = [...new Set([...pastLists, ...known].map(({ key }) => key))].flatMap((key) => {
+    const [user = '', training = ''] = (JSON.parse(key) as Cell[]).map(String);
+    const completion = known.find((one) => one.key === key);
+    const kinds = pastLists.filter((one) => one.key === key).map(({ kind }) => kind);
+    const expires = completion?.expires ?? null;
+    const starts = completion?.starts ?? null;
+    const state =
+      expires !== null && expires < pastDay
+        ? 'expired'
+        : kinds.includes('incomplete')
+          ? 'missing'
+          : starts !== null && starts <= pastDay
+            ? 'expiring'
+            : 'complete';
+    const isRequired = completion?.isRequired ?? kinds.length > 0;
+    const training_label = labelOf('training', training);
+    return isRequired ? [{ user_name: nameOf(user), training_label, state, expires_on: expires }] : [];
+  });
+
   /** Who had it and on which form at the end of a day, while it was open then; of the time before its first state nothing is known but that one. */
   const pendingOn = (day: number): Followup[] =>
     followups.flatMap((one) => {
@@ -585,6 +649,42 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
         ['assignee_id', 1],
       ],
       10,
+    ),
+    48: ordered(
+      groups(completed, ({ month }) => month).map(([month, some]) => ({
+        month,
+        first_known: some.filter(({ isRenewal }) => !isRenewal).length,
+        renewed: some.filter(({ isRenewal }) => isRenewal).length,
+        renewed_late: some.filter(({ isLate }) => isLate).length,
+      })),
+      [['month', -1]],
+      12,
+    ),
+    49: pastMatrix,
+    50: ordered(
+      groups(closed, ({ resolvedOn }) => monthOf(resolvedOn ?? '')).map(([month, some]) => {
+        const firsts = some.map(({ states, due, resolvedOn }) => ({
+          first: text(states[0]?.['due_on']),
+          due,
+          on: resolvedOn ?? '',
+        }));
+        const told = firsts.filter(({ first }) => first !== null);
+        return {
+          month,
+          closed: some.length,
+          percent_by_due_day: percent(
+            some.filter(({ inTime }) => inTime === true).length,
+            some.filter(({ inTime }) => inTime !== null).length,
+          ),
+          percent_by_first_due_day: percent(
+            told.filter(({ first, on }) => on <= (first ?? '')).length,
+            told.length,
+          ),
+          postponed: firsts.filter(({ first, due }) => first !== null && due !== null && due > first).length,
+        };
+      }),
+      [['month', -1]],
+      12,
     ),
   };
 }

@@ -46,6 +46,23 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
     of(table).flatMap((row) => elements(row[column]).map((one) => ({ key: text(row[key]), one })));
   const equipment = new Map(of('equipment').map((row) => [row['id'], row]));
   const resources = new Map(of('resources').map((row) => [row['id'], row]));
+  const versions: ViewRow[] = of('resource_versions').map((version) => ({
+    ...texts(
+      version,
+      'resource_id',
+      'ordinal',
+      'is_current',
+      'version',
+      'type',
+      'file',
+      'link',
+      'creator_id',
+    ),
+    title: text(resources.get(version['resource_id'] ?? null)?.['title']),
+    creator_name: nameOf(version['creator_id']),
+    created_on: dayOf(version['created_at'] ?? null, timezone),
+    approved_on: dayOf(version['approved_at'] ?? null, timezone),
+  }));
   return {
     resource_tags: each('resources', 'id', 'tags').map(({ key, one }) => ({ resource_id: key, tag: one })),
     equipment_field_offices: each('equipment', 'id', 'field_office_ids').map(({ key, one }) => ({
@@ -66,6 +83,14 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
         item_id: one,
       })),
     ),
+    equipment_fields: of('equipment_metavalues').map((row) => {
+      const owner = equipment.get(row['equipment_id'] ?? null) ?? {};
+      return {
+        ...texts(row, 'equipment_id', 'metafield_id', 'number_value', 'text_value'),
+        ...texts(owner, 'title', 'equipment_type_id'),
+        is_empty: String(['number_value', 'text_value', 'item_ids'].every((one) => row[one] === null)),
+      };
+    }),
     training_assignments: (['complete', 'incomplete'] as const).flatMap((kind) =>
       each('training_employee_status', 'user_id', `${kind}_training_ids`).map(({ key, one }) => ({
         user_id: key,
@@ -73,13 +98,12 @@ export function expectedViews(tables: ExpectedTables, { timezone, today }: Today
         is_complete: String(kind === 'complete'),
       })),
     ),
-    current_resource_versions: of('resource_versions')
-      .filter((version) => version['is_current'] === true)
-      .map((version) => ({
-        ...texts(version, 'resource_id', 'ordinal', 'version', 'type', 'file', 'link', 'creator_id'),
-        title: text(resources.get(version['resource_id'] ?? null)?.['title']),
-        creator_name: nameOf(version['creator_id']),
-      })),
+    resource_version_overview: versions,
+    current_resource_versions: versions
+      .filter((version) => version['is_current'] === 'true')
+      .map((version) =>
+        Object.fromEntries(Object.entries(version).filter(([name]) => name !== 'is_current')),
+      ),
     followup_overview: of('followups').map((row) => {
       const messages = of('followup_messages').filter((message) => message['followup_id'] === row['id']);
       const sent = messages.flatMap((message) =>
