@@ -1,5 +1,5 @@
 /** What is stored in one transaction: batches that are compared while others are stored, savepoints, records that come twice. */
-import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vitest';
 import type { StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
 import { identityOf } from '../../src/loading/identify.ts';
@@ -220,6 +220,11 @@ test('what was given up is not there, and the session goes on', async () => {
 
 test('a session that ends while keys are recorded as seen fails what is stored, and nothing beside it', async () => {
   const { connection } = session;
+  // A rejection without a handler would end the worker.
+  const unhandled: unknown[] = [];
+  const collect = (error: unknown) => unhandled.push(error);
+  process.on('unhandledRejection', collect);
+  onTestFinished(() => void process.off('unhandledRejection', collect));
   const query: Connection['query'] = async (text, parameters) => {
     if (text.includes('stage_seen')) {
       connection.query('select pg_terminate_backend(pg_backend_pid())').catch(() => undefined);
@@ -234,6 +239,7 @@ test('a session that ends while keys are recorded as seen fails what is stored, 
   await expect(commit()).rejects.toThrow();
   await load.abort();
   expect(await stored()).toEqual({});
+  expect(unhandled).toEqual([]);
 });
 
 test('a session that breaks while nothing is on its way is not replaced by another connection: the commit fails', async () => {
