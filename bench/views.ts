@@ -104,7 +104,7 @@ async function measure(connection: Connection, text: string): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const plan = await explain(connection, `(analyze, timing off) ${text}`);
-    const ms = [...plan.matchAll(/(?:Planning|Execution) Time: ([\d.]+)/g)].map(([, one]) => Number(one));
+    const ms = [...plan.matchAll(/^(?:Planning|Execution) Time: ([\d.]+)/gm)].map(([, one]) => Number(one));
     times.push(ms.reduce((sum, one) => sum + one, 0));
   }
   return Math.min(...times);
