@@ -1,3 +1,5 @@
+-- Labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through the coordinator where a
+-- left join has a plain table on its outer side.
 create or replace view safety.equipment_history as
 select h.account_id, h.id, h.serial_number, h.equipment_type_id, h.created_at, h.parent_id, h.field_office_ids,
   h.line_of_business_id, h.client_ids, h.assigned_user_ids, h.title, h.notes, h.is_in_service, h.metavalues, h.status,
@@ -15,7 +17,7 @@ from (
   from safety.equipment
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join safety.labels type
-  on type.account_id = h.account_id and type.kind = 'equipment_type' and type.id = h.equipment_type_id
-left join safety.labels business
-  on business.account_id = h.account_id and business.kind = 'line_of_business' and business.id = h.line_of_business_id;
+left join (select account_id, id, max(label) as label from safety.labels where kind = 'equipment_type' group by 1, 2) type
+  on type.account_id = h.account_id and type.id = h.equipment_type_id
+left join (select account_id, id, max(label) as label from safety.labels where kind = 'line_of_business' group by 1, 2) business
+  on business.account_id = h.account_id and business.id = h.line_of_business_id;

@@ -1,3 +1,5 @@
+-- Labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through the coordinator where a
+-- left join has a plain table on its outer side.
 create or replace view safety.equipment_schedule_history as
 select h.account_id, h.equipment_id, h.schedule_id, h.status, h.expires_at, h.expiring_at, h.last_completed_at,
   h.valid_from, h.valid_to, coalesce(schedule.label, h.schedule_id) as schedule_label,
@@ -16,5 +18,5 @@ from (
   join safety.equipment e on e.account_id = c.account_id and e.id = c.equipment_id
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join safety.labels schedule
-  on schedule.account_id = h.account_id and schedule.kind = 'schedule' and schedule.id = h.schedule_id;
+left join (select account_id, id, max(label) as label from safety.labels where kind = 'schedule' group by 1, 2) schedule
+  on schedule.account_id = h.account_id and schedule.id = h.schedule_id;

@@ -1,3 +1,5 @@
+-- Labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through the coordinator where a
+-- left join has a plain table on its outer side.
 create or replace view safety.followup_history as
 select h.account_id, h.id, h.form_id, h.response_id, h.is_open, h.created_at, h.updated_at, h.observer_id, h.assigner_id,
   h.assignee_id, h.due_on, h.resolved_at, h.completer_id, h.valid_from, h.valid_to,
@@ -20,8 +22,13 @@ from (
   from safety.followups
 ) h
 left join safety.reporting_clock z on z.account_id = h.account_id
-left join safety.users observer on observer.account_id = h.account_id and observer.id = h.observer_id
-left join safety.users assigner on assigner.account_id = h.account_id and assigner.id = h.assigner_id
-left join safety.users assignee on assignee.account_id = h.account_id and assignee.id = h.assignee_id
-left join safety.users completer on completer.account_id = h.account_id and completer.id = h.completer_id
-left join safety.labels form on form.account_id = h.account_id and form.kind = 'form' and form.id = h.form_id::text;
+left join (select account_id, id, max(name) as name from safety.users group by 1, 2) observer
+  on observer.account_id = h.account_id and observer.id = h.observer_id
+left join (select account_id, id, max(name) as name from safety.users group by 1, 2) assigner
+  on assigner.account_id = h.account_id and assigner.id = h.assigner_id
+left join (select account_id, id, max(name) as name from safety.users group by 1, 2) assignee
+  on assignee.account_id = h.account_id and assignee.id = h.assignee_id
+left join (select account_id, id, max(name) as name from safety.users group by 1, 2) completer
+  on completer.account_id = h.account_id and completer.id = h.completer_id
+left join (select account_id, id, max(label) as label from safety.labels where kind = 'form' group by 1, 2) form
+  on form.account_id = h.account_id and form.id = h.form_id::text;

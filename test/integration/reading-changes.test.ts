@@ -377,7 +377,7 @@ test('transactions of a stream take turns without its lock, too, and one that en
 /** As if the database's clock had been an hour ahead until now. */
 async function setClockBack(worker: TestWorker): Promise<void> {
   await worker.query(
-    `update safety_sync.stream_state set complete_until = complete_until + interval '1 hour'`,
+    `update safety_sync.stream_state set complete_until = (complete_until at time zone 'UTC' + interval '1 hour') at time zone 'UTC'`,
   );
   for (const { parent } of SHAPES) {
     await worker.query(`update safety.${parent.name} set _synced_at = _synced_at + interval '1 hour'`);
