@@ -132,6 +132,13 @@ async function measureReading(connection: Connection, url: string, view: string)
   };
   await connection.query(`create table copied as select * from safety.${view}`);
   await connection.query('vacuum analyze copied');
+  const [size] = await connection.query<{ rows: number }>('select count(*)::int as rows from copied');
+  // A stream that ends with its first chunk is never given to postgres.js's caller.
+  if ((size?.rows ?? 0) < 10_000) {
+    await connection.query('drop table copied');
+    await client.end();
+    return { rows: size?.rows };
+  }
   const times = { view: Infinity, table: Infinity, mb: 0 };
   for (let run = 0; run < RUNS; run += 1) {
     const { ms, bytes } = await read(`select * from safety.${view}`);

@@ -1,9 +1,10 @@
 create or replace view safety.followup_daily_by_assignee as
-select n.account_id, dates.date, s.status, s.followups::bigint as followups, nullif(d.id, '') as assignee_id, u.name as assignee_name,
-  (now() at time zone n.timezone)::date - dates.date as days_ago, n.account_id || '/' || nullif(d.id, '') as assignee_key
+select n.account_id, d.from_on + days.after as date, s.status, s.followups::bigint as followups, nullif(d.id, '') as assignee_id,
+  u.name as assignee_name, (now() at time zone n.timezone)::date - (d.from_on + days.after) as days_ago,
+  n.account_id || '/' || nullif(d.id, '') as assignee_key
 from safety.counted_days n
 join safety.followup_days d on d.account_id = n.account_id and d.counted_by = 'assignee' and d.from_on <= n.counted_to
-join safety.calendar dates on dates.date >= d.from_on and dates.date < least(d.to_on, n.counted_to + 1)
 cross join lateral (values ('open', d.open), ('overdue', d.overdue), ('closed', d.closed), ('unknown', d.unknown)) as s (status, followups)
+cross join lateral generate_series(greatest(date '2000-01-01' - d.from_on, 0), least(d.to_on, n.counted_to + 1) - d.from_on - 1) as days (after)
 left join safety.users u on u.account_id = d.account_id and u.id = d.id
 where n.stream = 'followups' and s.followups > 0;

@@ -1,20 +1,23 @@
 create or replace view safety.training_status_daily as
 select s.account_id, dates.date, s.status, segment.employees, s.today - dates.date as days_ago
 from (
-  select d.account_id, d.counted_to, d.today, d.status, d.day, (sum(d.employees) over w)::bigint as employees,
-    lead(d.day) over w as next_day, row_number() over w = 1 as is_first, min(d.day) over (partition by d.account_id) as first_day
-  from (
-    select n.account_id, n.counted_to, (now() at time zone n.timezone)::date as today, coalesce(h.status, 'unknown') as status,
-      step.day, sum(step.change) as employees
-    from safety.counted_days n
-    join safety.training_employee_status_history h on h.account_id = n.account_id
-    cross join lateral (values
-      ((h.valid_from at time zone n.timezone)::date, 1), ((h.valid_to at time zone n.timezone)::date, -1)
-    ) as step (day, change)
-    where n.stream = 'training-employee-status' and step.day <= n.counted_to
-    group by n.account_id, n.counted_to, n.timezone, coalesce(h.status, 'unknown'), step.day
+  select n.account_id, n.counted_to, (now() at time zone n.timezone)::date as today, d.status, d.day, (sum(d.employees) over w)::bigint as employees,
+    lead(d.day) over w as next_day, row_number() over w = 1 as is_first, min(d.day) over (partition by n.account_id) as first_day
+  from safety.counted_days n
+  cross join lateral (
+    select t.status, step.day, sum(step.change * t.employees) as employees
+    from (
+      select coalesce(h.status, 'unknown') as status, (h.valid_from at time zone n.timezone)::date as from_day,
+        coalesce((h.valid_to at time zone n.timezone)::date, date 'infinity') as to_day, count(*) as employees
+      from safety.training_employee_status_history h
+      where h.account_id = n.account_id
+      group by 1, 2, 3
+    ) t cross join lateral (values (t.from_day, 1), (t.to_day, -1)) as step (day, change)
+    where step.day <= n.counted_to
+    group by t.status, step.day
   ) d
-  window w as (partition by d.account_id, d.status order by d.day)
+  where n.stream = 'training-employee-status'
+  window w as (partition by n.account_id, d.status order by d.day)
 ) s
 cross join lateral (values
   (s.day, coalesce(s.next_day - 1, s.counted_to), s.employees),
