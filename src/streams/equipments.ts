@@ -7,7 +7,7 @@ import { ExactNumber } from '../shared/exact-number.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
 const status = as.oneOf('uptodate', 'expiring', 'expired');
@@ -257,7 +257,7 @@ export const equipmentsStream: StreamDefinition = {
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
     // The response holds the equipment of one type only: where the record does not say its type, the question does.
-    const parent: RowOf<typeof equipment> = { ...fields, id, equipment_type_id: type };
+    const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
     const schedules = keyedItems({
       items: fields.schedules,
       list: 'schedules',
@@ -266,7 +266,7 @@ export const equipmentsStream: StreamDefinition = {
       report,
     }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
       const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
-      return { ...schedule, equipment_id: id, schedule_id: key };
+      return addColumns(schedule, { equipment_id: id, schedule_id: key });
     });
     const metavalues = toMetavalueRows(id, fields.metavalues, report);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =

@@ -8,7 +8,7 @@ import { figureColumns, figuresOf, handsOn, oldestFirst } from './followup-messa
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 
 const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
 
@@ -257,25 +257,29 @@ export const followupsStream: StreamDefinition = {
       index: position,
       fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
     }));
-    const parent: RowOf<typeof followups> = { ...fields, id, ...figuresOf(messages, fields.observer_id) };
+    const parent: RowOf<typeof followups> = addColumns(fields, {
+      id,
+      ...figuresOf(messages, fields.observer_id),
+    });
     let holder: string | null = null;
     const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
       const _handed_before = handsOn(message) ? holder : null;
       if (handsOn(message)) holder = message.fields.reassignee_id;
-      return {
-        ...message.fields,
+      return addColumns(message.fields, {
         followup_id: id,
         id: message.id,
         position: position + 1,
         _handed_before,
-      };
+      });
     });
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { id: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
         const file = readFields(attachmentFields, attachment, { report, at });
-        attachmentRows.push({ ...file, followup_id: id, message_id: messageId, position: position + 1 });
+        attachmentRows.push(
+          addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
+        );
       }
     }
     return { parent, children: [messageRows, attachmentRows] };

@@ -5,7 +5,7 @@ import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { msOfInstant } from './time-text.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 
 const resourceFields = {
   id: field('id', as.key, 'Identifier of the document.'),
@@ -99,17 +99,17 @@ export const resourcesStream: StreamDefinition = {
   toRows(record, _context, report) {
     const fields = readFields(recordFields, record, { report });
     const id = fields.id ?? '';
-    const versions = (fields.versions ?? []).map(({ record: version, index: position }) => ({
-      ...readFields(versionFields, version, { report, at: `versions[${position}]` }),
-      index: position,
-    }));
-    const parent: RowOf<typeof resources> = { ...fields, id };
-    const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> => ({
-      ...version,
-      resource_id: id,
-      ordinal: position + 1,
-      is_current: position === all.length - 1,
-    }));
+    const versions = (fields.versions ?? []).map(({ record: version, index }) =>
+      addColumns(readFields(versionFields, version, { report, at: `versions[${index}]` }), { index }),
+    );
+    const parent: RowOf<typeof resources> = addColumns(fields, { id });
+    const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> =>
+      addColumns(version, {
+        resource_id: id,
+        ordinal: position + 1,
+        is_current: position === all.length - 1,
+      }),
+    );
     return { parent, children: [rows] };
   },
 };

@@ -16,7 +16,7 @@ import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 import type { Item } from './wire.ts';
 
 const statusFields = {
@@ -154,11 +154,10 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   toRows(record, context, report) {
     const fields = readFields(recordFields, record, { report });
     const userId = fields.user_id ?? '';
-    const parent: RowOf<typeof trainingEmployeeStatus> = {
-      ...fields,
+    const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       user_id: userId,
       calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
-    };
+    });
     const completions = keyedItems({
       items: fields.last_completed,
       list: 'last_completed',
@@ -169,7 +168,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
     }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
       const at = `last_completed[${item.index}]`;
       const completion = readFields(completionFields, item.record, { report, at });
-      return { ...completion, user_id: userId, training_id: key };
+      return addColumns(completion, { user_id: userId, training_id: key });
     });
     return { parent, children: [completions] };
   },

@@ -4,7 +4,7 @@ import { ACCOUNT, BOOKKEEPING } from '../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
 import { as, field, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 
 const userFields = {
   id: field('id', as.key, 'Identifier of the person.'),
@@ -43,7 +43,7 @@ export const usersStream: StreamDefinition = {
   version: 1,
   toRows(record, _context, report) {
     const fields = readFields(userFields, record, { report });
-    const parent: RowOf<typeof users> = { ...fields, id: fields.id ?? '' };
+    const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },
 };

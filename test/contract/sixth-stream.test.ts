@@ -17,7 +17,7 @@ import { accountId, bookkeeping, safetySchema } from '../../src/streams/columns.
 import { STREAMS } from '../../src/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/streams/stream.ts';
 import { as, field, meaningsOf, tableColumns } from '../../src/streams/fields.ts';
-import { readFields } from '../../src/streams/read-fields.ts';
+import { addColumns, readFields } from '../../src/streams/read-fields.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -66,7 +66,7 @@ const workSitesStream: StreamDefinition = {
   version: 1,
   toRows(record, _context, report) {
     const fields = readFields(siteFields, record, { report });
-    const parent: RowOf<typeof workSites> = { ...fields, id: fields.id ?? '' };
+    const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },
 };
