@@ -122,7 +122,7 @@ async function isEqual(worker: TestWorker): Promise<void> {
     name: source.text(record['name']),
     opened_at: source.ms(record['opened']),
   }));
-  const spec = entity('id', { id: 'text', name: 'text', opened_at: 'ms' });
+  const spec = entity(workSites);
   expect(await compareTable(worker, { name: 'work_sites', spec, expected })).toEqual([]);
 }
 
