@@ -17,7 +17,7 @@ interface Column<B extends PgColumnBuilderBase> {
 
 type Columns = Readonly<Record<string, Column<PgColumnBuilderBase>>>;
 
-/** How a value of the service is read, and in which type of column it is stored. */
+/** Reader for a value of the service, and type of the column that stores it. */
 interface Kind<T, B extends PgColumnBuilderBase> {
   readonly wire: wire.Field<T>;
   readonly build: () => B;

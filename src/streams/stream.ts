@@ -153,7 +153,7 @@ export interface StreamDefinition {
    * null: nothing, so that hashes of records that say everything themselves stay as they are.
    */
   readonly takenFromQuestion?: (record: WireRecord, context: ReadContext) => string | null;
-  /** Part of every hash: raise it when `toRows` changes, and the next full read rewrites the rows. */
+  /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly version: number;
   toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
 }

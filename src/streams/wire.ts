@@ -18,7 +18,7 @@ export interface Field<T> {
   readonly read: (value: unknown, report: FieldReport) => T | null;
   /** See `WireField`. */
   readonly isText?: true;
-  /** Of a number that stands for a time, for the dictionary. */
+  /** Unit of a number that stands for a time, for the dictionary. */
   readonly unit?: 'ms' | 'YYYYMMDD';
 }
 

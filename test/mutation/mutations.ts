@@ -1421,6 +1421,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'changes for ever',
   },
   {
+    breaks: 'a field with the name of a column, but not of a field, is not known as unknown',
+    invariant: 5,
+    file: 'src/streams/read-fields.ts',
+    search: 'known: new Set(names)',
+    replace: 'known: new Set([...names, ...columns])',
+    tests: ['test/unit/streams/fields.test.ts'],
+    names: 'by the names of its fields',
+  },
+  {
     breaks: 'every unknown field has an issue of its own, however many names the service sends',
     invariant: 5,
     file: 'src/loading/unknown-fields.ts',

@@ -1,6 +1,6 @@
 /**
- * Compares the warehouse with the source, table by table and column by column. Of the worker's code it uses the names and
- * types of the tables' columns alone.
+ * Compares the warehouse with the source, table by table and column by column. It shares only the names and types of the
+ * tables' columns with the worker.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
