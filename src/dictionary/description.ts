@@ -1,8 +1,11 @@
 /** What a table or view and its columns mean: stored as COMMENT in the database, from where the documents take it. */
 interface Description {
   readonly comment: string;
-  readonly columns: Readonly<Record<string, string>>;
+  readonly columns: Meanings;
 }
+
+/** By column. */
+export type Meanings = Readonly<Record<string, string>>;
 
 /** By table or view. */
 export type Descriptions = Readonly<Record<string, Description>>;
@@ -44,10 +47,7 @@ const PERIOD = {
 } as const;
 
 /** Those columns of another relation, with their meaning. */
-export function columnsOf(
-  { columns }: Description,
-  ...names: readonly string[]
-): Readonly<Record<string, string>> {
+export function columnsOf({ columns }: Description, ...names: readonly string[]): Meanings {
   return Object.fromEntries(
     names.map((name) => {
       const meaning = columns[name];
@@ -57,9 +57,15 @@ export function columnsOf(
   );
 }
 
+/** The columns of a record that a view shows: all that the source has, but those. */
+export const allBut = ({ columns }: Description, ...names: readonly string[]): Meanings =>
+  Object.fromEntries(
+    Object.entries(columns).filter(([name]) => !name.startsWith('_') && !names.includes(name)),
+  );
+
 /** The table of superseded states and the view of all of them. */
 export function historyOf(
-  { columns }: Description,
+  table: Description,
   {
     what,
     since,
@@ -68,10 +74,10 @@ export function historyOf(
     readonly what: string;
     readonly since: string;
     /** Columns that only the view has. */
-    readonly shown: Readonly<Record<string, string>>;
+    readonly shown: Meanings;
   },
 ): { readonly states: Description; readonly history: Description } {
-  const own = Object.fromEntries(Object.entries(columns).filter(([name]) => !name.startsWith('_')));
+  const own = allBut(table);
   return {
     states: {
       comment: `Superseded states of ${what}. Read the …_history view, which also has the present ones.`,

@@ -6,7 +6,7 @@ import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../shared/exact-number.ts';
 import type { Pseudonyms } from '../shared/pseudonym.ts';
 import { columnName } from '../streams/stored-columns.ts';
-import type { Row, StreamDefinition, WireFields, WireRecord } from '../streams/stream.ts';
+import type { Row, StreamDefinition, WireField, WireFields, WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import { createPeopleFinder, isForgotten, mapEach } from './find-people.ts';
 import { createPeople, type ForgottenText } from './people.ts';
@@ -89,8 +89,9 @@ export function createProtection(options: ProtectionOptions): Protection {
     stream.userIdColumns.some((one) => one.table === table && one.column === column) ||
     (isLookup && table === stream.parent && column === stream.keyColumn);
 
-  function ruleOf(table: PgTable, name: string, fields: WireFields, path: string): Rule | undefined {
-    const { column = name, isText = false, rows } = fields[name] ?? {};
+  function ruleOf(table: PgTable, column: string, field: WireField, parent: string): Rule | undefined {
+    const { name = column, isText = false, rows } = field;
+    const path = parent + name;
     const rule = (change: Change): Rule => ({ name, column, change, isOfRecord: rows?.fields !== undefined });
     const action = actionOf(table, column);
     if (action !== undefined) {
@@ -146,8 +147,9 @@ export function createProtection(options: ProtectionOptions): Protection {
   }
 
   function placeOf(table: PgTable, fields: WireFields, path: string): Place {
-    const rules = Object.keys(fields).flatMap((name) => ruleOf(table, name, fields, path + name) ?? []);
-    const place = { rules, known: new Set(Object.keys(fields)) };
+    const all = Object.entries(fields);
+    const rules = all.flatMap(([column, field]) => ruleOf(table, column, field, path) ?? []);
+    const place = { rules, known: new Set(all.map(([column, { name = column }]) => name)) };
     places.set(table, place);
     return place;
   }
@@ -187,7 +189,9 @@ export function createProtection(options: ProtectionOptions): Protection {
       : null;
   const isNamed = (value: unknown): boolean => typeof value === 'string' && finder.in(value) !== value;
   const isOfNamesake = (record: WireRecord): boolean =>
-    Object.entries(stream.fields).some(([name, { isText }]) => isText === true && isNamed(record[name]));
+    Object.entries(stream.fields).some(
+      ([column, { name = column, isText }]) => isText === true && isNamed(record[name]),
+    );
 
   function ofRecord(received: unknown): unknown {
     if (!isWireRecord(received)) {

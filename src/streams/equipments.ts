@@ -1,71 +1,86 @@
 /** Equipment with its inspection schedules and metavalues (specification: equipments.list). */
-import { boolean, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
-import { EQUIPMENT } from '../dictionary/equipment.ts';
-import {
-  accountId,
-  bigintText,
-  bookkeeping,
-  instant,
-  json,
-  safetySchema,
-  statePeriod,
-  stateStart,
-} from './columns.ts';
+import { foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { describeEquipment } from '../dictionary/equipment.ts';
+import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { as, column, entriesOf, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
-import { as, entriesOf, itemsOf, readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 import { describeValue, isWireRecord } from './wire.ts';
 
-const equipmentColumns = () => ({
-  account_id: accountId(),
-  id: text().notNull(),
-  serial_number: text(),
-  equipment_type_id: text(),
-  created_at: instant(),
-  parent_id: text(),
-  field_office_ids: text().array(),
-  line_of_business_id: text(),
-  client_ids: text().array(),
-  assigned_user_ids: text().array(),
-  title: text(),
-  notes: text(),
-  is_in_service: boolean(),
-  metavalues: json(),
-  status: text(),
-});
+const status = as.oneOf('uptodate', 'expiring', 'expired');
+const STATUSES = 'uptodate, expiring or expired; others are kept as they come.';
+
+const equipmentFields = {
+  id: field('id', as.key, 'Identifier of the equipment.'),
+  serial_number: field('serialNumber', as.text, 'Serial number.'),
+  equipment_type_id: field(
+    'equipmentType_id',
+    as.identifier,
+    'Type.',
+    'where the record does not say it, the type that was asked for.',
+  ),
+  created_at: field('created', as.instant, 'When it was created at the source.'),
+  parent_id: field('parent_id', as.identifier, 'Equipment that it is part of: equipment.id; may be empty.'),
+  field_office_ids: field(
+    'fieldOffice_id',
+    as.identifiers,
+    'Field offices; one row each in equipment_field_offices.',
+  ),
+  line_of_business_id: field('lineOfBusiness_id', as.identifier, 'Line of business.'),
+  client_ids: field('clients_id', as.identifiers, 'Clients; one row each in equipment_clients.'),
+  assigned_user_ids: field(
+    'assignedUsers_id',
+    as.identifiers,
+    'Who it is assigned to; one row each in equipment_assigned_users.',
+  ),
+  title: field('title', as.text, 'Title.'),
+  notes: field('notes', as.text, 'Notes.'),
+  is_in_service: field('isInService', as.boolean, 'Whether it is in service.'),
+  metavalues: field(
+    'metavalues',
+    as.object,
+    'Fields of its type by metafield id, as sent; one row each in equipment_metavalues.',
+  ),
+  status: field('status', status, `Worst of its inspections: ${STATUSES}`),
+};
 
 export const equipment = safetySchema.table(
   'equipment',
-  {
-    ...equipmentColumns(),
-    ...stateStart(),
-    ...bookkeeping(),
-  },
+  { account_id: accountId(), ...tableColumns(equipmentFields), ...stateStart(), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] }), index('equipment_type_idx').on(t.equipment_type_id)],
 );
 
 /** Superseded states; with the present ones they are `equipment_history`. */
 export const equipmentStates = safetySchema.table(
   'equipment_states',
-  { ...equipmentColumns(), ...statePeriod() },
+  { account_id: accountId(), ...tableColumns(equipmentFields), ...statePeriod() },
   (t) => [primaryKey({ columns: [t.account_id, t.id, t.valid_from] })],
 );
 
-const scheduleColumns = () => ({
-  account_id: accountId(),
-  equipment_id: text().notNull(),
-  schedule_id: text().notNull(),
-  status: text(),
-  expires_at: instant(),
-  expiring_at: instant(),
-  last_completed_at: instant(),
-});
+const equipment_id = column(() => text().notNull(), 'Equipment: equipment.id.');
+
+const DOES_NOT_EXPIRE = 'null when it does not expire.';
+const scheduleFields = {
+  schedule_id: field('schedule_id', as.key, 'Inspection schedule.'),
+  status: field('status', status, STATUSES),
+  expires_at: field('expiresOn', as.instant, 'When the inspection expires.', DOES_NOT_EXPIRE),
+  expiring_at: field('expiringOn', as.instant, 'From when it counts as expiring.', DOES_NOT_EXPIRE),
+  last_completed_at: field(
+    'lastCompletedOn',
+    as.instant,
+    'When it was last done.',
+    'null when it never was.',
+  ),
+};
+
+const scheduleColumns = { equipment_id, ...scheduleFields };
 
 export const equipmentSchedules = safetySchema.table(
   'equipment_schedules',
-  { ...scheduleColumns(), ...stateStart() },
+  { account_id: accountId(), ...tableColumns(scheduleColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.schedule_id] }),
     foreignKey({
@@ -80,7 +95,7 @@ export const equipmentSchedules = safetySchema.table(
 /** States that were superseded or ended; with the present ones they are `equipment_schedule_history`. */
 export const equipmentScheduleStates = safetySchema.table(
   'equipment_schedule_states',
-  { ...scheduleColumns(), ...statePeriod() },
+  { account_id: accountId(), ...tableColumns(scheduleColumns), ...statePeriod() },
   (t) => [
     primaryKey({
       name: 'equipment_schedule_states_pk',
@@ -89,16 +104,20 @@ export const equipmentScheduleStates = safetySchema.table(
   ],
 );
 
+const metavalueColumns = {
+  equipment_id,
+  metafield_id: column(() => text().notNull(), 'The field. Source: key in metavalues.'),
+  number_value: column(() => numeric(), 'Its value where that is a number; else null.'),
+  text_value: column(() => text(), 'Its value where that is a text; else null.'),
+  item_ids: column(
+    () => bigintText().array(),
+    'Its value where items are chosen; one row each in equipment_metavalue_items. Source: item_ids; else null.',
+  ),
+};
+
 export const equipmentMetavalues = safetySchema.table(
   'equipment_metavalues',
-  {
-    account_id: accountId(),
-    equipment_id: text().notNull(),
-    metafield_id: text().notNull(),
-    number_value: numeric(),
-    text_value: text(),
-    item_ids: bigintText().array(),
-  },
+  { account_id: accountId(), ...tableColumns(metavalueColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id, t.metafield_id] }),
     foreignKey({
@@ -109,10 +128,18 @@ export const equipmentMetavalues = safetySchema.table(
   ],
 );
 
+const askedTypeColumns = {
+  equipment_id,
+  asked_type_id: column(
+    () => text().notNull(),
+    'The type that was asked for; equipment.equipment_type_id is the one that the record names.',
+  ),
+};
+
 /** One row at most for a piece of equipment: where its `equipment_type_id` is not the type that was asked for. */
 export const equipmentAskedTypes = safetySchema.table(
   'equipment_asked_types',
-  { account_id: accountId(), equipment_id: text().notNull(), asked_type_id: text().notNull() },
+  { account_id: accountId(), ...tableColumns(askedTypeColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.equipment_id] }),
     foreignKey({
@@ -123,16 +150,6 @@ export const equipmentAskedTypes = safetySchema.table(
   ],
 );
 
-const status = wire.oneOf(['uptodate', 'expiring', 'expired']);
-
-const scheduleFields = {
-  schedule_id: wire.key,
-  status,
-  expiresOn: as('expires_at', wire.instant),
-  expiringOn: as('expiring_at', wire.instant),
-  lastCompletedOn: as('last_completed_at', wire.instant),
-};
-
 /** The column that holds what an entry of `metavalues` says; null: it is empty, or nothing that is known. */
 function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_ids' | null {
   if (typeof value === 'number' || value instanceof ExactNumber) return 'number_value';
@@ -140,21 +157,9 @@ function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_
   return isWireRecord(value) && Array.isArray(value['item_ids']) ? 'item_ids' : null;
 }
 
-const equipmentFields = {
-  id: wire.key,
-  serialNumber: as('serial_number', wire.text),
-  equipmentType_id: as('equipment_type_id', wire.identifier),
-  created: as('created_at', wire.instant),
-  parent_id: wire.identifier,
-  fieldOffice_id: as('field_office_ids', wire.list(wire.identifier)),
-  lineOfBusiness_id: as('line_of_business_id', wire.identifier),
-  clients_id: as('client_ids', wire.list(wire.identifier)),
-  assignedUsers_id: as('assigned_user_ids', wire.list(wire.identifier)),
-  title: wire.text,
-  notes: wire.text,
-  isInService: as('is_in_service', wire.boolean),
+const recordFields = {
+  ...equipmentFields,
   metavalues: entriesOf(equipmentMetavalues, metavalueColumn),
-  status,
   schedules: itemsOf(equipmentSchedules, scheduleFields),
 };
 
@@ -220,7 +225,12 @@ const ownType = (record: WireRecord): string | null =>
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
   contents: 'equipment',
-  descriptions: EQUIPMENT,
+  descriptions: describeEquipment({
+    equipment: meaningsOf(equipmentFields),
+    equipment_schedules: meaningsOf(scheduleColumns),
+    equipment_metavalues: meaningsOf(metavalueColumns),
+    equipment_asked_types: meaningsOf(askedTypeColumns),
+  }),
   method: 'equipments.list',
   responseKey: 'equipments',
   readMode: { kind: 'snapshot', per: 'equipment_type' },
@@ -228,7 +238,7 @@ export const equipmentsStream: StreamDefinition = {
   keyField: 'id',
   keyColumn: 'id',
   parent: equipment,
-  fields: equipmentFields,
+  fields: recordFields,
   children: [equipmentSchedules, equipmentMetavalues, equipmentAskedTypes],
   versionColumn: null,
   contextColumns: [],
@@ -242,27 +252,12 @@ export const equipmentsStream: StreamDefinition = {
   userIdColumns: [{ table: equipment, column: 'assigned_user_ids' }],
   version: 1,
   toRows(record, context, report) {
-    const fields = readFields(equipmentFields, record, { report });
+    const fields = readFields(recordFields, record, { report });
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
-    const parent: RowOf<typeof equipment> = {
-      id,
-      serial_number: fields.serial_number,
-      // The response holds the equipment of one type only: where the record does not say its type, the question does.
-      equipment_type_id: type,
-      created_at: fields.created_at,
-      parent_id: fields.parent_id,
-      field_office_ids: fields.field_office_ids,
-      line_of_business_id: fields.line_of_business_id,
-      client_ids: fields.client_ids,
-      assigned_user_ids: fields.assigned_user_ids,
-      title: fields.title,
-      notes: fields.notes,
-      is_in_service: fields.is_in_service,
-      metavalues: fields.metavalues,
-      status: fields.status,
-    };
+    // The response holds the equipment of one type only: where the record does not say its type, the question does.
+    const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
     const schedules = keyedItems({
       items: fields.schedules,
       list: 'schedules',
@@ -271,14 +266,7 @@ export const equipmentsStream: StreamDefinition = {
       report,
     }).map(({ key, item }): RowOf<typeof equipmentSchedules> => {
       const schedule = readFields(scheduleFields, item.record, { report, at: `schedules[${item.index}]` });
-      return {
-        equipment_id: id,
-        schedule_id: key,
-        status: schedule.status,
-        expires_at: schedule.expires_at,
-        expiring_at: schedule.expiring_at,
-        last_completed_at: schedule.last_completed_at,
-      };
+      return addColumns(schedule, { equipment_id: id, schedule_id: key });
     });
     const metavalues = toMetavalueRows(id, fields.metavalues, report);
     const askedTypes: RowOf<typeof equipmentAskedTypes>[] =

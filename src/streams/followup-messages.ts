@@ -1,4 +1,7 @@
 /** What the messages of a follow-up tell together: their order, and what they amount to. */
+import { integer } from 'drizzle-orm/pg-core';
+import { instant } from './columns.ts';
+import { column } from './fields.ts';
 import { isEarlier, msOfInstant } from './time-text.ts';
 
 interface Message {
@@ -36,6 +39,19 @@ function isOldestFirst(messages: readonly Message[]): boolean {
   return true;
 }
 
+const count = () => integer().notNull().default(0);
+
+/** What the messages amount to; followup_overview shows it. */
+export const figureColumns = {
+  _message_count: column(count, 'How many messages it has; 0 for none.'),
+  _reassignment_count: column(count, 'How many of its messages handed it to somebody else; 0 for none.'),
+  _last_message_at: column(instant, 'When its latest message was sent; null without messages.'),
+  _first_response_at: column(
+    instant,
+    'When somebody else than who raised it sent the first message; null when nobody did.',
+  ),
+};
+
 /** If only one of observer and sender is known, they count as different people. */
 export function figuresOf(messages: readonly Message[], observerId: string | null) {
   let reassignments = 0;
@@ -49,5 +65,10 @@ export function figuresOf(messages: readonly Message[], observerId: string | nul
     const isResponse = userId !== observerId;
     if (isResponse && (firstResponse === null || isEarlier(sentAt, firstResponse))) firstResponse = sentAt;
   }
-  return { count: messages.length, reassignments, last, firstResponse };
+  return {
+    _message_count: messages.length,
+    _reassignment_count: reassignments,
+    _last_message_at: last,
+    _first_response_at: firstResponse,
+  };
 }

@@ -1,65 +1,76 @@
 /** Follow-ups with their messages and attachments (specification: followups.list). */
 import { sql } from 'drizzle-orm';
 import { boolean, date, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
-import { FOLLOWUPS } from '../dictionary/followups.ts';
-import {
-  accountId,
-  bigintText,
-  bookkeeping,
-  instant,
-  json,
-  safetySchema,
-  statePeriod,
-  stateStart,
-} from './columns.ts';
-import { figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
+import { describeFollowups } from '../dictionary/followups.ts';
+import { accountId, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
+import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
+import { figureColumns, figuresOf, handsOn, oldestFirst } from './followup-messages.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { as, itemsOf, readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 
-const followupColumns = () => ({
-  account_id: accountId(),
-  id: text().notNull(),
-  form_id: bigintText(),
-  response_id: bigintText(),
-  is_open: boolean(),
-  created_at: instant(),
-  updated_at: instant(),
-  observer_id: text(),
-  assigner_id: text(),
-  assignee_id: text(),
-  due_on: date(),
-  resolved_at: instant(),
-  completer_id: text(),
-});
+const MAY_STAY = 'null when not sent. The service may leave it on one that was opened again.';
+
+const followupFields = {
+  id: field('id', as.key, 'Identifier of the follow-up.'),
+  form_id: field('form_id', as.bigint, 'Form in whose response it was raised.'),
+  response_id: field('response_id', as.bigint, 'Form response in which it was raised.'),
+  is_open: field('open', as.boolean, 'True while pending, false when completed.'),
+  created_at: field('created_on', as.instant, 'When it was raised.'),
+  updated_at: field('updated_on', as.instant, 'When the source last changed it; every message moves it.'),
+  observer_id: field('m_observer_id', as.identifier, 'Who raised it: users.id.'),
+  assigner_id: field('m_assigner_id', as.identifier, 'Who assigned it: users.id.'),
+  assignee_id: field('m_assignee_id', as.identifier, 'Whose task it is now: users.id.'),
+  due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
+  resolved_at: field('resolved_on', as.instant, 'When it was completed.', MAY_STAY),
+  completer_id: field('m_completer_id', as.identifier, 'Who completed it: users.id.', MAY_STAY),
+};
 
 /** How a state differs from the one before it. */
-const differenceColumns = () => ({
-  /** Whether the state before was open; null for the first. */
-  _was_open: boolean(),
-  /** The state before had another due day, and which. */
-  _due_moved: boolean().notNull().default(false),
-  _due_before: date(),
-});
+const differenceColumns = {
+  _was_open: column(
+    () => boolean(),
+    'For followup_events: whether the state before was open; null for the first, or where the source did not say.',
+  ),
+  _due_moved: column(
+    () => boolean().notNull().default(false),
+    'For followup_events: the state before had another due day.',
+  ),
+  _due_before: column(
+    () => date(),
+    'For followup_events: the due day of the state before; null for none, and for the first.',
+  ),
+};
+
+const count = () => integer().notNull().default(0);
+/** What changed over all its states; followup_overview shows it. */
+const changeColumns = {
+  _due_changes: column(count, 'How often its due day was changed, as far as syncs saw it; 0 for never.'),
+  _reopen_count: column(
+    count,
+    'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',
+  ),
+};
+
+const firstDue = {
+  _first_due: column(
+    () => date(),
+    'For followup_overview: the due day of its first state; null for none, and while the first state is the present one.',
+  ),
+};
 
 export const followups = safetySchema.table(
   'followups',
   {
-    ...followupColumns(),
+    account_id: accountId(),
+    ...tableColumns(followupFields),
     ...stateStart(),
     ...bookkeeping(),
-    /** Figures of its messages. */
-    _message_count: integer().notNull().default(0),
-    _reassignment_count: integer().notNull().default(0),
-    _last_message_at: instant(),
-    _first_response_at: instant(),
-    ...differenceColumns(),
-    /** Over all its states. */
-    _due_changes: integer().notNull().default(0),
-    _reopen_count: integer().notNull().default(0),
-    /** Due day of its first state; null while that is the present one. */
-    _first_due: date(),
+    ...tableColumns(figureColumns),
+    ...tableColumns(differenceColumns),
+    ...tableColumns(changeColumns),
+    ...tableColumns(firstDue),
   },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id] }),
@@ -83,29 +94,54 @@ export const followups = safetySchema.table(
 /** Superseded states; with the present ones they are `followup_history`. */
 export const followupStates = safetySchema.table(
   'followup_states',
-  { ...followupColumns(), ...statePeriod(), ...differenceColumns() },
+  {
+    account_id: accountId(),
+    ...tableColumns(followupFields),
+    ...statePeriod(),
+    ...tableColumns(differenceColumns),
+  },
   (t) => [
     primaryKey({ columns: [t.account_id, t.id, t.valid_from] }),
     index('followup_states_ended_idx').on(t.valid_to),
   ],
 );
 
+const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
+
+const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
+const saidFields = {
+  sent_at: field('date', as.instant, 'When it was sent.'),
+  user_id: field('m_user_id', as.identifier, 'Author: users.id.'),
+  note: field('note', as.text, 'The text.'),
+  reassignee_id: field(
+    'm_reassignee_id',
+    as.identifier,
+    'To whom the message hands the follow-up: users.id.',
+    'null when it hands over nothing.',
+  ),
+  signature: field(
+    'signature',
+    as.anything,
+    'As sent.',
+    'null when there is none (nothing else is specified).',
+  ),
+  notify: field('notify', as.boolean, 'Whether the message notified.'),
+};
+
+const messageColumns = {
+  followup_id,
+  ...messageKey,
+  position: column(() => integer().notNull(), 'Place in the conversation, 1 = oldest.'),
+  ...saidFields,
+  _handed_before: column(
+    () => text(),
+    'For followup_events: to whom the message before had handed the follow-up; null where this one does not hand it on, or is the first that does.',
+  ),
+};
+
 export const followupMessages = safetySchema.table(
   'followup_messages',
-  {
-    account_id: accountId(),
-    followup_id: text().notNull(),
-    id: text().notNull(),
-    position: integer().notNull(),
-    sent_at: instant(),
-    user_id: text(),
-    note: text(),
-    reassignee_id: text(),
-    signature: json(),
-    notify: boolean(),
-    /** To whom the message before had handed the follow-up; null where this one does not, or is the first that does. */
-    _handed_before: text(),
-  },
+  { account_id: accountId(), ...tableColumns(messageColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.followup_id, t.id] }),
     foreignKey({
@@ -116,16 +152,21 @@ export const followupMessages = safetySchema.table(
   ],
 );
 
+const attachmentFields = {
+  key: field('key', as.text, 'Storage key of the file.'),
+  caption: field('caption', as.text, 'Caption.'),
+};
+
+const attachmentColumns = {
+  followup_id,
+  message_id: column(() => text().notNull(), 'Message: followup_messages.id.'),
+  position: column(() => integer().notNull(), 'Place among the files of the message, 1 = first.'),
+  ...attachmentFields,
+};
+
 export const followupAttachments = safetySchema.table(
   'followup_attachments',
-  {
-    account_id: accountId(),
-    followup_id: text().notNull(),
-    message_id: text().notNull(),
-    position: integer().notNull(),
-    key: text(),
-    caption: text(),
-  },
+  { account_id: accountId(), ...tableColumns(attachmentColumns) },
   (t) => [
     primaryKey({
       name: 'followup_attachments_pk',
@@ -139,34 +180,13 @@ export const followupAttachments = safetySchema.table(
   ],
 );
 
-const attachmentFields = { key: wire.text, caption: wire.text };
-
 const messageFields = {
-  id: wire.key,
-  date: as('sent_at', wire.instant),
-  m_user_id: as('user_id', wire.identifier),
-  note: wire.text,
-  m_reassignee_id: as('reassignee_id', wire.identifier),
-  signature: wire.anything,
+  ...messageKey,
+  ...saidFields,
   attachments: itemsOf(followupAttachments, attachmentFields),
-  notify: wire.boolean,
 };
 
-const followupFields = {
-  id: wire.key,
-  form_id: wire.bigint,
-  response_id: wire.bigint,
-  open: as('is_open', wire.boolean),
-  created_on: as('created_at', wire.instant),
-  updated_on: as('updated_at', wire.instant),
-  m_observer_id: as('observer_id', wire.identifier),
-  m_assigner_id: as('assigner_id', wire.identifier),
-  m_assignee_id: as('assignee_id', wire.identifier),
-  due: as('due_on', wire.date),
-  resolved_on: as('resolved_at', wire.instant),
-  m_completer_id: as('completer_id', wire.identifier),
-  messages: itemsOf(followupMessages, messageFields),
-};
+const recordFields = { ...followupFields, messages: itemsOf(followupMessages, messageFields) };
 
 const hasOtherDue = (before: string, after: string): string =>
   `${before}.due_on is distinct from ${after}.due_on`;
@@ -174,7 +194,15 @@ const hasOtherDue = (before: string, after: string): string =>
 export const followupsStream: StreamDefinition = {
   name: 'followups',
   contents: 'follow-ups',
-  descriptions: FOLLOWUPS,
+  descriptions: describeFollowups({
+    followups: meaningsOf(followupFields),
+    figures: meaningsOf(figureColumns),
+    differences: meaningsOf(differenceColumns),
+    changes: meaningsOf(changeColumns),
+    firstDue: meaningsOf(firstDue),
+    followup_messages: meaningsOf(messageColumns),
+    followup_attachments: meaningsOf(attachmentColumns),
+  }),
   method: 'followups.list',
   responseKey: 'followups',
   readMode: { kind: 'incremental', pageSize: 500 },
@@ -182,10 +210,10 @@ export const followupsStream: StreamDefinition = {
   keyColumn: 'id',
   countsDays: true,
   parent: followups,
-  fields: followupFields,
+  fields: recordFields,
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
-  contextColumns: ['_message_count', '_reassignment_count', '_last_message_at', '_first_response_at'],
+  contextColumns: Object.keys(figureColumns),
   // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
   histories: [
     {
@@ -216,7 +244,7 @@ export const followupsStream: StreamDefinition = {
   ],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(followupFields, record, { report });
+    const fields = readFields(recordFields, record, { report });
     const id = fields.id ?? '';
     const messages = keyedItems({
       items: fields.messages,
@@ -229,55 +257,29 @@ export const followupsStream: StreamDefinition = {
       index: position,
       fields: readFields(messageFields, message, { report, at: `messages[${position}]` }),
     }));
-    const figures = figuresOf(messages, fields.observer_id);
-    const parent: RowOf<typeof followups> = {
+    const parent: RowOf<typeof followups> = addColumns(fields, {
       id,
-      form_id: fields.form_id,
-      response_id: fields.response_id,
-      is_open: fields.is_open,
-      created_at: fields.created_at,
-      updated_at: fields.updated_at,
-      observer_id: fields.observer_id,
-      assigner_id: fields.assigner_id,
-      assignee_id: fields.assignee_id,
-      due_on: fields.due_on,
-      resolved_at: fields.resolved_at,
-      completer_id: fields.completer_id,
-      _message_count: figures.count,
-      _reassignment_count: figures.reassignments,
-      _last_message_at: figures.last,
-      _first_response_at: figures.firstResponse,
-    };
+      ...figuresOf(messages, fields.observer_id),
+    });
     let holder: string | null = null;
     const messageRows = oldestFirst(messages).map((message, position): RowOf<typeof followupMessages> => {
-      const { sent_at, user_id, note, reassignee_id, signature, notify } = message.fields;
       const _handed_before = handsOn(message) ? holder : null;
-      if (handsOn(message)) holder = reassignee_id;
-      return {
+      if (handsOn(message)) holder = message.fields.reassignee_id;
+      return addColumns(message.fields, {
         followup_id: id,
         id: message.id,
         position: position + 1,
-        sent_at,
-        user_id,
-        note,
-        reassignee_id,
-        signature,
-        notify,
         _handed_before,
-      };
+      });
     });
     const attachmentRows: RowOf<typeof followupAttachments>[] = [];
     for (const { id: messageId, index: place, fields: message } of messages) {
       for (const { record: attachment, index: position } of message.attachments ?? []) {
         const at = `messages[${place}].attachments[${position}]`;
-        const { key, caption } = readFields(attachmentFields, attachment, { report, at });
-        attachmentRows.push({
-          followup_id: id,
-          message_id: messageId,
-          position: position + 1,
-          key,
-          caption,
-        });
+        const file = readFields(attachmentFields, attachment, { report, at });
+        attachmentRows.push(
+          addColumns(file, { followup_id: id, message_id: messageId, position: position + 1 }),
+        );
       }
     }
     return { parent, children: [messageRows, attachmentRows] };

@@ -1,44 +1,53 @@
 /** Controlled documents and their versions (specification: resources.list). */
 import { boolean, foreignKey, index, integer, primaryKey, text } from 'drizzle-orm/pg-core';
-import { RESOURCES } from '../dictionary/resources.ts';
-import { accountId, bigintText, bookkeeping, instant, safetySchema } from './columns.ts';
+import { describeResources } from '../dictionary/resources.ts';
+import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { as, column, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import { msOfInstant } from './time-text.ts';
-import * as wire from './wire.ts';
-import { as, itemsOf, readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
+
+const resourceFields = {
+  id: field('id', as.key, 'Identifier of the document.'),
+  title: field('title', as.text, 'Title.'),
+  created_at: field('created', as.instant, 'When the document was created.'),
+  sequence: field('sequence', as.bigint, 'Ordinal number of the document.'),
+  category_id: field('category_id', as.identifier, 'Category of the document.'),
+  tags: field('tags', as.texts, 'Tags in the order of the source; one row each in resource_tags.'),
+  should_be_available_offline: field(
+    'shouldBeAvailableOffline',
+    as.boolean,
+    'Whether devices keep the document for use offline.',
+  ),
+};
 
 export const resources = safetySchema.table(
   'resources',
-  {
-    account_id: accountId(),
-    id: text().notNull(),
-    title: text(),
-    created_at: instant(),
-    sequence: bigintText(),
-    category_id: text(),
-    tags: text().array(),
-    should_be_available_offline: boolean(),
-    ...bookkeeping(),
-  },
+  { account_id: accountId(), ...tableColumns(resourceFields), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
 
+const versionFields = {
+  created_at: field('created', as.instant, 'When the version was created.'),
+  approved_at: field('approvedOn', as.instant, 'When the version was approved.'),
+  creator_id: field('creator_id', as.identifier, 'Who created the version: users.id.'),
+  version: field('version', as.text, 'Label of the version.'),
+  description: field('description', as.text, 'What changed in the version.'),
+  type: field('type', as.oneOf('file', 'link'), 'Kind: file or link, others are kept as they come.'),
+  file: field('file', as.text, 'Storage key of the uploaded file.', 'null for links.'),
+  link: field('link', as.text, 'URL of a link; empty for files.'),
+};
+
+const versionColumns = {
+  resource_id: column(() => text().notNull(), 'Document: resources.id.'),
+  ordinal: column(() => integer().notNull(), 'Place in the sequence of versions, 1 = oldest.'),
+  is_current: column(() => boolean().notNull(), 'True on the newest version of the document.'),
+  ...versionFields,
+};
+
 export const resourceVersions = safetySchema.table(
   'resource_versions',
-  {
-    account_id: accountId(),
-    resource_id: text().notNull(),
-    ordinal: integer().notNull(),
-    is_current: boolean().notNull(),
-    created_at: instant(),
-    approved_at: instant(),
-    creator_id: text(),
-    version: text(),
-    description: text(),
-    type: text(),
-    file: text(),
-    link: text(),
-  },
+  { account_id: accountId(), ...tableColumns(versionColumns) },
   (t) => [
     primaryKey({ columns: [t.account_id, t.resource_id, t.ordinal] }),
     foreignKey({
@@ -50,27 +59,7 @@ export const resourceVersions = safetySchema.table(
   ],
 );
 
-const versionFields = {
-  creator_id: wire.identifier,
-  created: as('created_at', wire.instant),
-  approvedOn: as('approved_at', wire.instant),
-  version: wire.text,
-  description: wire.text,
-  type: wire.oneOf(['file', 'link']),
-  file: wire.text,
-  link: wire.text,
-};
-
-const resourceFields = {
-  id: wire.key,
-  title: wire.text,
-  created: as('created_at', wire.instant),
-  sequence: wire.bigint,
-  category_id: wire.identifier,
-  tags: wire.list(wire.text),
-  shouldBeAvailableOffline: as('should_be_available_offline', wire.boolean),
-  versions: itemsOf(resourceVersions, versionFields),
-};
+const recordFields = { ...resourceFields, versions: itemsOf(resourceVersions, versionFields) };
 
 /**
  * Oldest first. The sample shows newest first, which nothing promises: the time of creation decides where every version
@@ -89,14 +78,17 @@ function oldestFirst<T extends { readonly created_at: string | null; readonly in
 export const resourcesStream: StreamDefinition = {
   name: 'resources',
   contents: 'documents',
-  descriptions: RESOURCES,
+  descriptions: describeResources({
+    resources: meaningsOf(resourceFields),
+    resource_versions: meaningsOf(versionColumns),
+  }),
   method: 'resources.list',
   responseKey: 'resources',
   readMode: { kind: 'snapshot', per: 'account' },
   keyField: 'id',
   keyColumn: 'id',
   parent: resources,
-  fields: resourceFields,
+  fields: recordFields,
   children: [resourceVersions],
   versionColumn: null,
   contextColumns: [],
@@ -105,34 +97,19 @@ export const resourcesStream: StreamDefinition = {
   userIdColumns: [{ table: resourceVersions, column: 'creator_id' }],
   version: 1,
   toRows(record, _context, report) {
-    const fields = readFields(resourceFields, record, { report });
+    const fields = readFields(recordFields, record, { report });
     const id = fields.id ?? '';
-    const versions = (fields.versions ?? []).map(({ record: version, index: position }) => ({
-      ...readFields(versionFields, version, { report, at: `versions[${position}]` }),
-      index: position,
-    }));
-    const parent: RowOf<typeof resources> = {
-      id,
-      title: fields.title,
-      created_at: fields.created_at,
-      sequence: fields.sequence,
-      category_id: fields.category_id,
-      tags: fields.tags,
-      should_be_available_offline: fields.should_be_available_offline,
-    };
-    const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> => ({
-      resource_id: id,
-      ordinal: position + 1,
-      is_current: position === all.length - 1,
-      created_at: version.created_at,
-      approved_at: version.approved_at,
-      creator_id: version.creator_id,
-      version: version.version,
-      description: version.description,
-      type: version.type,
-      file: version.file,
-      link: version.link,
-    }));
+    const versions = (fields.versions ?? []).map(({ record: version, index }) =>
+      addColumns(readFields(versionFields, version, { report, at: `versions[${index}]` }), { index }),
+    );
+    const parent: RowOf<typeof resources> = addColumns(fields, { id });
+    const rows = oldestFirst(versions).map((version, position, all): RowOf<typeof resourceVersions> =>
+      addColumns(version, {
+        resource_id: id,
+        ordinal: position + 1,
+        is_current: position === all.length - 1,
+      }),
+    );
     return { parent, children: [rows] };
   },
 };

@@ -20,7 +20,7 @@ export const columnName = (table: PgTable, column: string): string => `${nameOf(
 
 /** `table.column` of each field, and whether it is text. */
 function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {
-  for (const [name, { column = name, isText = false, rows }] of Object.entries(fields)) {
+  for (const [column, { isText = false, rows }] of Object.entries(fields)) {
     // A list is no column itself; an object whose entries are rows is.
     if (rows?.fields === undefined) into.set(columnName(table, column), isText);
     if (rows?.fields !== undefined) sentColumns(rows.table, rows.fields, into);

@@ -97,13 +97,14 @@ interface Partition {
 
 /** A field of a record as far as it says where its value is stored. */
 export interface WireField {
-  /** Default: the column of the field's own name. */
-  readonly column?: string;
+  /** As the service calls it. Default: the name of the column. */
+  readonly name?: string;
   /** Words of people, or a list of them: neither an identifier nor one of a few known values. */
   readonly isText?: true;
   readonly rows?: WireRows;
 }
 
+/** By column; a list of objects, which has rows of its own instead, by its own name. */
 export type WireFields = Readonly<Record<string, WireField>>;
 
 /** The rows that a field's value becomes in another table than the field's own. */
@@ -152,7 +153,7 @@ export interface StreamDefinition {
    * null: nothing, so that hashes of records that say everything themselves stay as they are.
    */
   readonly takenFromQuestion?: (record: WireRecord, context: ReadContext) => string | null;
-  /** Part of every hash: raise it when `toRows` changes, and the next full read rewrites the rows. */
+  /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly version: number;
   toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;
 }

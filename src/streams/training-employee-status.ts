@@ -1,7 +1,7 @@
 /** Training status of each employee and what was completed when (specification: training-employee-status.list). */
-import { boolean, date, foreignKey, index, numeric, primaryKey, text } from 'drizzle-orm/pg-core';
+import { foreignKey, index, primaryKey, text } from 'drizzle-orm/pg-core';
 import { MINUTE_MS } from '../shared/time.ts';
-import { TRAINING } from '../dictionary/training.ts';
+import { describeTraining } from '../dictionary/training.ts';
 import {
   accountId,
   bigintText,
@@ -11,33 +11,52 @@ import {
   statePeriod,
   stateStart,
 } from './columns.ts';
+import { as, column, field, itemsOf, kind, meaningsOf, tableColumns } from './fields.ts';
 import { toInstant } from './time-text.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
 import * as wire from './wire.ts';
-import { as, itemsOf, readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
 import type { Item } from './wire.ts';
 
-const statusColumns = () => ({
-  account_id: accountId(),
-  user_id: text().notNull(),
-  status: text(),
-  percent_complete: numeric(),
-  incomplete_training_ids: bigintText().array(),
-  complete_training_ids: bigintText().array(),
-  calculated_at: instant(),
-});
+const statusFields = {
+  user_id: field('m_user_id', as.key, 'Employee: users.id.'),
+  status: field(
+    'status',
+    as.oneOf('incomplete', 'expiring', 'active', 'unassigned'),
+    'incomplete, expiring, active or unassigned; others are kept as they come.',
+  ),
+  percent_complete: field(
+    'percent_complete',
+    as.numeric,
+    'Completed share of the assigned trainings in percent, 0 to 100.',
+  ),
+  incomplete_training_ids: field(
+    'incomplete_training_ids',
+    as.bigints,
+    'Assigned trainings that are not complete.',
+  ),
+  complete_training_ids: field('complete_training_ids', as.bigints, 'Assigned trainings that are complete.'),
+};
+
+const statusColumns = {
+  ...statusFields,
+  calculated_at: column(
+    instant,
+    'When the service calculated the report that last changed this row. Source: last_updated (ms); null when not sent.',
+  ),
+};
 
 export const trainingEmployeeStatus = safetySchema.table(
   'training_employee_status',
-  { ...statusColumns(), ...stateStart(), ...bookkeeping() },
+  { account_id: accountId(), ...tableColumns(statusColumns), ...stateStart(), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] })],
 );
 
 /** Superseded states; with the present ones they are `training_employee_status_history`. */
 export const trainingEmployeeStatusStates = safetySchema.table(
   'training_employee_status_states',
-  { ...statusColumns(), ...statePeriod() },
+  { account_id: accountId(), ...tableColumns(statusColumns), ...statePeriod() },
   (t) => [
     primaryKey({
       name: 'training_employee_status_states_pk',
@@ -46,19 +65,32 @@ export const trainingEmployeeStatusStates = safetySchema.table(
   ],
 );
 
-const completionColumns = () => ({
-  account_id: accountId(),
-  user_id: text().notNull(),
-  training_id: bigintText().notNull(),
-  completed_on: date(),
-  expires_on: date(),
-  starts_expiring_on: date(),
-  is_required: boolean(),
-});
+const DOES_NOT_EXPIRE = 'null when it does not expire.';
+const completionFields = {
+  training_id: field(
+    'id',
+    kind(wire.bigint, () => bigintText().notNull(), ''),
+    'Training.',
+  ),
+  completed_on: field('date_number', as.date, 'Day of the last completion.'),
+  expires_on: field('expiresOn', as.date, 'Day on which it expires.', DOES_NOT_EXPIRE),
+  starts_expiring_on: field(
+    'startsExpiringOn',
+    as.date,
+    'Day from which it counts as expiring.',
+    DOES_NOT_EXPIRE,
+  ),
+  is_required: field('is_required', as.boolean, 'Whether the training is required of the employee.'),
+};
+
+const completionColumns = {
+  user_id: column(() => text().notNull(), 'Employee: users.id.'),
+  ...completionFields,
+};
 
 export const trainingCompletions = safetySchema.table(
   'training_completions',
-  { ...completionColumns(), ...stateStart() },
+  { account_id: accountId(), ...tableColumns(completionColumns), ...stateStart() },
   (t) => [
     primaryKey({ columns: [t.account_id, t.user_id, t.training_id] }),
     foreignKey({
@@ -73,7 +105,7 @@ export const trainingCompletions = safetySchema.table(
 /** States that were superseded or ended; with the present ones they are `training_completion_history`. */
 export const trainingCompletionStates = safetySchema.table(
   'training_completion_states',
-  { ...completionColumns(), ...statePeriod() },
+  { account_id: accountId(), ...tableColumns(completionColumns), ...statePeriod() },
   (t) => [
     primaryKey({
       name: 'training_completion_states_pk',
@@ -82,22 +114,7 @@ export const trainingCompletionStates = safetySchema.table(
   ],
 );
 
-const completionFields = {
-  id: as('training_id', wire.bigint),
-  date_number: as('completed_on', wire.date),
-  expiresOn: as('expires_on', wire.date),
-  startsExpiringOn: as('starts_expiring_on', wire.date),
-  is_required: wire.boolean,
-};
-
-const statusFields = {
-  status: wire.oneOf(['incomplete', 'expiring', 'active', 'unassigned']),
-  m_user_id: as('user_id', wire.key),
-  percent_complete: wire.numeric,
-  incomplete_training_ids: wire.list(wire.bigint),
-  complete_training_ids: wire.list(wire.bigint),
-  last_completed: itemsOf(trainingCompletions, completionFields),
-};
+const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };
 
 /** Of two completions of one training the more recent one is the last one. */
 function isMoreRecent(kept: Item, next: Item): boolean {
@@ -108,14 +125,17 @@ function isMoreRecent(kept: Item, next: Item): boolean {
 export const trainingEmployeeStatusStream: StreamDefinition = {
   name: 'training-employee-status',
   contents: 'training',
-  descriptions: TRAINING,
+  descriptions: describeTraining({
+    training_employee_status: meaningsOf(statusColumns),
+    training_completions: meaningsOf(completionColumns),
+  }),
   method: 'training-employee-status.list',
   responseKey: 'employees',
   readMode: { kind: 'cached_report', cacheMs: 15 * MINUTE_MS, pageSize: 1000 },
   keyField: 'm_user_id',
   keyColumn: 'user_id',
   parent: trainingEmployeeStatus,
-  fields: statusFields,
+  fields: recordFields,
   children: [trainingCompletions],
   versionColumn: null,
   contextColumns: ['calculated_at'],
@@ -132,16 +152,12 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
   userIdColumns: [{ table: trainingEmployeeStatus, column: 'user_id' }],
   version: 1,
   toRows(record, context, report) {
-    const fields = readFields(statusFields, record, { report });
+    const fields = readFields(recordFields, record, { report });
     const userId = fields.user_id ?? '';
-    const parent: RowOf<typeof trainingEmployeeStatus> = {
+    const parent: RowOf<typeof trainingEmployeeStatus> = addColumns(fields, {
       user_id: userId,
-      status: fields.status,
-      percent_complete: fields.percent_complete,
-      incomplete_training_ids: fields.incomplete_training_ids,
-      complete_training_ids: fields.complete_training_ids,
       calculated_at: context.calculatedAtMs === undefined ? null : toInstant(context.calculatedAtMs),
-    };
+    });
     const completions = keyedItems({
       items: fields.last_completed,
       list: 'last_completed',
@@ -152,14 +168,7 @@ export const trainingEmployeeStatusStream: StreamDefinition = {
     }).map(({ key, item }): RowOf<typeof trainingCompletions> => {
       const at = `last_completed[${item.index}]`;
       const completion = readFields(completionFields, item.record, { report, at });
-      return {
-        user_id: userId,
-        training_id: key,
-        completed_on: completion.completed_on,
-        expires_on: completion.expires_on,
-        starts_expiring_on: completion.starts_expiring_on,
-        is_required: completion.is_required,
-      };
+      return addColumns(completion, { user_id: userId, training_id: key });
     });
     return { parent, children: [completions] };
   },

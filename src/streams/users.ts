@@ -1,23 +1,21 @@
 /** Names of the people whose ids the other streams carry (specification: users.info, known from an example only). */
-import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { primaryKey } from 'drizzle-orm/pg-core';
 import { ACCOUNT, BOOKKEEPING } from '../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';
+import { as, field, meaningsOf, tableColumns } from './fields.ts';
 import type { RowOf, StreamDefinition } from './stream.ts';
-import * as wire from './wire.ts';
-import { readFields } from './read-fields.ts';
+import { addColumns, readFields } from './read-fields.ts';
+
+const userFields = {
+  id: field('id', as.key, 'Identifier of the person.'),
+  name: field('name', as.text, 'Name.'),
+};
 
 export const users = safetySchema.table(
   'users',
-  {
-    account_id: accountId(),
-    id: text().notNull(),
-    name: text(),
-    ...bookkeeping(),
-  },
+  { account_id: accountId(), ...tableColumns(userFields), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
-
-const userFields = { id: wire.key, name: wire.text };
 
 export const usersStream: StreamDefinition = {
   name: 'users',
@@ -26,12 +24,7 @@ export const usersStream: StreamDefinition = {
     users: {
       comment:
         'Names of everybody whose id another table carries, looked up one by one and kept (source: users.info).',
-      columns: {
-        ...ACCOUNT,
-        id: 'Identifier of the person. Source: id.',
-        name: 'Name. Source: name; null when not sent.',
-        ...BOOKKEEPING,
-      },
+      columns: { ...ACCOUNT, ...meaningsOf(userFields), ...BOOKKEEPING },
     },
   },
   method: 'users.info',
@@ -50,7 +43,7 @@ export const usersStream: StreamDefinition = {
   version: 1,
   toRows(record, _context, report) {
     const fields = readFields(userFields, record, { report });
-    const parent: RowOf<typeof users> = { id: fields.id ?? '', name: fields.name };
+    const parent: RowOf<typeof users> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },
 };

@@ -18,6 +18,8 @@ export interface Field<T> {
   readonly read: (value: unknown, report: FieldReport) => T | null;
   /** See `WireField`. */
   readonly isText?: true;
+  /** Unit of a number that stands for a time, for the dictionary. */
+  readonly unit?: 'ms' | 'YYYYMMDD';
 }
 
 /** Plain words for what came instead. */
@@ -36,7 +38,7 @@ type ReadExact = (number: ExactNumber) => unknown;
 const toDouble: ReadExact = (number) => number.toNumber();
 const toWhole: ReadExact = (number) => number.toWholeText() ?? number.toNumber();
 
-interface ScalarOptions<T> {
+interface ScalarOptions<T> extends Pick<Field<T>, 'unit'> {
   /** Takes the form in which the service shows the value; the schema knows all the others. */
   readonly plain?: (value: unknown) => T | undefined;
   /** What the schema is given for an exact number. */
@@ -46,9 +48,10 @@ interface ScalarOptions<T> {
 function scalar<T>(
   expected: string,
   schema: z.ZodType<T>,
-  { plain = () => undefined, exact = toDouble }: ScalarOptions<T> = {},
+  { plain = () => undefined, exact = toDouble, ...about }: ScalarOptions<T> = {},
 ): Field<T> {
   return {
+    ...about,
     read(value, report) {
       if (value === undefined || value === null) return null;
       const taken = plain(value);
@@ -136,6 +139,7 @@ export const instant: Field<string> = scalar(
   'a time in milliseconds since 1970',
   number.pipe(z.number().min(MIN_TIME_MS).max(MAX_TIME_MS)).transform(toInstant),
   {
+    unit: 'ms',
     plain: (value) =>
       typeof value === 'number' && value >= MIN_TIME_MS && value <= MAX_TIME_MS
         ? toInstant(value)
@@ -150,7 +154,7 @@ export const date: Field<string> = scalar(
     .union([z.int().transform(String), z.string()])
     .refine((value) => /^\d{8}$/.test(value) && toDate(value) !== undefined)
     .transform((value) => toDate(value) ?? ''),
-  { plain: toKnownDay },
+  { unit: 'YYYYMMDD', plain: toKnownDay },
 );
 
 export const boolean: Field<boolean> = scalar(

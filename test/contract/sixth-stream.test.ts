@@ -2,7 +2,7 @@
  * What adding a stream takes: this file alone. It has the declaration with its table, what a migration would create, the
  * sandbox's method and the specimen; everything else follows from the declaration.
  */
-import { primaryKey, text } from 'drizzle-orm/pg-core';
+import { primaryKey } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '../../src/api/client.ts';
 import type { Check } from '../../src/cli/check-database.ts';
@@ -13,11 +13,11 @@ import { ACCOUNT, BOOKKEEPING } from '../../src/dictionary/description.ts';
 import { dictionaryOf } from '../../src/dictionary/dictionary.ts';
 import { createSandbox, MemoryTable, type Method, type Sandbox } from '../../src/sandbox/index.ts';
 import { systemClock } from '../../src/shared/time.ts';
-import { accountId, bookkeeping, instant, safetySchema } from '../../src/streams/columns.ts';
+import { accountId, bookkeeping, safetySchema } from '../../src/streams/columns.ts';
 import { STREAMS } from '../../src/streams/index.ts';
 import type { RowOf, StreamDefinition } from '../../src/streams/stream.ts';
-import * as wire from '../../src/streams/wire.ts';
-import { as, readFields } from '../../src/streams/read-fields.ts';
+import { as, field, meaningsOf, tableColumns } from '../../src/streams/fields.ts';
+import { addColumns, readFields } from '../../src/streams/read-fields.ts';
 import { compareTable, entity, readList } from '../support/source-oracle.ts';
 import * as source from '../support/source-wire.ts';
 import type { Specimen } from '../support/specimens.ts';
@@ -25,15 +25,15 @@ import { describeStream } from '../support/stream-battery.ts';
 import { NOON } from '../support/test-clock.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from '../support/worker.ts';
 
+const siteFields = {
+  id: field('id', as.key, 'Identifier of the site.'),
+  name: field('name', as.text, 'Name.'),
+  opened_at: field('opened', as.instant, 'When work began there.'),
+};
+
 const workSites = safetySchema.table(
   'work_sites',
-  {
-    account_id: accountId(),
-    id: text().notNull(),
-    name: text(),
-    opened_at: instant(),
-    ...bookkeeping(),
-  },
+  { account_id: accountId(), ...tableColumns(siteFields), ...bookkeeping() },
   (t) => [primaryKey({ columns: [t.account_id, t.id] })],
 );
 
@@ -41,21 +41,13 @@ const MIGRATION = `create table safety.work_sites (account_id text not null, id 
   opened_at timestamptz, _hash uuid, _raw jsonb, _synced_at timestamptz not null default now(), _deleted_at timestamptz,
   _run_id bigint not null, primary key (account_id, id))`;
 
-const siteFields = { id: wire.key, name: wire.text, opened: as('opened_at', wire.instant) };
-
 const workSitesStream: StreamDefinition = {
   name: 'work-sites',
   contents: 'work sites',
   descriptions: {
     work_sites: {
       comment: 'Places where work is done (source: work-sites.list).',
-      columns: {
-        ...ACCOUNT,
-        id: 'Identifier of the site. Source: id.',
-        name: 'Name. Source: name; null when not sent.',
-        opened_at: 'When work began there. Source: opened (ms); null when not sent.',
-        ...BOOKKEEPING,
-      },
+      columns: { ...ACCOUNT, ...meaningsOf(siteFields), ...BOOKKEEPING },
     },
   },
   method: 'work-sites.list',
@@ -74,11 +66,7 @@ const workSitesStream: StreamDefinition = {
   version: 1,
   toRows(record, _context, report) {
     const fields = readFields(siteFields, record, { report });
-    const parent: RowOf<typeof workSites> = {
-      id: fields.id ?? '',
-      name: fields.name,
-      opened_at: fields.opened_at,
-    };
+    const parent: RowOf<typeof workSites> = addColumns(fields, { id: fields.id ?? '' });
     return { parent, children: [] };
   },
 };
@@ -134,7 +122,7 @@ async function isEqual(worker: TestWorker): Promise<void> {
     name: source.text(record['name']),
     opened_at: source.ms(record['opened']),
   }));
-  const spec = entity('id', { id: 'text', name: 'text', opened_at: 'ms' });
+  const spec = entity(workSites);
   expect(await compareTable(worker, { name: 'work_sites', spec, expected })).toEqual([]);
 }
 

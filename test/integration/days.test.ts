@@ -319,6 +319,7 @@ describe('over random pasts', () => {
     const followups = await start('set back', 19, 30, 'Europe/Oslo');
     await count('set back');
     const yesterday = new Date(NOW_MS - DAY_MS).toISOString();
+    await connection.query(`update safety.counted_days set is_valid = false where account_id = 'set back'`);
     await countNewDay(connection.db, {
       accountId: 'set back',
       stream: 'followups',

@@ -1421,6 +1421,15 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'changes for ever',
   },
   {
+    breaks: 'a field with the name of a column, but not of a field, is not known as unknown',
+    invariant: 5,
+    file: 'src/streams/read-fields.ts',
+    search: 'known: new Set(names)',
+    replace: 'known: new Set([...names, ...columns])',
+    tests: ['test/unit/streams/fields.test.ts'],
+    names: 'by the names of its fields',
+  },
+  {
     breaks: 'every unknown field has an issue of its own, however many names the service sends',
     invariant: 5,
     file: 'src/loading/unknown-fields.ts',
@@ -2663,7 +2672,7 @@ export const MUTATIONS: readonly Mutation[] = [
     invariant: 1,
     file: 'src/database/followup-days.ts',
     search: 'set final_before = greatest(',
-    replace: 'set final_before = least(null, ',
+    replace: 'set final_before = nullif(',
     tests: [DAYS],
   },
   {

@@ -1,27 +1,8 @@
-import type { Equipment } from '../../records.ts';
+import { type Equipment, equipmentFields } from '../../records.ts';
 import type { Method } from '../method.ts';
 import { unaskedPagingRules, withUnaskedPaging } from '../paging.ts';
 import { aBoolean, aText, eachOf, oneOf, required } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
-
-/** "The list of valid column names: not shown": here, every field of an equipment. */
-const columnNames: readonly (keyof Equipment)[] = [
-  'id',
-  'serialNumber',
-  'equipmentType_id',
-  'created',
-  'parent_id',
-  'fieldOffice_id',
-  'lineOfBusiness_id',
-  'clients_id',
-  'assignedUsers_id',
-  'title',
-  'notes',
-  'isInService',
-  'metavalues',
-  'status',
-  'schedules',
-];
 
 interface EquipmentParameters {
   equipmentType_id: string;
@@ -34,7 +15,7 @@ export const equipmentsList: Method = {
   rules: (readings) => ({
     equipmentType_id: required(aText),
     service_type: oneOf('in', 'out', 'all'),
-    columns: eachOf(columnNames),
+    columns: eachOf(equipmentFields),
     include_null_metavalues: aBoolean,
     ...unaskedPagingRules(readings.equipmentsPaging),
   }),

@@ -1,0 +1,90 @@
+/**
+ * Declares the columns of the streams' tables: for each its type, its meaning and, where the service sends it, the field
+ * that it is read from. The tables, their tables of states, the readers and the comments follow from that.
+ */
+import { boolean, date, numeric, type PgColumnBuilderBase, type PgTable, text } from 'drizzle-orm/pg-core';
+import { bigintText, instant, json } from './columns.ts';
+import type { WireField, WireFields, WireRecord } from './stream.ts';
+import * as wire from './wire.ts';
+
+export type ColumnField<T> = wire.Field<T> & WireField;
+
+interface Column<B extends PgColumnBuilderBase> {
+  /** A function, because a table and its table of states each need a builder of their own. */
+  readonly build: () => B;
+  readonly meaning: string;
+}
+
+type Columns = Readonly<Record<string, Column<PgColumnBuilderBase>>>;
+
+/** Reader for a value of the service, and type of the column that stores it. */
+interface Kind<T, B extends PgColumnBuilderBase> {
+  readonly wire: wire.Field<T>;
+  readonly build: () => B;
+  /** When the column is null; '' if it never is. */
+  readonly otherwise: string;
+}
+
+export const kind = <T, B extends PgColumnBuilderBase>(
+  wire: wire.Field<T>,
+  build: () => B,
+  otherwise = 'null when not sent.',
+): Kind<T, B> => ({ wire, build, otherwise });
+
+export const as = {
+  key: kind(wire.key, () => text().notNull(), ''),
+  identifier: kind(wire.identifier, () => text()),
+  identifiers: kind(wire.list(wire.identifier), () => text().array()),
+  text: kind(wire.text, () => text()),
+  texts: kind(wire.list(wire.text), () => text().array()),
+  oneOf: (...known: readonly string[]) => kind(wire.oneOf(known), () => text()),
+  boolean: kind(wire.boolean, () => boolean()),
+  bigint: kind(wire.bigint, () => bigintText()),
+  bigints: kind(wire.list(wire.bigint), () => bigintText().array()),
+  numeric: kind(wire.numeric, () => numeric()),
+  instant: kind(wire.instant, instant),
+  date: kind(wire.date, () => date()),
+  object: kind(wire.object, () => json()),
+  anything: kind(wire.anything, () => json()),
+};
+
+/** A column that the worker computes. */
+export const column = <B extends PgColumnBuilderBase>(build: () => B, meaning: string): Column<B> => ({
+  build,
+  meaning,
+});
+
+/** A column that holds the field of the service that has this name. */
+export function field<T, B extends PgColumnBuilderBase>(
+  name: string,
+  kind: Kind<T, B>,
+  meaning: string,
+  otherwise = kind.otherwise,
+): Column<B> & ColumnField<T> {
+  const { wire, build } = kind;
+  const unit = wire.unit === undefined ? '' : ` (${wire.unit})`;
+  const end = otherwise === '' ? '.' : `; ${otherwise}`;
+  return { ...wire, name, build, meaning: `${meaning} Source: ${name}${unit}${end}` };
+}
+
+/** A list of objects that are the rows of a child table. */
+export const itemsOf = (table: PgTable, fields: WireFields): ColumnField<wire.Item[]> => ({
+  ...wire.items,
+  rows: { table, fields },
+});
+
+/** An object whose entries are also rows of a child table. */
+export const entriesOf = (
+  table: PgTable,
+  columnOf: (value: unknown) => string | null,
+): ColumnField<WireRecord> => ({ ...wire.object, rows: { table, columnOf } });
+
+/** New builders for one table. */
+export const tableColumns = <C extends Columns>(columns: C) =>
+  Object.fromEntries(Object.entries(columns).map(([name, { build }]) => [name, build()])) as {
+    [K in keyof C]: ReturnType<C[K]['build']>;
+  };
+
+/** What the columns mean, for the dictionary. */
+export const meaningsOf = (columns: Columns): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(columns).map(([name, { meaning }]) => [name, meaning]));

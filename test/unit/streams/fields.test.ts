@@ -1,0 +1,56 @@
+import { getTableConfig } from 'drizzle-orm/pg-core';
+import { expect, test } from 'vitest';
+import { accountId, safetySchema } from '../../../src/streams/columns.ts';
+import { as, field, meaningsOf, tableColumns } from '../../../src/streams/fields.ts';
+import { readFields } from '../../../src/streams/read-fields.ts';
+import type { RecordIssue } from '../../../src/streams/stream.ts';
+
+const fields = {
+  id: field('id', as.key, 'Identifier.'),
+  opened_at: field('opened', as.instant, 'When it opened.'),
+  closes_on: field('closes', as.date, 'Day of its end.', 'null when it stays.'),
+  tags: field('tags', as.texts, 'Tags.'),
+};
+
+test('the meaning of a column names its field, the unit, and when it is null', () => {
+  expect(meaningsOf(fields)).toEqual({
+    id: 'Identifier. Source: id.',
+    opened_at: 'When it opened. Source: opened (ms); null when not sent.',
+    closes_on: 'Day of its end. Source: closes (YYYYMMDD); null when it stays.',
+    tags: 'Tags. Source: tags; null when not sent.',
+  });
+});
+
+test('each table has builders of its own, of the same columns', () => {
+  const table = safetySchema.table('sites', { account_id: accountId(), ...tableColumns(fields) });
+  expect(getTableConfig(table).columns.map(({ name, notNull }) => [name, notNull])).toEqual([
+    ['account_id', true],
+    ['id', true],
+    ['opened_at', false],
+    ['closes_on', false],
+    ['tags', false],
+  ]);
+  expect([table.id, table.opened_at, table.closes_on, table.tags].map((one) => one.getSQLType())).toEqual([
+    'text',
+    'timestamp with time zone',
+    'date',
+    'text[]',
+  ]);
+  expect(tableColumns(fields).id).not.toBe(tableColumns(fields).id);
+});
+
+test('a record is read by the names of its fields and gives values by column', () => {
+  const issues: RecordIssue[] = [];
+  const values = readFields(
+    fields,
+    { id: 7, opened: 0, closes: 20_260_131, opened_at: 5 },
+    { report: (issue) => issues.push(issue) },
+  );
+  expect(values).toEqual({
+    id: '7',
+    opened_at: '1970-01-01T00:00:00.000Z',
+    closes_on: '2026-01-31',
+    tags: null,
+  });
+  expect(issues.map(({ kind, field: name }) => [kind, name])).toEqual([['unknown_field', 'opened_at']]);
+});
