@@ -18,7 +18,6 @@ export const describeReporting = (stream: string): Descriptions => ({
       ...ACCOUNT,
       timezone: 'Time zone in which days begin (REPORTING_TIMEZONE).',
       today: 'Today in that time zone.',
-      today_until: 'When today ends there.',
     },
   },
   calendar: {
