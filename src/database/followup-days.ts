@@ -131,14 +131,13 @@ export async function addSteps(
     union all ${step('done_on', `0, ${minus}, ${closing(count)}`)} union all ${step('to_on', `0, 0, ${closing(minus)}`)}`);
 }
 
-/** Adds the steps of stored spans that `where` chooses, up to `before`. */
-async function addSpans(db: Queryable, where: SQL, before: string | null = null): Promise<void> {
-  const ends = sql`least(d.to_on, ${before}::date)`;
+/** Adds the steps of stored spans `d` of `from`, up to `before`. */
+async function addSpans(db: Queryable, from: SQL, before: string | null = null): Promise<void> {
   await db.execute(sql`insert into ${sql.raw(STEPS)}
-    select d.counted_by, d.id, d.from_on, ${ofNumbers((one) => `d.${one}`)} from ${followupDays} d where ${where}
-    union all
-    select d.counted_by, d.id, ${ends}, ${ofNumbers((one) => `-d.${one}`)} from ${followupDays} d
-    where ${where} and ${ends} < 'infinity'`);
+    select d.counted_by, d.id, s.* from ${from} cross join lateral (values
+      (d.from_on, ${ofNumbers((one) => `d.${one}`)}),
+      (least(d.to_on, ${before}::date), ${ofNumbers((one) => `-d.${one}`)})) as s (day, ${ofNumbers((one) => one)})
+    where s.day < 'infinity'`);
 }
 
 /** Makes spans of all steps. Without follow-ups there are days too, so spans of `all` may be empty. */
@@ -172,13 +171,13 @@ export async function applySteps(db: Queryable, account: string): Promise<void> 
   const changed = await db.execute<{ counted_by: string; id: string; first_on: string }>(sql`
     select counted_by, id, min(day)::text as first_on from ${sql.raw(STEPS)} group by counted_by, id`);
   if (changed.length === 0) return;
-  const touched = sql`d.account_id = ${account} and exists (
-    select from unnest(${toArrayLiteral(changed.map((one) => one.counted_by))}::text[],
-      ${toArrayLiteral(changed.map((one) => one.id))}::text[], ${toArrayLiteral(changed.map((one) => one.first_on))}::date[])
-      as c (counted_by, id, first_on)
-    where c.counted_by = d.counted_by and c.id = d.id and d.to_on > c.first_on)`;
-  await addSpans(db, touched);
-  await db.execute(sql`delete from ${followupDays} d where ${touched}`);
+  const column = (name: keyof (typeof changed)[number]): string =>
+    toArrayLiteral(changed.map((one) => one[name]));
+  const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
+    as c (counted_by, id, first_on)`;
+  const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id and d.to_on > c.first_on`;
+  await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);
+  await db.execute(sql`delete from ${followupDays} d using ${keys} where ${touched}`);
   await writeSpans(db, account);
 }
 
@@ -217,7 +216,8 @@ async function countAll(db: Queryable, account: string): Promise<void> {
   const { timezone = 'UTC', final_before: finalBefore = null } = row ?? {};
   await addSteps(db, { accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
   if (finalBefore !== null) {
-    await addSpans(db, sql`d.account_id = ${account} and d.from_on < ${finalBefore}::date`, finalBefore);
+    const finished = sql`(select * from ${followupDays} where account_id = ${account} and from_on < ${finalBefore}::date) d`;
+    await addSpans(db, finished, finalBefore);
   }
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
   await writeSpans(db, account);
@@ -257,7 +257,7 @@ export async function renameDays(
   if (renamed.length === 0) return 0;
   const involved = toArrayLiteral(renamed.flatMap(({ id, next }) => [id, next]));
   const touched = sql`d.account_id = ${account} and d.counted_by = ${countedBy} and d.id = any (${involved}::text[])`;
-  await addSpans(db, touched);
+  await addSpans(db, sql`(select * from ${followupDays} d where ${touched}) d`);
   await db.execute(sql`delete from ${followupDays} d where ${touched}`);
   await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
     from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
