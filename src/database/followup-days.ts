@@ -67,7 +67,7 @@ const KEY = sql.raw(`case grouping(assignee, form) when 3 then 'all' when 1 then
 /** Steps that wait in the session. */
 export async function createDayStage(db: Queryable): Promise<void> {
   await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text, day date,
-    open bigint, overdue bigint, closed bigint, unknown bigint)`);
+    open int, overdue int, closed int, unknown int)`);
 }
 
 /** null: the days have to be counted as a whole. */
@@ -148,7 +148,7 @@ async function writeSpans(db: Queryable, account: string): Promise<void> {
       select t.counted_by, t.id, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
         ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
       from (
-        select p.counted_by, p.id, p.day, ${ofNumbers((one) => `sum(p.${one}) as ${one}`)} from ${sql.raw(STEPS)} p
+        select p.counted_by, p.id, p.day, ${ofNumbers((one) => `sum(p.${one})::int as ${one}`)} from ${sql.raw(STEPS)} p
         group by p.counted_by, p.id, p.day
         having p.counted_by = 'all' or ${sql.raw(NUMBERS.map((one) => `sum(p.${one}) <> 0`).join(' or '))}
       ) t window w as (partition by t.counted_by, t.id order by t.day)
