@@ -24,7 +24,7 @@ test('a break is not caught where its tests cannot run', async () => {
       resolve({ code: error === null ? 0 : error.code, output }),
     );
   });
-  expect(ended.output).toMatch(/^not run: 1\. one id that fails ends the lookups/);
+  expect(ended.output).toMatch(/^not run: 1\. one id that fails ends the lookups/m);
   expect(ended.output).toContain('0 of 1 breaks caught');
   expect(ended.code).toBe(1);
 });
