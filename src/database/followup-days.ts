@@ -57,13 +57,8 @@ export interface CountedDays {
 
 const STEPS = 'pg_temp.stage_days';
 const NUMBERS = ['open', 'overdue', 'closed', 'unknown'] as const;
+const anyOf = (alias: string): SQL => sql.raw(NUMBERS.map((one) => `${alias}.${one} <> 0`).join(' or '));
 const ofNumbers = (toSql: (column: string) => string): SQL => sql.raw(NUMBERS.map(toSql).join(', '));
-/** How follow-ups are counted: together, by assignee and by form. */
-const by = (day: string): SQL =>
-  sql.raw(`group by grouping sets ((${day}), (assignee, ${day}), (form, ${day}))`);
-const KEY = sql.raw(`case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end,
-  case grouping(assignee, form) when 3 then '' when 1 then assignee else form end`);
-
 /** Steps that wait in the session. */
 export async function createDayStage(db: Queryable): Promise<void> {
   await db.execute(sql`create temporary table if not exists stage_days (counted_by text, id text, day date,
@@ -82,29 +77,28 @@ export async function readCountedDays(db: Queryable, account: string): Promise<C
 }
 
 /**
- * Adds the steps of follow-ups as they are stored, or takes them out (`sign` -1). `keys` null: all. A state counts as open up
+ * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state counts as open up
  * to its due day, as overdue up to the day before it was closed, then as closed. The first state begins when the follow-up
  * was raised. A closing time after the beginning of the state is that of a device whose clock is ahead.
  */
-export async function addSteps(
-  db: Queryable,
+function stepsOf(
   { accountId: account, timezone, finalBefore }: CountedDays,
   { keys, sign }: { readonly keys: readonly string[] | null; readonly sign: 1 | -1 },
-): Promise<void> {
-  if (keys?.length === 0) return;
+): SQL {
   const chosen = (alias: string): SQL =>
     keys === null ? sql`` : sql`and ${sql.raw(alias)}.id = any (${toArrayLiteral(keys)}::text[])`;
   const day = (time: string): SQL => sql`(${sql.raw(time)} at time zone ${timezone}::text)::date`;
   const columns =
     's.account_id, s.id, s.assignee_id, s.form_id, s.is_open, s.due_on, s.created_at, s.resolved_at';
-  const step = (at: string, numbers: string): SQL => sql`
-    select ${KEY}, ${sql.raw(at)}, ${sql.raw(numbers)} from ranges where ${sql.raw(at)} < 'infinity' ${by(at)}`;
-  const count = sign === 1 ? 'count(*)' : '-count(*)';
-  const minus = sign === 1 ? '-count(*)' : 'count(*)';
-  const closing = (sum: string): string =>
-    `${sum} filter (where is_known), ${sum} filter (where not is_known)`;
-  await db.execute(sql`insert into ${sql.raw(STEPS)}
-    with ranges as materialized (
+  const closing = (number: string): string[] => [
+    `case when is_known then ${number} else 0 end`,
+    `case when is_known then 0 else ${number} end`,
+  ];
+  const step = (at: string, numbers: readonly string[]): SQL =>
+    sql.raw(
+      `select assignee, form, ${[at, ...numbers.map((one) => `${String(sign)} * ${one}`)].join(', ')} from ranges`,
+    );
+  return sql`with ranges as materialized (
       select r.*, greatest(r.from_on, least(r.due_on + 1, r.closed_on, r.to_on)) as late_on,
         greatest(r.from_on, least(r.closed_on, r.to_on)) as done_on
       from (
@@ -127,8 +121,23 @@ export async function addSteps(
         ) f on f.account_id = h.account_id and f.id = h.id
       ) r
     )
-    ${step('from_on', `${count}, 0, 0, 0`)} union all ${step('late_on', `${minus}, ${count}, 0, 0`)}
-    union all ${step('done_on', `0, ${minus}, ${closing(count)}`)} union all ${step('to_on', `0, 0, ${closing(minus)}`)}`);
+    select case grouping(assignee, form) when 3 then 'all' when 1 then 'assignee' else 'form' end as counted_by,
+      case grouping(assignee, form) when 3 then '' when 1 then assignee else form end as id, day,
+      ${ofNumbers((one) => `sum(${one})::int as ${one}`)}
+    from (
+      ${step('from_on', ['1', '0', '0', '0'])} union all ${step('late_on', ['-1', '1', '0', '0'])}
+      union all ${step('done_on', ['0', '-1', ...closing('1')])} union all ${step('to_on', ['0', '0', ...closing('-1')])}
+    ) s (assignee, form, day, ${ofNumbers((one) => one)})
+    where day < 'infinity' group by grouping sets ((day), (assignee, day), (form, day))`;
+}
+
+/** Stages the steps of these follow-ups. */
+export async function addSteps(
+  db: Queryable,
+  days: CountedDays,
+  request: { readonly keys: readonly string[]; readonly sign: 1 | -1 },
+): Promise<void> {
+  if (request.keys.length > 0) await db.execute(sql`insert into ${sql.raw(STEPS)} ${stepsOf(days, request)}`);
 }
 
 /** Adds the steps of stored spans `d` of `from`, up to `before`. */
@@ -140,26 +149,32 @@ async function addSpans(db: Queryable, from: SQL, before: string | null = null):
     where s.day < 'infinity'`);
 }
 
-/** Makes spans of all steps. Without follow-ups there are days too, so spans of `all` may be empty. */
-async function writeSpans(db: Queryable, account: string): Promise<void> {
+/** Makes spans of steps: one for each id and day. Without follow-ups there are days too, so spans of `all` may be empty. */
+async function writeSpans(db: Queryable, account: string, steps: SQL): Promise<void> {
   await db.execute(sql`insert into ${followupDays} (account_id, counted_by, id, from_on, to_on, ${ofNumbers((one) => one)})
     select ${account}::text, s.counted_by, s.id, s.day, s.next_day, ${ofNumbers((one) => `s.${one}`)}
     from (
       select t.counted_by, t.id, t.day, coalesce(lead(t.day) over w, 'infinity') as next_day,
         ${ofNumbers((one) => `(sum(t.${one}) over w)::int as ${one}`)}
-      from (
-        select p.counted_by, p.id, p.day, ${ofNumbers((one) => `sum(p.${one})::int as ${one}`)} from ${sql.raw(STEPS)} p
-        group by p.counted_by, p.id, p.day
-        having p.counted_by = 'all' or ${sql.raw(NUMBERS.map((one) => `sum(p.${one}) <> 0`).join(' or '))}
-      ) t window w as (partition by t.counted_by, t.id order by t.day)
+      from (${steps}) t where t.counted_by = 'all' or ${anyOf('t')} window w as (partition by t.counted_by, t.id order by t.day)
     ) s
-    where s.counted_by = 'all' or ${sql.raw(NUMBERS.map((one) => `s.${one} <> 0`).join(' or '))}`);
+    where s.counted_by = 'all' or ${anyOf('s')}`);
   const isEmpty = sql.raw(NUMBERS.map((one) => `d.${one} = 0`).join(' and '));
   // Days begin with the first follow-up.
   await db.execute(sql`delete from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and ${isEmpty}
     and d.from_on < (select min(d.from_on) from ${followupDays} d where d.account_id = ${account} and d.counted_by = 'all' and not (${isEmpty}))`);
+}
+
+async function writeStagedSpans(db: Queryable, account: string): Promise<void> {
+  await writeSpans(
+    db,
+    account,
+    sql`select counted_by, id, day, ${ofNumbers((one) => `sum(${one})::int as ${one}`)} from ${sql.raw(STEPS)} group by counted_by, id, day`,
+  );
   await db.execute(sql.raw(`truncate ${STEPS}`));
 }
+
+type Change = Readonly<{ counted_by: string; id: string; first_on: string }>;
 
 /** Applies the steps that were added: each changes its spans from its day on. */
 export async function applySteps(db: Queryable, account: string): Promise<void> {
@@ -168,17 +183,22 @@ export async function applySteps(db: Queryable, account: string): Promise<void> 
       select s.counted_by, s.id, s.day from ${sql.raw(STEPS)} s group by s.counted_by, s.id, s.day
       having ${sql.raw(NUMBERS.map((one) => `sum(s.${one}) = 0`).join(' and '))}
     ) s where a.counted_by = s.counted_by and a.id = s.id and a.day = s.day`);
-  const changed = await db.execute<{ counted_by: string; id: string; first_on: string }>(sql`
+  const changed = await db.execute<Change>(sql`
     select counted_by, id, min(day)::text as first_on from ${sql.raw(STEPS)} group by counted_by, id`);
   if (changed.length === 0) return;
-  const column = (name: keyof (typeof changed)[number]): string =>
-    toArrayLiteral(changed.map((one) => one[name]));
+  const column = (name: keyof Change): SQL => sql`${toArrayLiteral(changed.map((one) => one[name]))}`;
   const keys = sql`unnest(${column('counted_by')}::text[], ${column('id')}::text[], ${column('first_on')}::date[])
     as c (counted_by, id, first_on)`;
-  const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id and d.to_on > c.first_on`;
+  const spansOfKey = sql`${followupDays} d where d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id`;
+  // The span of a change begins before it. The oldest beginning bounds the read, because most changes are recent.
+  const [oldest] = await db.execute<{ day: string }>(sql`
+    select min(coalesce(b.from_on, c.first_on))::text as day
+    from ${keys} cross join lateral (select max(d.from_on) as from_on from ${spansOfKey} and d.from_on <= c.first_on) b`);
+  const touched = sql`d.account_id = ${account} and d.counted_by = c.counted_by and d.id = c.id
+    and d.to_on > c.first_on and d.from_on >= ${oldest?.day ?? null}::date`;
   await addSpans(db, sql`${keys} join ${followupDays} d on ${touched}`);
   await db.execute(sql`delete from ${followupDays} d using ${keys} where ${touched}`);
-  await writeSpans(db, account);
+  await writeStagedSpans(db, account);
 }
 
 interface DayCount extends TransactionTime {
@@ -214,13 +234,19 @@ async function countAll(db: Queryable, account: string): Promise<void> {
       as final_before
     from (select coalesce(max(s.timezone), 'UTC') as timezone from safety.reporting_settings s where s.account_id = ${account}) z`);
   const { timezone = 'UTC', final_before: finalBefore = null } = row ?? {};
-  await addSteps(db, { accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
-  if (finalBefore !== null) {
-    const finished = sql`(select * from ${followupDays} where account_id = ${account} and from_on < ${finalBefore}::date) d`;
-    await addSpans(db, finished, finalBefore);
+  const steps = stepsOf({ accountId: account, timezone, finalBefore }, { keys: null, sign: 1 });
+  // Sorts of 100,000 follow-ups stay in memory.
+  await db.execute(sql`set local work_mem = '64MB'`);
+  if (finalBefore === null) {
+    await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
+    await writeSpans(db, account, steps);
+    return;
   }
+  await db.execute(sql`insert into ${sql.raw(STEPS)} ${steps}`);
+  const finished = sql`(select * from ${followupDays} where account_id = ${account} and from_on < ${finalBefore}::date) d`;
+  await addSpans(db, finished, finalBefore);
   await db.execute(sql`delete from ${followupDays} where account_id = ${account}`);
-  await writeSpans(db, account);
+  await writeStagedSpans(db, account);
 }
 
 /** Days before this time keep what is about to be removed. Returns whether they are counted. */
@@ -262,6 +288,6 @@ export async function renameDays(
   await db.execute(sql`update ${sql.raw(STEPS)} s set id = r.next
     from unnest(${toArrayLiteral(renamed.map(({ id }) => id))}::text[], ${toArrayLiteral(renamed.map(({ next }) => next))}::text[]) as r (id, next)
     where s.id = r.id`);
-  await writeSpans(db, account);
+  await writeStagedSpans(db, account);
   return renamed.length;
 }
