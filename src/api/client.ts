@@ -1,6 +1,7 @@
 /** The service as readers ask it: lists and objects, retried, kept within the limits, each request with a current token. */
 import { setMaxListeners } from 'node:events';
 import { SafetySyncError } from '../shared/errors.ts';
+import type { Received } from '../shared/received.ts';
 import { withSpan } from '../shared/with-span.ts';
 import { readPaging } from './envelope.ts';
 import { type Call, createHttp, type HttpResponse } from './http.ts';
@@ -191,7 +192,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     list: (request) =>
       listParts(async (deliver, abandoned) => toListResponse(await run(request, deliver, abandoned))),
     page: async (request) => {
-      let records: readonly unknown[] = [];
+      let records: readonly Received[] = [];
       let newest = 0;
       const response = await run(request, (more, ofResponse) => {
         records = ofResponse === newest ? [...records, ...more] : more;

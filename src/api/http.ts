@@ -86,6 +86,8 @@ export interface Call {
   readonly token: string;
   /** The list whose elements go to `takeRecords`; undefined: everything is envelope. */
   readonly listKey?: string;
+  /** See `ListRequest`. */
+  readonly fields?: readonly string[];
   /** The property that a usable response has; undefined: any will do. */
   readonly objectKey?: string;
   readonly takeRecords?: TakeRecords;
@@ -177,6 +179,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         body: response.body,
         contentEncoding: headers.contentEncoding,
         listKey: request.listKey,
+        fields: request.fields ?? [],
         takeRecords: request.takeRecords,
         budget,
         onReceived: (bytes) => {

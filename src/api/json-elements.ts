@@ -1,14 +1,14 @@
-/** Cuts the elements of a JSON array out of its bytes. */
-import { parseExactJson } from '../shared/exact-json.ts';
-import { ExactNumber } from '../shared/exact-number.ts';
-import { OVERSIZED, type OversizedRecord } from '../shared/oversized.ts';
+/**
+ * Cuts the elements of a JSON array out of its bytes. Brackets, texts and literals are followed here; anything else that is no
+ * JSON shows when an element is parsed.
+ */
+import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
 /** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
 const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
-const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 export const COLON = 0x3a;
@@ -18,235 +18,265 @@ export const OPENING_BRACE = 0x7b;
 export const CLOSING_BRACE = 0x7d;
 export const OPENING_BRACKET = 0x5b;
 export const CLOSING_BRACKET = 0x5d;
-
-/** One element must be held whole before it can be parsed; a list has no such bound. Of a larger one only its beginning is read. */
-const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
-
-/** A bracket with this bit set is the brace of the same side; no other ASCII byte becomes one by it. */
-const BRACE_BIT = 0x20;
-
-/**
- * Elements that are smaller are parsed together, one call instead of hundreds. Larger ones alone: a single character
- * beyond Latin-1 doubles the memory of the whole text that it is parsed with, and the time.
- */
-const SMALL_BYTES = 512;
+/** A bracket with this bit set is the brace of the same side, and a letter with it is a small one. */
+const LOWER_BIT = 0x20;
 
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
-/** Of a letter: makes it a small one. */
-const SMALL_LETTER_BIT = 0x20;
 
-const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= NINE;
+/** An element is held as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
+const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
-/** Whether a number that ends at `at`, or with white space behind it, ends with a zero. */
-function endsWithZero(chunk: Buffer, at: number): boolean {
-  let last = at;
-  while ((chunk[last] ?? ZERO) <= SPACE) last -= 1;
-  return chunk[last] === ZERO;
+/** An element that did not end in so many bytes is scanned again when they have doubled, because each scan begins at its start. */
+const RESCANNED_BYTES = 64 * 1024;
+
+const TRUE = Buffer.from('true');
+const FALSE = Buffer.from('false');
+const NULL = Buffer.from('null');
+
+/** The literal that begins at `at`, as far as `bytes` go; undefined: there is none. */
+function literalAt(bytes: Buffer, at: number): Buffer | undefined {
+  const literal = bytes[at] === TRUE[0] ? TRUE : bytes[at] === FALSE[0] ? FALSE : NULL;
+  const end = Math.min(literal.length, bytes.length - at);
+  for (let index = 0; index < end; index += 1) if (bytes[at + index] !== literal[index]) return undefined;
+  return literal;
 }
 
-function parseJson(text: string, mayHoldExactNumbers: boolean): unknown {
-  try {
-    return mayHoldExactNumbers ? parseExactJson(text) : (JSON.parse(text) as unknown);
-  } catch {
-    // JSON.parse quotes the text it fails at; that may be anything, so its words go no further.
-    throw new UnusableResponse('response_not_json', 'an element of the list is not JSON');
+const notJson = () => new UnusableResponse('response_not_json', 'an element of the list is not JSON');
+
+/** Scans one element, and finds the wanted fields of its outermost object. */
+class ElementScan {
+  deepest = 0;
+  hasLongNumber = false;
+  private readonly names: readonly (readonly [string, Buffer])[];
+  private readonly starts: Int32Array;
+  private readonly ends: Int32Array;
+
+  constructor(names: readonly string[]) {
+    this.names = names.map((name) => [name, Buffer.from(name)]);
+    this.starts = new Int32Array(names.length);
+    this.ends = new Int32Array(names.length);
   }
-}
 
-/** A longer one is not what tells records apart. */
-const LONGEST_FIELD_BYTES = 2000;
-
-/** The fields of the element that are no lists and no objects, as far as its beginning shows them whole. */
-function toOversized(beginning: Buffer, about: string): OversizedRecord {
-  const element: Record<string, unknown> & { [OVERSIZED]: string } = { [OVERSIZED]: about };
-  let depth = 0;
-  let inString = false;
-  let start = 0;
-  for (let at = 0; at < beginning.length; at += 1) {
-    const byte = beginning[at] ?? 0;
-    if (inString) {
-      if (byte === BACKSLASH) at += 1;
-      else if (byte === QUOTE) inString = false;
-    } else if (byte === QUOTE) inString = true;
-    else if ((byte | BRACE_BIT) === OPENING_BRACE) {
-      depth += 1;
-      if (depth === 1) start = at + 1;
-    } else {
-      const closes = (byte | BRACE_BIT) === CLOSING_BRACE;
-      if (depth === 1 && (closes || byte === COMMA)) {
-        if (at - start <= LONGEST_FIELD_BYTES) takeField(element, beginning.toString('utf8', start, at));
-        start = at + 1;
+  /** The index of the comma or bracket behind the element that begins at `start`; -1: it does not end in `bytes`. */
+  run(bytes: Buffer, start: number): number {
+    const end = bytes.length;
+    this.ends.fill(0);
+    this.hasLongNumber = true;
+    let depth = 0;
+    let deepest = 0;
+    let isLong = false;
+    let at = start;
+    /** Behind the last comma, colon, bracket or quote. */
+    let valueStart = start;
+    let textStart = start;
+    let textEnd = start;
+    /** The wanted field whose value is being read. */
+    let field = -1;
+    while (at < end) {
+      const byte = bytes[at] ?? 0;
+      at += 1;
+      // Digits are most of the bytes between texts.
+      if (byte >= ZERO && byte <= NINE) continue;
+      if (byte === QUOTE) {
+        textStart = at;
+        while (at < end && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+        textEnd = at;
+        at += 1;
+        valueStart = at;
+      } else if (byte === COLON) {
+        if (depth === 1) {
+          field = this.find(bytes, textStart, textEnd);
+          if (field >= 0) {
+            this.starts[field] = at;
+            this.ends[field] = 0;
+          }
+        }
+        valueStart = at;
+      } else if (byte === COMMA) {
+        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
+        if (depth <= 1) {
+          if (field >= 0) this.ends[field] = at - 1;
+          field = -1;
+          if (depth === 0) {
+            this.deepest = deepest;
+            this.hasLongNumber = isLong;
+            return at - 1;
+          }
+        }
+        valueStart = at;
+      } else if ((byte | LOWER_BIT) === OPENING_BRACE) {
+        depth += 1;
+        if (depth > deepest) deepest = depth;
+        valueStart = at;
+      } else if ((byte | LOWER_BIT) === CLOSING_BRACE) {
+        if (at - valueStart > LONG_NUMBER_BYTES) isLong = true;
+        if (depth <= 1) {
+          if (field >= 0) this.ends[field] = at - 1;
+          field = -1;
+          if (depth === 0) {
+            this.deepest = deepest;
+            this.hasLongNumber = isLong;
+            return at - 1;
+          }
+        }
+        depth -= 1;
+        valueStart = at;
+      } else if (byte > NINE) {
+        const before = bytes[at - 2] ?? 0;
+        if ((byte | LOWER_BIT) === LOWER_E && before >= ZERO && before <= NINE) {
+          isLong = true;
+          continue;
+        }
+        const literal = literalAt(bytes, at - 1);
+        if (literal === undefined) throw notJson();
+        at += literal.length - 1;
       }
-      if (closes) depth -= 1;
     }
+    return -1;
   }
-  return element;
+
+  /** The wanted fields of the element that was scanned last; without those that did not end. */
+  fields(bytes: Buffer): Record<string, unknown> {
+    const fields: Record<string, unknown> = {};
+    for (let index = 0; index < this.names.length; index += 1) {
+      const end = this.ends[index] ?? 0;
+      if (end === 0) continue;
+      const text = bytes.toString('utf8', this.starts[index], end);
+      try {
+        fields[this.names[index]?.[0] ?? ''] = parseReceived(text, this.hasLongNumber);
+      } catch {
+        throw notJson();
+      }
+    }
+    return fields;
+  }
+
+  private find(bytes: Buffer, from: number, to: number): number {
+    for (let index = 0; index < this.names.length; index += 1) {
+      const name = this.names[index]?.[1];
+      if (name?.length === to - from && name[0] === bytes[from] && name.compare(bytes, from, to) === 0)
+        return index;
+    }
+    return -1;
+  }
 }
 
-function takeField(element: Record<string, unknown>, text: string): void {
-  let field: object;
-  try {
-    field = parseJson(`{${text}}`, true) as object;
-  } catch {
-    return;
-  }
-  for (const [name, value] of Object.entries(field)) {
-    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) {
-      element[name] = value as unknown;
-    }
-  }
-}
-
-/**
- * Cuts one JSON array, given in chunks, at the commas between its elements. Only depth and strings are followed here;
- * whether the text between two cuts is JSON is for JSON.parse to say.
- */
-export class ElementScanner {
-  private elements: unknown[] = [];
+/** Finds the end of an element that is not held, chunk by chunk. */
+class ElementSkip {
   private depth = 0;
   private inString = false;
-  /** The byte before was a backslash inside a string. */
-  private escaped = false;
-  /** Chunks of the element that has not ended yet. */
-  private carry: Buffer[] = [];
-  private carryBytes = 0;
-  private sawComma = false;
-  /** Of the element that has not ended yet, when it is too large. */
-  private oversized: OversizedRecord | undefined;
-  private taken = 0;
-  /** In what is not parsed yet a number is long, has an exponent, ends with a zero behind its point, or at the end of its chunk. */
-  private isSuspect = false;
+  private isEscaped = false;
+
+  /** The index of the comma or bracket behind the element; -1: it does not end in `bytes`. */
+  run(bytes: Buffer): number {
+    for (let at = 0; at < bytes.length; at += 1) {
+      const byte = bytes[at] ?? 0;
+      if (this.isEscaped) this.isEscaped = false;
+      else if (byte === QUOTE) this.inString = !this.inString;
+      else if (this.inString) this.isEscaped = byte === BACKSLASH;
+      else if ((byte | LOWER_BIT) === OPENING_BRACE) this.depth += 1;
+      else if (this.depth === 0 && (byte === COMMA || (byte | LOWER_BIT) === CLOSING_BRACE)) return at;
+      else if ((byte | LOWER_BIT) === CLOSING_BRACE) this.depth -= 1;
+    }
+    return -1;
+  }
+}
+
+/** Cuts one JSON array, given in chunks, at the commas between its elements. */
+export class ElementScanner {
+  private elements: Received[] = [];
+  private count = 0;
+  private readonly scan: ElementScan;
+  /** Bytes of the element that has not ended yet. */
+  private rest: Buffer[] = [];
+  private restBytes = 0;
+  private scanFromBytes = 0;
+  private skip: ElementSkip | undefined;
+
+  /** `names`: the fields that readers look at. */
+  constructor(names: readonly string[]) {
+    this.scan = new ElementScan(names);
+  }
 
   /** Elements that ended since the last call. */
-  take(): unknown[] {
+  take(): Received[] {
     const taken = this.elements;
-    this.taken += taken.length;
     this.elements = [];
     return taken;
   }
 
-  /** The index behind the list's closing bracket, or undefined when the list goes on behind this chunk. */
-  push(chunk: Buffer, from: number): number | undefined {
-    const end = chunk.length;
-    let { depth, inString } = this;
-    let at = this.escaped ? from + 1 : from;
-    let lastComma = -1;
-    let start = from;
-    /** Behind the last comma, bracket or quote. */
-    let valueStart = from;
-    let sawDot = false;
-    this.escaped = false;
-    while (at < end) {
-      if (inString) {
-        while (at < end && chunk[at] !== QUOTE) at += chunk[at] === BACKSLASH ? 2 : 1;
-        // Two steps may lead one byte beyond the chunk: then the next chunk begins with the escaped byte.
-        if (at >= end) this.escaped = at > end;
-        else inString = false;
-        at += 1;
-        valueStart = at;
-        continue;
-      }
-      const byte = chunk[at] ?? 0;
-      at += 1;
-      // Digits and colons are most of what stands between texts.
-      if (byte >= ZERO && byte <= COLON) continue;
-      if (byte === QUOTE) inString = true;
-      else if (byte === COMMA) {
-        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && endsWithZero(chunk, at - 2)))
-          this.isSuspect = true;
-        valueStart = at;
-        sawDot = false;
-        if (depth === 0) {
-          const isFirst = lastComma < start;
-          lastComma = at - 1;
-          if (lastComma - start + this.carryBytes >= SMALL_BYTES) {
-            const part = chunk.subarray(start, lastComma);
-            if (isFirst) this.parseOne(part);
-            else this.parse(part, false);
-            this.isSuspect = false;
-            this.sawComma = true;
-            start = at;
-          }
-        }
-      } else if ((byte | BRACE_BIT) === OPENING_BRACE) {
-        depth += 1;
-        valueStart = at;
-      } else if ((byte | BRACE_BIT) === CLOSING_BRACE) {
-        if (at - valueStart > LONG_NUMBER_BYTES || (sawDot && endsWithZero(chunk, at - 2)))
-          this.isSuspect = true;
-        valueStart = at;
-        sawDot = false;
-        if (depth === 0) {
-          this.finish(chunk, start, at - 1);
-          return at;
-        }
-        depth -= 1;
-      } else if (byte === DOT) sawDot = true;
-      else if ((byte | SMALL_LETTER_BIT) === LOWER_E && isDigit(chunk[at - 2])) this.isSuspect = true;
+  /** The bytes behind the list's closing bracket; undefined while the list has not ended. */
+  push(chunk: Buffer): Buffer | undefined {
+    if (this.skip !== undefined) {
+      const end = this.skip.run(chunk);
+      if (end === -1) return undefined;
+      this.skip = undefined;
+      if (chunk[end] !== COMMA) return this.close(chunk, end);
+      return this.push(chunk.subarray(end + 1));
     }
-    this.depth = depth;
-    this.inString = inString;
-    if (!inString && valueStart < end) this.isSuspect = true;
-    if (lastComma >= start) {
-      this.parse(chunk.subarray(start, lastComma), false);
-      this.sawComma = true;
-      start = lastComma + 1;
-    }
-    this.keep(chunk.subarray(start));
-    return undefined;
+    this.rest.push(chunk);
+    this.restBytes += chunk.length;
+    const isDue = this.restBytes >= this.scanFromBytes || this.restBytes > LARGEST_ELEMENT_BYTES;
+    return isDue ? this.cut() : undefined;
   }
 
-  private keep(part: Buffer): void {
-    if (part.length === 0) return;
-    this.carryBytes += part.length;
-    if (this.oversized !== undefined) return;
-    this.carry.push(part);
-    if (this.carryBytes <= LARGEST_ELEMENT_BYTES) return;
-    const place = this.taken + this.elements.length + 1;
-    const about = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${place} of its response)`;
-    this.oversized = toOversized(Buffer.concat(this.carry), about);
-    this.carry = [];
+  /** Scans what is left at the end of the response. Returns as `push` does. */
+  end(): Buffer | undefined {
+    return this.skip === undefined ? this.cut() : undefined;
   }
 
-  private finish(chunk: Buffer, from: number, at: number): void {
-    if (chunk[at] !== CLOSING_BRACKET) {
+  private cut(): Buffer | undefined {
+    const bytes = this.rest.length === 1 ? (this.rest[0] ?? Buffer.alloc(0)) : Buffer.concat(this.rest);
+    let start = 0;
+    for (;;) {
+      const end = this.scan.run(bytes, start);
+      if (end === -1) break;
+      const isLast = bytes[end] !== COMMA;
+      this.add(bytes, start, end, isLast);
+      if (isLast) return this.close(bytes, end);
+      start = end + 1;
+    }
+    const rest = bytes.subarray(start);
+    this.rest = rest.length === 0 ? [] : [rest];
+    this.restBytes = rest.length;
+    this.scanFromBytes = rest.length < RESCANNED_BYTES ? 0 : 2 * rest.length;
+    return rest.length > LARGEST_ELEMENT_BYTES ? this.beginSkip(rest, bytes) : undefined;
+  }
+
+  private close(bytes: Buffer, end: number): Buffer {
+    if (bytes[end] !== CLOSING_BRACKET) {
       throw new UnusableResponse('response_not_json', 'the list is closed by a brace');
     }
-    this.parse(chunk.subarray(from, at), !this.sawComma);
+    return bytes.subarray(end + 1);
   }
 
-  /** The text up to here, with what was carried over. */
-  private finishText(part: Buffer): string {
-    const bytes = this.carry.length === 0 ? part : Buffer.concat([...this.carry, part]);
-    this.carry = [];
-    this.carryBytes = 0;
-    return bytes.toString('utf8');
-  }
-
-  /** A text without a comma outside of its brackets and strings. */
-  private parseOne(part: Buffer): void {
-    if (this.oversized !== undefined) this.finishOversized(this.oversized);
-    else this.elements.push(parseJson(this.finishText(part), this.isSuspect));
-  }
-
-  /** Its end, however much of it came since it was too large, is not looked at. */
-  private finishOversized(element: OversizedRecord): void {
-    this.elements.push(element);
-    this.oversized = undefined;
-    this.carryBytes = 0;
-  }
-
-  private parse(part: Buffer, mayBeEmpty: boolean): void {
-    if (this.oversized !== undefined) {
-      this.finishOversized(this.oversized);
-      return;
-    }
-    const parsed = parseJson(`[${this.finishText(part)}]`, this.isSuspect) as unknown[];
-    if (parsed.length === 0 && !mayBeEmpty) {
+  private add(bytes: Buffer, from: number, to: number, isLast: boolean): void {
+    let start = from;
+    let end = to;
+    while (start < end && (bytes[start] ?? 0) <= SPACE) start += 1;
+    while (end > start && (bytes[end - 1] ?? 0) <= SPACE) end -= 1;
+    if (start === end) {
+      if (isLast && this.count === 0) return;
       throw new UnusableResponse('response_not_json', 'the list has a comma without an element');
     }
-    if (this.elements.length === 0) this.elements = parsed;
-    else for (const element of parsed) this.elements.push(element);
+    this.count += 1;
+    const { deepest, hasLongNumber } = this.scan;
+    const excess = deepest > DEEPEST ? TOO_DEEP : null;
+    this.elements.push(
+      new Received(bytes.subarray(start, end), { fields: this.scan.fields(bytes), excess, hasLongNumber }),
+    );
+  }
+
+  /** The fields that ended in the beginning of an element that is too large are kept. */
+  private beginSkip(rest: Buffer, bytes: Buffer): Buffer | undefined {
+    this.count += 1;
+    const excess = `the record is larger than ${LARGEST_ELEMENT_BYTES} bytes (number ${this.count} of its response)`;
+    this.elements.push(new Received(Buffer.alloc(0), { fields: this.scan.fields(bytes), excess }));
+    this.rest = [];
+    this.restBytes = 0;
+    this.scanFromBytes = 0;
+    this.skip = new ElementSkip();
+    return this.push(rest);
   }
 }

@@ -1,4 +1,5 @@
 /** Makes a generator of a request that pushes its records: p-retry repeats functions, and a generator cannot be repeated. */
+import type { Received } from '../shared/received.ts';
 import type { ListPart } from './requests.ts';
 
 /** One place between a producer that pushes and a consumer that pulls. */
@@ -43,7 +44,7 @@ function createChannel<T>(): Channel<T> {
 }
 
 /** Records of one response, from 1; a successful one hands on at least an empty array. */
-export type DeliverRecords = (records: readonly unknown[], ofResponse: number) => Promise<void>;
+export type DeliverRecords = (records: readonly Received[], ofResponse: number) => Promise<void>;
 
 /**
  * Yields what `request` delivers. `request` goes on when its records are taken, so it is one batch ahead of the consumer

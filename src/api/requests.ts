@@ -1,5 +1,6 @@
 /** The client's vocabulary: what it is made of, what it is asked, and what it tells. */
 import type { ErrorCode, SafetySyncError } from '../shared/errors.ts';
+import type { Received } from '../shared/received.ts';
 import type { Clock } from '../shared/time.ts';
 import type { Paging } from './envelope.ts';
 
@@ -66,6 +67,8 @@ interface Request {
 export interface ListRequest extends Request {
   /** The property of the response that holds the list. */
   readonly listKey: string;
+  /** Fields of an element that are looked at before it is parsed. */
+  readonly fields?: readonly string[];
 }
 
 export interface ObjectRequest extends Request {
@@ -81,7 +84,7 @@ export interface FewRetries {
 
 /** `restart`: the response broke in the middle and is asked for again; everything that the call yielded so far is void. */
 export type ListPart =
-  { readonly kind: 'records'; readonly records: readonly unknown[] } | { readonly kind: 'restart' };
+  { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
 
 interface ServiceResponse {
   /** The whole response, its list as an empty array. */
@@ -100,7 +103,7 @@ export interface ListResponse extends ServiceResponse {
 }
 
 export interface ListPage extends ListResponse {
-  readonly records: readonly unknown[];
+  readonly records: readonly Received[];
 }
 
 export interface ObjectResponse extends ServiceResponse {

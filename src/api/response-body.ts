@@ -5,6 +5,7 @@ import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { BrotliDecompress, Gunzip } from 'node:zlib';
 import { SECOND_MS } from '../shared/time.ts';
 import type { Clock } from '../shared/time.ts';
+import type { Received } from '../shared/received.ts';
 import { ElementScanner } from './json-elements.ts';
 import { EnvelopeScanner, type ListFound } from './json-envelope.ts';
 import { UnusableResponse } from './response-errors.ts';
@@ -105,7 +106,7 @@ export function createWaitingBudget({ timeoutMs, clock, onExhausted }: WaitingBu
   };
 }
 
-/** What a response was, told at its end. */
+/** A response at its end. */
 export interface CutResponse {
   /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
@@ -117,19 +118,23 @@ interface ElementCutter {
   /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
   push(chunk: Buffer): void;
   /** Elements of the list that ended since the last call. */
-  take(): unknown[];
-  /** Throws UnusableResponse when the response has not ended yet. */
+  take(): Received[];
+  /** Throws UnusableResponse when the response has not ended yet. May leave elements to take. */
   end(): CutResponse;
 }
 
 /**
  * Cuts the elements of the top-level array `listKey` out of a JSON response as its bytes arrive, so that a response of
- * any size needs the memory of one chunk and one element. Without a key everything is envelope.
+ * any size needs the memory of one chunk and one element. Without a key everything is envelope. `fields`: those of an element
+ * that readers look at.
  */
-export function createElementCutter(listKey: string | undefined): ElementCutter {
+export function createElementCutter(
+  listKey: string | undefined,
+  fields: readonly string[] = [],
+): ElementCutter {
   const envelope = new EnvelopeScanner(listKey);
   let list: ElementScanner | undefined;
-  let elements: unknown[] = [];
+  let elements: Received[] = [];
   let count = 0;
 
   const takeFrom = (scanner: ElementScanner): void => {
@@ -138,26 +143,36 @@ export function createElementCutter(listKey: string | undefined): ElementCutter 
     elements = elements.length === 0 ? taken : [...elements, ...taken];
   };
 
-  return {
-    push: (chunk) => {
-      let at: number | undefined = 0;
-      while (at !== undefined && at < chunk.length) {
-        if (list === undefined) {
-          at = envelope.push(chunk, at);
-          if (at !== undefined) list = new ElementScanner();
-        } else {
-          at = list.push(chunk, at);
-          takeFrom(list);
-          if (at !== undefined) list = undefined;
-        }
+  const push = (chunk: Buffer): void => {
+    let rest: Buffer | undefined = chunk;
+    while (rest !== undefined && rest.length > 0) {
+      if (list === undefined) {
+        const at = envelope.push(rest, 0);
+        if (at !== undefined) list = new ElementScanner(fields);
+        rest = at === undefined ? undefined : rest.subarray(at);
+      } else {
+        rest = list.push(rest);
+        takeFrom(list);
+        if (rest !== undefined) list = undefined;
       }
-    },
+    }
+  };
+  return {
+    push,
     take: () => {
       const taken = elements;
       elements = [];
       return taken;
     },
-    end: () => ({ envelope: envelope.end(), listFound: envelope.listFound, count }),
+    end: () => {
+      const rest = list?.end();
+      if (list !== undefined && rest !== undefined) {
+        takeFrom(list);
+        list = undefined;
+        push(rest);
+      }
+      return { envelope: envelope.end(), listFound: envelope.listFound, count };
+    },
   };
 }
 
@@ -168,14 +183,14 @@ const BATCH_BYTES = 1024 * 1024;
 const HEAD_BYTES = 4096;
 
 /** Awaited: whoever takes the records slows the response down. Called at least once for a successful response. */
-export type TakeRecords = (records: readonly unknown[]) => Promise<void>;
+export type TakeRecords = (records: readonly Received[]) => Promise<void>;
 
 /** Hands records on in batches. */
 function createBatcher(takeRecords: TakeRecords | undefined): {
-  add(records: unknown[], bytes: number): Promise<void>;
+  add(records: Received[], bytes: number): Promise<void>;
   flush(): Promise<void>;
 } {
-  let pending: unknown[] = [];
+  let pending: Received[] = [];
   let pendingBytes = 0;
   const flush = async (): Promise<void> => {
     const records = pending;
@@ -203,6 +218,8 @@ interface BodyReading {
   readonly contentEncoding: string | undefined;
   /** The list whose elements are handed on; undefined: everything is envelope. */
   readonly listKey: string | undefined;
+  /** Fields of an element that readers look at. */
+  readonly fields: readonly string[];
   readonly takeRecords: TakeRecords | undefined;
   readonly budget: WaitingBudget;
   /** Bytes as they came over the wire. */
@@ -212,7 +229,7 @@ interface BodyReading {
 /** Returns what is beside the list at the end of the response. Throws UnusableResponse, or what broke the connection. */
 export async function readBody(reading: BodyReading): Promise<CutResponse> {
   const { budget } = reading;
-  const cutter = createElementCutter(reading.listKey);
+  const cutter = createElementCutter(reading.listKey, reading.fields);
   const batcher = createBatcher(reading.takeRecords);
   let head = Buffer.alloc(0);
   let unusable: UnusableResponse | undefined;
@@ -249,6 +266,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
     }
     if (unusable !== undefined) throw unusable;
     const response = cutter.end();
+    await batcher.add(cutter.take(), 0);
     if (response.envelope['ok'] === true) await batcher.flush();
     return response;
   } catch (error) {

@@ -53,7 +53,8 @@ export async function checkService({
       let next = await list.next();
       for (; next.done !== true; next = await list.next()) {
         const [first] = next.value.kind === 'records' ? next.value.records : [];
-        const id = isWireRecord(first) ? (first['m_assignee_id'] ?? first['m_user_id']) : undefined;
+        const record = first?.parse();
+        const id = isWireRecord(record) ? (record['m_assignee_id'] ?? record['m_user_id']) : undefined;
         if (typeof id === 'string' || typeof id === 'number') userId ??= String(id);
       }
       const response = next.value;

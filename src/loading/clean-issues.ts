@@ -3,11 +3,12 @@ import { sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
 import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
+import { Received } from '../shared/received.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { IssueKind, ReadContext, StreamDefinition } from '../streams/stream.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 import { isForgotten } from './find-people.ts';
-import { identify } from './identify.ts';
+import { parseRecord, readRecord } from './record.ts';
 import { buildRejection, fingerprintOf } from './staged-issue.ts';
 import type { Protection } from './protect.ts';
 
@@ -37,14 +38,14 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
     const kept = protection.ofRecord(value);
     if (kept === value) return undefined;
     const about = (issue.context === null ? {} : JSON.parse(issue.context)) as ReadContext;
-    const identified = identify(stream, kept, about);
+    const read = readRecord(Received.of(kept), { stream, about });
     const {
       fingerprint,
       record_id,
       problem,
       identity,
       value: told,
-    } = buildRejection({ stream, identified, about, ord: 0 });
+    } = buildRejection(stream, read, parseRecord(stream, read));
     return { fingerprint, record_id, problem, identity, value: told };
   }
   const { field } = issue;

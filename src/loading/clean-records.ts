@@ -7,10 +7,11 @@ import { instantOf, list, name, of, same, syncedAtOf, target } from '../database
 import { askedTypeOf } from '../database/stored-record.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
 import { parseExactJson, stringifyExactJson } from '../shared/exact-json.ts';
+import { Received } from '../shared/received.ts';
 import type { Row } from '../streams/stream.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
-import { identify } from './identify.ts';
 import { normalize } from './normalize.ts';
+import { parseRecord, readRecord } from './record.ts';
 import type { StagedIssue } from './staged-issue.ts';
 
 const STEP_RECORDS = 500;
@@ -47,10 +48,11 @@ export async function cleanRecords(
     const kept = protection.ofRecord(stored);
     if (stored === null || kept === stored) return [];
     const about = asked === null ? {} : { equipmentTypeId: asked };
-    const identified = identify(stream, kept, about);
-    const { issues, ...made } = normalize({ stream, identified, about, ord: 0 });
-    const row = { ...made.parent, _raw: parseExactJson(identified.text) };
-    return [{ before, key: identified.key ?? before, parent: row, children: made.children, issues }];
+    const read = readRecord(Received.of(kept), { stream, about, secret: protection.secret });
+    const parsed = parseRecord(stream, read);
+    const { issues, ...made } = normalize(stream, read, parsed);
+    const row = { ...made.parent, _raw: parsed.value };
+    return [{ before, key: read.key ?? before, parent: row, children: made.children, issues }];
   });
   if (changed.length > 0) await rewrite(db, scope, changed);
   return {

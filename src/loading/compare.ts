@@ -1,45 +1,73 @@
 /** How records compare with what the warehouse has of them. */
+import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
+import { name, target } from '../database/sql-names.ts';
+import { askedTypeOf } from '../database/stored-record.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { StreamShape } from '../database/table-shape.ts';
-import type { RunKey } from '../database/control-tables.ts';
 
 /**
- * `added`: the warehouse has no row with this key. `changed`: it has another version, or the row is marked as deleted.
- * `repeated`: the open transaction has stored another version. `unchanged`: what is stored has the same hash.
+ * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another version of
+ * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record came in other bytes, and may still be
+ * the stored one.
  */
-export type ChangeStatus = 'added' | 'changed' | 'repeated' | 'unchanged';
+export type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
-/** One statement for a chunk. The keys differ. */
-export type Comparison = (
-  records: readonly { readonly key: string; readonly hash: string }[],
-) => Promise<ChangeStatus[]>;
+const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes', 'added'];
 
-/** By the digit that stands for it in the statement's one text: a row of each record would cost more than its lookup. */
-const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'repeated', 'added'];
+interface ParsedRow {
+  readonly key: string;
+  readonly text: string;
+  /** In whose response the record came, because its row depends on that too. */
+  readonly equipmentTypeId: string | null;
+}
+
+export interface Comparison {
+  /** One statement. The keys differ. */
+  byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
+  /**
+   * Of records in other bytes those whose content is the stored one, with the stored checksum. The order of fields, white space
+   * and the ways to write a number are no difference: jsonb has none of them.
+   */
+  byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>>;
+}
 
 export function createComparison(
-  session: Pick<StreamSession, 'connection' | 'transactionTime'>,
-  { parent }: StreamShape,
-  { accountId, runId }: RunKey,
+  { connection }: Pick<StreamSession, 'connection'>,
+  { parent, stream }: StreamShape,
+  accountId: string,
 ): Comparison {
-  // A subselect on the primary key stays on its index, however few rows the table has.
-  const text = `with k as materialized (
+  const table = `"${parent.schema}"."${parent.name}"`;
+  const key = `"${parent.key[0] ?? ''}"`;
+  // A subselect on the primary key stays on its index, however few rows the table has. One text of digits is returned,
+  // because a row for each record would cost more than its lookup.
+  const checksums = `with k as materialized (
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
     select string_agg(coalesce(status, '3'), '' order by ord) as digits from (
-      select k.ord, (select case when t._deleted_at is null and t._hash = k.hash then '0'
-          when t._run_id = $4::bigint and t._synced_at = $5::timestamptz then '2' else '1' end
-        from "${parent.schema}"."${parent.name}" t where t.account_id = $1 and t."${parent.key[0] ?? ''}" = k.key) as status
+      select k.ord, (select case when t._deleted_at is not null then '1' when t._hash = k.hash then '0'
+          when left(t._hash::text, 2) = left(k.hash::text, 2) then '2' else '1' end
+        from ${table} t where t.account_id = $1 and t.${key} = k.key) as status
       from k) p`;
-  return async (records) => {
-    const [row] = await session.connection.query<{ digits: string | null }>(text, [
-      accountId,
-      toArrayLiteral(records.map((record) => record.key)),
-      toArrayLiteral(records.map((record) => record.hash)),
-      runId,
-      // null while the transaction is only just being begun: then it has stored nothing yet.
-      session.transactionTime?.syncedAt ?? null,
-    ]);
-    return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
+  return {
+    async byChecksum(records) {
+      if (records.length === 0) return [];
+      const [row] = await connection.query<{ digits: string | null }>(checksums, [
+        accountId,
+        toArrayLiteral(records.map((record) => record.key)),
+        toArrayLiteral(records.map((record) => record.hash)),
+      ]);
+      return Array.from(row?.digits ?? '', (digit) => STATUSES[Number(digit)] ?? 'changed');
+    },
+    async byContent(records) {
+      if (records.length === 0) return new Map();
+      const column = (name: keyof ParsedRow): SQL =>
+        sql`${toArrayLiteral(records.map((record) => record[name]))}::text[]`;
+      const rows = await connection.db.execute<{ key: string; hash: string }>(sql`
+        select u.key, t._hash::text as hash
+        from unnest(${column('key')}, ${column('text')}, ${column('equipmentTypeId')}) as u (key, raw, asked)
+        join ${target(parent)} t on t.account_id = ${accountId} and t.${name(parent.key[0] ?? '')} = u.key
+        where t._raw = u.raw::jsonb and u.asked is not distinct from ${askedTypeOf(stream)}`);
+      return new Map(rows.map((row) => [row.key, row.hash]));
+    },
   };
 }

@@ -13,26 +13,27 @@ import type { Row } from '../streams/stream.ts';
 import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
 import { beginNoLater } from './history-sql.ts';
-import type { ReadRecord } from './identify.ts';
-import { normalize, type PreparedRecord, releaseParsed } from './normalize.ts';
+import { normalize, type PreparedRecord } from './normalize.ts';
+import { parseRecord, type ReadRecord } from './record.ts';
 import { createReferenceCheck } from './references.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 import type { RunKey } from '../database/control-tables.ts';
 
-export interface RefusedRecord {
+interface RefusedRecord {
   readonly record: ReadRecord;
   readonly error: Error;
 }
 
-/** Rows as PostgreSQL takes them. */
+/** Rows of records as PostgreSQL takes them. */
 export interface CopyText {
-  readonly records: readonly ReadRecord[];
-  /** Of each table, the parents' first. */
-  readonly buffers: readonly (readonly Buffer[])[];
+  readonly destination: Destination;
+  readonly records: ReadRecord[];
+  /** For each table, the parents' first. */
+  readonly buffers: Buffer[][];
   /** Records whose rows refer to rows that they do not hold. */
-  readonly refused: readonly RefusedRecord[];
+  readonly refused: RefusedRecord[];
   /** The latest beginning of their states by the source's own time; null: it has none. */
-  readonly latestSince: string | null;
+  latestSince: string | null;
 }
 
 const laterOf = (one: string | null, other: string | null): string | null => {
@@ -49,10 +50,11 @@ const isAhead = (since: string, now: string): boolean =>
 type Destination = 'tables' | 'stages';
 
 export interface RecordCopies {
-  /** What was parsed of the records is forgotten. */
-  readonly render: (records: readonly PreparedRecord[], destination: Destination) => CopyText;
-  /** Returns what was not stored. */
-  send(text: CopyText, destination: Destination): Promise<RefusedRecord[]>;
+  begin(destination: Destination): CopyText;
+  /** Adds the rows of records. */
+  render(records: readonly PreparedRecord[], into: CopyText): void;
+  /** Returns the records that were not stored. */
+  send(text: CopyText): Promise<RefusedRecord[]>;
 }
 
 /** PostgreSQL reads it as the transaction's time. */
@@ -218,31 +220,33 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
   }
 
   return {
-    render(records, destination) {
+    begin: (destination) => ({
+      destination,
+      records: [],
+      buffers: tables.map(() => []),
+      refused: [],
+      latestSince: null,
+    }),
+    render(records, into) {
       // What refers to other rows than its own would not be noticed where the look-ups of foreign keys are skipped.
-      const wrong = destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
+      const wrong = into.destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
-      const buffers = toBuffers(right, destination);
-      const latestSince =
-        since === undefined
-          ? null
-          : right.reduce<string | null>(
-              (latest, { parent }) => laterOf(latest, (parent as Row)[since] as string | null),
-              null,
-            );
-      for (const { read } of records) releaseParsed(read);
+      if (right.length > 0) {
+        for (const [at, rendered] of toBuffers(right, into.destination).entries())
+          into.buffers[at]?.push(...rendered);
+      }
+      for (const { read, parent } of right) {
+        into.records.push(read);
+        if (since !== undefined)
+          into.latestSince = laterOf(into.latestSince, (parent as Row)[since] as string | null);
+      }
       const error = new Error('a row of it refers to a row that it does not hold');
-      return {
-        records: right.map(({ read }) => read),
-        buffers,
-        refused: wrong.map(({ read }) => ({ record: read, error })),
-        latestSince,
-      };
+      for (const { read } of wrong) into.refused.push({ record: read, error });
     },
-    async send({ records, buffers, refused, latestSince }, destination) {
-      const normalizeAgain = (read: ReadRecord) => ({
+    async send({ destination, records, buffers, refused, latestSince }) {
+      const normalizeAgain = (read: ReadRecord): PreparedRecord => ({
         read,
-        ...normalize({ stream: shape.stream, ...read }),
+        ...normalize(shape.stream, read, parseRecord(shape.stream, read)),
       });
       const copySome = async (some: readonly ReadRecord[]) => {
         const text = some === records ? buffers : toBuffers(some.map(normalizeAgain), destination);
@@ -252,24 +256,12 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];
       const now = session.transactionTime?.now ?? null;
       if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
-        const keys = records.map(({ identified }) => identified.key);
+        const keys = records.map(({ key }) => key);
         for (const table of tables.filter(hasSince)) {
           await connection.query(beginNoLater(table), [scope.accountId, toArrayLiteral(keys), now]);
         }
       }
       return all;
     },
-  };
-}
-
-/** Texts, in their order, as one. */
-export function joinTexts(texts: readonly CopyText[]): CopyText {
-  return {
-    records: texts.flatMap(({ records }) => records),
-    buffers: (texts[0]?.buffers ?? []).map((_, table) =>
-      texts.flatMap(({ buffers }) => buffers[table] ?? []),
-    ),
-    refused: texts.flatMap(({ refused }) => refused),
-    latestSince: texts.reduce<string | null>((latest, one) => laterOf(latest, one.latestSince), null),
   };
 }

@@ -11,9 +11,6 @@ function escapeCell(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
 }
 
-/** JSON text has escapes of its own for everything but the backslashes that begin them. */
-const escapeJson = (text: string): string => (text.includes('\\') ? text.replaceAll('\\', '\\\\') : text);
-
 /** Types whose text never needs an escape. */
 const PLAIN = new Set([
   'bigint',
@@ -28,7 +25,7 @@ const PLAIN = new Set([
 export function toCell(value: unknown, type: string): string {
   if (value === null || value === undefined) return '\\N';
   if (typeof value === 'string' && type !== 'jsonb') return PLAIN.has(type) ? value : escapeCell(value);
-  if (type === 'jsonb') return escapeJson(value instanceof RawJson ? value.text : stringifyExactJson(value));
+  if (type === 'jsonb') return escapeCell(value instanceof RawJson ? value.text : stringifyExactJson(value));
   if (Array.isArray(value)) return escapeCell(toArrayLiteral(value as (string | number | null)[]));
   return escapeCell(JSON.stringify(value));
 }

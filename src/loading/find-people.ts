@@ -1,10 +1,9 @@
 /** Replaces people that were forgotten wherever a record may name them. Pure. */
 import { ExactNumber } from '../shared/exact-number.ts';
-import { isOversized, OVERSIZED } from '../shared/oversized.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { WireRecord } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
-import { DEEPEST } from './canonical-json.ts';
+import { DEEPEST } from '../shared/received.ts';
 import type { People } from './people.ts';
 
 /**
@@ -67,8 +66,7 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
       ([name, value], at) => fields[at]?.[0] !== name || fields[at][1] !== value,
     );
     if (!isChanged) return undefined;
-    const changed = Object.fromEntries(fields);
-    return isOversized(record) ? { ...changed, [OVERSIZED]: record[OVERSIZED] } : changed;
+    return Object.fromEntries(fields);
   }
 
   function find(value: unknown, place: PlaceKind = 'any', depth = 0): unknown {

@@ -3,8 +3,9 @@
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
  * Deletion writes nothing here either: a deleted row shows its last state, ended at `_deleted_at`.
  *
- * A live row without a hash was changed by somebody here (drift-sql.ts took its hash): what it holds was never a state
- * of the source. It is put right in place, and its state goes on.
+ * A live row without a hash was changed in the database (drift-sql.ts took its hash): what it holds was never a state of the
+ * source. It is put right in place, and its state goes on. A version that this transaction stored before makes no state either,
+ * because two versions in one response were never one after the other.
  *
  * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.
  */
@@ -16,8 +17,10 @@ import {
   of,
   same,
   staged,
+  syncedAtOf,
   target,
   type TransactionTime,
+  type WriteTime,
 } from '../database/sql-names.ts';
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey } from '../database/control-tables.ts';
@@ -31,6 +34,10 @@ const PRESENT_BEGAN = sql`t._valid_from`;
 const sinceOf = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NOTHING = sql``;
+
+/** The row `t` holds another version of a record that came twice in this transaction. */
+const isRepeated = (scope: RunKey & WriteTime): SQL =>
+  sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
 
 /** Parts of the statement that writes new and changed rows; empty where a table has no history. */
 export interface HistoryParts {
@@ -65,12 +72,13 @@ export function fillColumn(
 /** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
 export function parentHistory(
   parent: TableShape,
-  scope: RunKey & TransactionTime,
+  scope: RunKey & WriteTime,
 ): HistoryParts & { readonly before: SQL; readonly change: SQL } {
   const { history } = parent;
   const now = instantOf(scope);
   if (history === null) return { before: NOTHING, column: NOTHING, value: NOTHING, change: NOTHING };
   const since = sinceOf(history, 's', now);
+  const isNewState = sql`(t._hash is not null and not ${isRepeated(scope)} and ${differ('t', 'excluded', history)})`;
   return {
     before: sql`superseded as (
       insert into ${states(parent, history)} (account_id, ${list([...history.columns, ...history.kept])}, valid_from, valid_to)
@@ -78,19 +86,20 @@ export function parentHistory(
         greatest(case when t._deleted_at is null then ${since} else t._deleted_at end, ${later(PRESENT_BEGAN)})
       from ${staged(parent, ['_hash', ...history.columns])} s join ${target(parent)} t
         on t.account_id = ${scope.accountId} and ${same('t', 's', parent.key)}
-      where (t._deleted_at is not null
+      where not ${isRepeated(scope)} and (t._deleted_at is not null
         or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
     // The source does not tell when a deleted record came back: the state begins when that was seen, or with a later change.
     change: sql`_valid_from = case
+      when ${isRepeated(scope)} then excluded._valid_from
       when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
         case when excluded._valid_from > t._deleted_at then excluded._valid_from else ${now} end)
-      when t._hash is not null and ${differ('t', 'excluded', history)} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
+      when ${isNewState} then greatest(excluded._valid_from, ${later(PRESENT_BEGAN)})
       else t._valid_from end, ${sql.join(
         history.differences.map(([column, value]) => {
           const stored = sql`t.${name(column)}`;
-          return sql`${name(column)} = case when t._deleted_at is not null or (t._hash is not null and ${differ('t', 'excluded', history)})
+          return sql`${name(column)} = case when t._deleted_at is not null or ${isNewState}
           then ${sql.raw(value('t', 'excluded'))} else ${stored} end,`;
         }),
       )}`,
@@ -107,7 +116,7 @@ export const beginNoLater = ({ schema, name: table, key }: TableShape): string =
  * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning. No new state begins
  * before the parent's present one (`childHistory`), so the one before does not end earlier, whatever the clocks say.
  */
-export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & TransactionTime): SQL {
+export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;
   const { history } = child;
   if (history === null) throw new TypeError(`${child.name} has no history`);
@@ -121,11 +130,11 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
           where s.ord = p.ord and ${same('s', 'c', child.key)} and (t._hash is null or not (${differ('s', 'c', history)}))))
       returning c.account_id, ${of('c', history.columns)}, c._valid_from, ${history.since === null ? NOTHING : sql`p.${name(history.since)},`}
         t._valid_from as parent_valid_from, t._deleted_at as parent_deleted_at,
-        t._hash is null and t._deleted_at is null as is_drift)
+        ${isRepeated(scope)} or (t._hash is null and t._deleted_at is null) as is_no_state)
     insert into ${states(child, history)} (account_id, ${list(history.columns)}, valid_from, valid_to)
     select account_id, ${list(history.columns)}, _valid_from, greatest(coalesce(parent_deleted_at,
       greatest(${sinceOf(history, 'ended', instantOf(scope))}, ${later(sql`parent_valid_from`)})), ${later(sql`_valid_from`)})
-    from ended where not is_drift`;
+    from ended where not is_no_state`;
 }
 
 /** The staged child `s` of the parent `p`, which is written: its state begins no earlier than the parent's, and than its own last one ended. */

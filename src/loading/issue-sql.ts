@@ -3,7 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import {
   instantOf,
-  staged,
+  stage,
   syncedAtOf,
   taken,
   target,
@@ -11,12 +11,13 @@ import {
   type WriteTime,
 } from '../database/sql-names.ts';
 import type { ColumnShape, TableShape } from '../database/table-shape.ts';
-import type { RunKey, StreamKey } from '../database/control-tables.ts';
+import type { StreamKey } from '../database/control-tables.ts';
 import { MOST_UNKNOWN_FIELDS, UNLISTED } from './unknown-fields.ts';
 
 export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'ord', type: 'bigint' },
   { name: 'of_row', type: 'boolean' },
+  { name: 'is_staged', type: 'boolean' },
   { name: 'fingerprint', type: 'text' },
   { name: 'record_id', type: 'text' },
   { name: 'field', type: 'text' },
@@ -42,17 +43,12 @@ export function createIssueStage(): SQL {
   return sql.raw(`create temporary table if not exists stage_issues (${columns})`);
 }
 
-/** Issues of staged versions that were dropped before the merge; rows that went straight into their tables keep theirs. */
-export function dropOrphanIssues(
-  parent: TableShape,
-  { accountId, runId, syncedAt }: RunKey & WriteTime,
-): SQL {
+/** Issues of versions that the merge does not store: dropped from the staging tables, or replaced by the staged version. */
+export function dropOrphanIssues(parent: TableShape): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
-  return sql`delete from pg_temp.stage_issues where of_row and (ord, fingerprint) in (
-    select i.ord, i.fingerprint from ${taken('stage_issues', ['ord', 'fingerprint', 'record_id'])} i
-    where not exists (select from ${staged(parent, ['ord'])} p where p.ord = i.ord)
-      and not exists (select from ${target(parent)} t where t.account_id = ${accountId} and t.${key} = i.record_id
-        and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf({ syncedAt })}))`;
+  return sql`delete from pg_temp.stage_issues i where i.of_row and case
+    when i.is_staged then not exists (select from ${stage(parent)} p where p.ord = i.ord)
+    else exists (select from ${stage(parent)} p where p.${key} = i.record_id) end`;
 }
 
 /** Opens what is new, counts what is seen again, opens again what comes back. */
@@ -69,11 +65,6 @@ export function recordIssues(scope: IssueWrites): SQL {
       record_id = excluded.record_id, problem = excluded.problem, value = excluded.value, context = excluded.context,
       identity = excluded.identity, last_seen_at = excluded.last_seen_at, occurrences = d.occurrences + excluded.occurrences,
       resolved_at = null`;
-}
-
-/** Issues of records whose rows are taken back. */
-export function dropIssuesOf(keys: readonly string[]): SQL {
-  return sql`delete from pg_temp.stage_issues i where i.of_row and i.record_id = any(${toArrayLiteral(keys)}::text[])`;
 }
 
 /**

@@ -11,6 +11,7 @@ import type { KeylessMemory } from '../streams/state.ts';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { readVanishedFields } from './merge-sql.ts';
+import { toIdentity } from './record.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 import type { StreamKey } from '../database/control-tables.ts';
 
@@ -60,7 +61,6 @@ interface KeylessRequest {
   readonly keyless: KeylessMemory | null;
   readonly rejected: number;
   readonly appeared: number;
-  readonly identityOf: (values: readonly unknown[]) => string | null;
 }
 
 const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
@@ -90,7 +90,7 @@ export async function keepWhatMayBeKeyless(
   const remembered = before.kept.filter((key) => missing.has(key));
   const mayBeUnidentified = new Set(isLost ? missing : fingerprints.length > 0 ? remembered : []);
   const kept = rows.filter(({ key, values }) => {
-    const identity = identities.size === 0 ? null : request.identityOf(parseExactJson(values) as unknown[]);
+    const identity = identities.size === 0 ? null : toIdentity(parseExactJson(values) as unknown[]);
     return mayBeUnidentified.has(key) || (identity !== null && identities.has(identity));
   });
   const isTooMuch = Math.max(fingerprints.length, mayBeUnidentified.size) > MOST_REMEMBERED;

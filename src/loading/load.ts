@@ -1,45 +1,42 @@
 /**
- * Takes records as received and stores what is news to the warehouse: identify, compare, normalize, COPY; merge on commit.
+ * Takes records as received, and stores those that are news to the warehouse: compare, normalize, COPY; merge on commit.
  *
- * Everything is stored in one open transaction, begun by the first batch after a commit. Chunks are compared and their rows
- * are made while a batch is being stored or committed, a bounded number of records ahead of it.
+ * A batch is open while it takes records. Full, it is prepared and then stored, in the order of the batches. Its transaction
+ * begins with the first batch after a commit. Some batches are prepared while one is stored or committed.
  */
 import type { OpenIssues } from '../database/issues.ts';
 import { addCounts, countAttributes, noCounts, type RecordCounts } from '../database/record-counts.ts';
 import type { Lifted } from '../database/privacy.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { WriteTime } from '../database/sql-names.ts';
+import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
 import { recordUsers } from '../database/user-lookups.ts';
 import { meetLater } from '../shared/meet-later.ts';
+import type { Received } from '../shared/received.ts';
 import { withSpan } from '../shared/with-span.ts';
 import type { KeylessMemory } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
+import { createBatches, type Prepared, type Stored } from './batch.ts';
 import { createComparison } from './compare.ts';
 import { createRecordCopies } from './copy-records.ts';
-import { identify, type ReadRecord, toIdentity } from './identify.ts';
 import { type DeleteGuard, type Merged, merge } from './merge.ts';
-import { type Chunk, copyOf, nothingPending, type Pending } from './pending.ts';
 import type { Protection } from './protect.ts';
-import { joinPrepared, type Prepared, prepareChunk } from './prepare-chunk.ts';
+import { readRecord, type ReadRecord } from './record.ts';
 import { createSerialQueue } from './serial-queue.ts';
 import { createStaging } from './staging.ts';
-import { type StreamShape, toTableCoverage } from '../database/table-shape.ts';
-import { createBatchWriter } from './write-batch.ts';
 
-/** Records that are compared together: enough to make a round trip cheap, few enough that the next ones need not wait long. */
-const CHUNK_RECORDS = 500;
-/** Records that are stored together, at least: enough to make a COPY cheap, few enough to stay small in memory. */
-const BATCH_RECORDS = 2000;
-/** Records that wait while the batch before them is stored, at most: more than are prepared in that time. */
-const MOST_AHEAD = 4000;
+/** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
+const BATCH_RECORDS = 1000;
+/** Batches that are prepared or wait for the one that is stored, at most: more than are prepared in that time. */
+const MOST_AHEAD = 4;
 
 interface LoadOptions {
   readonly session: StreamSession;
   readonly shape: StreamShape;
   readonly accountId: string;
   readonly runId: number;
-  /** Before anything else is done with a record; null: everything may be stored. */
-  readonly protection: Pick<Protection, 'ofRecord'> | null;
+  /** Applied before anything else is done with a record; null: everything may be stored. */
+  readonly protection: Pick<Protection, 'ofRecord' | 'secret'> | null;
   readonly guard: DeleteGuard;
   /** Compare unchanged records column by column too, since what is stored of them may have been changed behind our back. */
   readonly fullCompare: boolean;
@@ -63,7 +60,7 @@ export interface CommitOptions {
 
 export interface Load {
   /** Takes records over; resolves when there is room for more. */
-  add(records: readonly unknown[], about: ReadContext): Promise<void>;
+  add(records: readonly Received[], about: ReadContext): Promise<void>;
   /** What follows may be taken back by `rollback`. Replaces the savepoint before. */
   savepoint(): Promise<void>;
   /** Takes back everything that was added after the savepoint, which stays. */
@@ -91,146 +88,106 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   const spanAttributes = { 'safety_sync.account': accountId, 'safety_sync.stream': stream.name };
   const staging = createStaging(session, shape, accountId);
   const copies = createRecordCopies(session, shape, scope);
-  const write = createBatchWriter({ ...options, scope, staging, copies });
-  const preparing = {
-    ...options,
-    compare: createComparison(session, shape, scope),
-    render: copies.render,
-    listed: new Set(openIssues.unknownFields),
-  };
+  const compare = createComparison(session, shape, accountId);
+  const batches = createBatches({ ...options, compare, copies, staging });
   await staging.open();
 
   const committed = noCounts();
   let hasCommitted = false;
   let hadIssues = openIssues.areAny;
   let nextOrd = 1;
-  let buffer: ReadRecord[] = [];
-  /** Keys of all records that are on their way. None is in two chunks: a comparison need not know what is ahead of it. */
-  const keysUnderway = new Set<string>();
-  /** What is on its way to the database. */
+  /** The open batch. */
+  let open: ReadRecord[] = [];
+  /** Keys of the batches ahead. None is in two of them, so a comparison does not depend on the batches before it. */
+  const keysAhead = new Set<string>();
+  const ahead: Promise<void>[] = [];
+  /** What is on its way to the database, in order. */
   const queue = createSerialQueue();
-  /** The commit that was asked for last: no more than one is on its way. */
   let committing = queue.done;
-  /** The number of the transaction that is open, or is next. */
-  let transaction = 1;
-  let isOpen = false;
-  /** What was handed over since a commit was asked for. */
-  let pending = nothingPending();
-  /** What was pending at the savepoint; undefined: there is none. */
-  let saved: Pending | undefined;
-
-  const prepare = (chunk: readonly ReadRecord[]): Promise<Prepared> => prepareChunk(chunk, preparing);
+  let isBegun = false;
+  /** What the open transaction has stored. */
+  let stored: Stored[] = [];
+  let uncommitted = 0;
+  /** At the savepoint. */
+  let saved: { readonly stored: readonly Stored[]; readonly uncommitted: number } | undefined;
 
   async function begin(): Promise<void> {
-    if (isOpen) return;
-    isOpen = true;
+    if (isBegun) return;
+    isBegun = true;
     await session.begin();
   }
 
-  /** Begins to prepare what is buffered. */
-  async function prepareNext(): Promise<void> {
-    if (buffer.length === 0) return;
-    const chunk = buffer;
-    buffer = [];
-    if (chunk.some(({ identified: { key } }) => key !== null && keysUnderway.has(key))) await drain();
-    for (const { identified } of chunk) if (identified.key !== null) keysUnderway.add(identified.key);
-    pending.ahead.push({ records: chunk, prepared: meetLater(prepare(chunk)), transaction });
+  /** Closes the open batch: it is prepared, and stored after the batches before it. */
+  async function closeBatch(): Promise<void> {
+    if (open.length === 0) return;
+    const records = open;
+    open = [];
+    if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;
+    for (const { key } of records) if (key !== null) keysAhead.add(key);
+    const preparing = meetLater(batches.prepare(records));
+    ahead.push(queue.add(() => storeBatch(records, preparing)));
+    if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 
-  /** Begins to store what is ahead if that is enough; resolves when there is room for more. */
-  async function makeRoom(): Promise<void> {
-    const waiting = pending.ahead.reduce((sum, { records }) => sum + records.length, 0);
-    if (waiting >= BATCH_RECORDS) pending.turn ??= storeAhead();
-    if (waiting >= MOST_AHEAD) await pending.turn;
-  }
-
-  /** Stores the chunks that are ahead when their turn comes; the promise that it returns tells when it does. */
-  function storeAhead(): Promise<void> {
-    const into = pending;
-    const turn = queue.done;
-    void queue.add(async () => {
-      const chunks = into.ahead;
-      into.ahead = [];
-      into.turn = undefined;
-      if (chunks.length > 0) await store(chunks, into);
-    });
-    return turn;
+  async function storeBatch(records: readonly ReadRecord[], preparing: Promise<Prepared>): Promise<void> {
+    const begun = meetLater(begin());
+    // Preparing fails while the transaction is in an error state: then it is repeated. A second failure is thrown.
+    const prepared = await preparing.catch(() => batches.prepare(records));
+    await begun;
+    stored.push(await batches.store(prepared, records[0]?.ord ?? 0));
+    for (const { key } of records) keysAhead.delete(key ?? '');
   }
 
   /** Stores everything that was added. */
   async function drain(): Promise<void> {
-    await prepareNext();
-    void storeAhead();
+    await closeBatch();
     await queue.done;
   }
 
-  async function store(chunks: readonly Chunk[], into: Pending): Promise<void> {
-    const begun = meetLater(begin());
-    const prepared: Prepared[] = [];
-    for (const chunk of chunks) {
-      // Preparing may have failed because the transaction was in an error state, or what counted as stored by this
-      // transaction was stored by one that has ended. Then it is prepared again; a second failure is thrown.
-      const early = await chunk.prepared.catch(() => undefined);
-      const isCurrent =
-        early !== undefined && (early.repeated.length === 0 || chunk.transaction === transaction);
-      prepared.push(isCurrent ? early : await prepare(chunk.records));
-    }
-    await begun;
-    await write(joinPrepared(prepared), into);
-    for (const { records } of chunks) {
-      for (const { identified } of records) keysUnderway.delete(identified.key ?? '');
-    }
-  }
-
-  async function commit({ covered, isLast, beforeCommit }: CommitOptions, closing: Pending): Promise<void> {
+  async function commit({ covered, isLast, beforeCommit }: CommitOptions): Promise<void> {
     await begin();
     const { db } = session.connection;
-    hadIssues ||= closing.issues > 0;
+    const closing = stored;
     const time = session.transactionTime;
     if (time === null) throw new TypeError('there is no transaction');
+    const counts = { ...committed };
+    for (const one of closing) addCounts(counts, one.counts);
+    const hasIssues = closing.some(({ issues }) => issues > 0);
+    const stagedKeys = closing.flatMap((one) => one.stagedKeys);
+    hadIssues ||= hasIssues;
     const merged = await merge(db, shape, {
-      ...scope,
+      ...options,
       ...time,
       covered: covered === null ? null : toTableCoverage(stream, covered),
-      guard: options.guard,
-      fullCompare: options.fullCompare,
       hasCommitted,
       hasIssues: hadIssues,
-      resolvedIdentities: [...closing.resolvedIdentities],
-      resolvedKeys: [...closing.resolvedKeys],
-      rejected: committed.rejected + closing.counts.rejected,
-      added: closing.counts.inserted,
-      addedKeys: closing.addedKeys,
-      staged: closing.staged,
-      keyless: options.keyless,
-      lifted: options.lifted,
-      identityOf: toIdentity,
+      resolvedIdentities: [...new Set(closing.flatMap((one) => one.resolvedIdentities))],
+      resolvedKeys: [...new Set(closing.flatMap((one) => one.resolvedKeys))],
+      rejected: counts.rejected,
+      addedKeys: closing.flatMap((one) => one.addedKeys),
+      stagedKeys,
     });
-    const counts = { ...committed };
-    addCounts(counts, closing.counts);
     addCounts(counts, merged.counts);
     await beforeCommit(counts, merged, time);
-    if (!isLast && (closing.staged > 0 || closing.issues > 0 || options.tracksSeen)) await staging.clear(db);
+    if (!isLast && (stagedKeys.length > 0 || hasIssues || options.tracksSeen)) await staging.clear(db);
     // Last, because streams of one account wait for each other here until they have committed.
-    await recordUsers(db, [...closing.userIds], accountId);
+    await recordUsers(db, [...new Set(closing.flatMap(({ userIds }) => [...userIds]))], accountId);
     await session.commit({ isDurable: isLast });
     Object.assign(committed, counts);
+    stored = [];
     hasCommitted = true;
-    isOpen = false;
-    transaction += 1;
+    isBegun = false;
   }
 
-  /** What was added before is stored and committed; what is added afterwards goes into the next transaction. */
+  /** Records that are added afterwards go into the next transaction. */
   async function beginCommit(options: CommitOptions): Promise<void> {
-    await prepareNext();
+    await closeBatch();
     await committing;
-    void storeAhead();
-    const closing = pending;
-    pending = nothingPending();
+    uncommitted = 0;
     saved = undefined;
     committing = queue.add(() =>
       withSpan('store', spanAttributes, async (span) => {
-        await commit(options, closing);
+        await commit(options);
         span.setAttributes(countAttributes(committed));
       }),
     );
@@ -238,14 +195,16 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
 
   return {
     async add(records, about) {
-      pending.records += records.length;
-      for (const received of records) {
-        const kept = protection === null ? received : protection.ofRecord(received);
-        buffer.push({ identified: identify(stream, kept, about), about, ord: nextOrd++ });
-        if (buffer.length < CHUNK_RECORDS) continue;
-        // Only now, so that what is left over when a commit is asked for is stored with the batch before it.
-        await makeRoom();
-        await prepareNext();
+      uncommitted += records.length;
+      for (const one of records) {
+        let received = one;
+        if (protection !== null) {
+          const value = one.parse();
+          const kept = protection.ofRecord(value);
+          if (kept !== value) received = one.replace(kept);
+        }
+        open.push(readRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }));
+        if (open.length >= BATCH_RECORDS) await closeBatch();
       }
     },
     async savepoint() {
@@ -253,17 +212,16 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       await begin();
       if (saved !== undefined) await session.connection.query('release savepoint part');
       await session.connection.query('savepoint part');
-      saved = copyOf(pending);
+      saved = { stored: [...stored], uncommitted };
     },
     async rollback() {
-      buffer = [];
-      pending.ahead = [];
+      open = [];
       await queue.done;
-      keysUnderway.clear();
       if (saved === undefined) throw new TypeError('there is no savepoint');
-      if (pending.records === saved.records) return;
+      if (uncommitted === saved.uncommitted) return;
       await session.connection.query('rollback to savepoint part');
-      pending = copyOf(saved);
+      stored = [...saved.stored];
+      uncommitted = saved.uncommitted;
     },
     async findVanished(covered) {
       await drain();
@@ -273,7 +231,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       return queue.isIdle;
     },
     get uncommitted() {
-      return pending.records;
+      return uncommitted;
     },
     beginCommit,
     async commit(options) {
@@ -285,8 +243,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
       return committed;
     },
     async abort() {
-      await Promise.allSettled([queue.done, ...pending.ahead.map(({ prepared }) => prepared)]);
-      if (isOpen) await session.rollback();
+      await Promise.allSettled([queue.done]);
+      if (isBegun) await session.rollback();
     },
   };
 }

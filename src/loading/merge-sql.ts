@@ -59,6 +59,13 @@ export function dropOlderThanStored(
     where t._run_id = ${runId}::bigint and t.${name(versionColumn)} > s.${name(versionColumn)})`;
 }
 
+/** Staged versions of records of which this transaction has stored another version. */
+export function countRepeated(parent: TableShape, within: RunKey & WriteTime): SQL {
+  return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
+      on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
+    where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
+}
+
 /** Rows of children whose parent's version was dropped go with it. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
@@ -145,10 +152,6 @@ export function countVanished(parent: TableShape, covered: TableCoverage, within
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
     where ${where} and t._synced_at is distinct from ${syncedAtOf(within)} group by 1 order by 1`;
-}
-
-export function readStagedKeys(parent: TableShape): SQL {
-  return sql`select ${name(parent.key[0] ?? '')} as key from ${stage(parent)}`;
 }
 
 /** The keys of the covered live rows that the snapshot did not show. */

@@ -45,19 +45,15 @@ interface MergeRequest extends WriteTime {
   readonly resolvedKeys: readonly string[];
   /** Records of the run that could not be rows. */
   readonly rejected: number;
-  /** New records that this transaction has stored. */
-  readonly added: number;
-  /** Their keys, of a stream whose days are counted. */
+  /** Keys of new records that this transaction has stored. */
   readonly addedKeys: readonly string[];
-  /** Records in the staging tables. */
-  readonly staged: number;
+  /** Keys of the records in the staging tables. */
+  readonly stagedKeys: readonly string[];
   /** There are open issues of this stream, or there may be. */
   readonly hasIssues: boolean;
   readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack because they were protected. */
   readonly lifted: Lifted;
-  /** Of the values of a record's identity fields. */
-  readonly identityOf: (values: readonly unknown[]) => string | null;
 }
 
 export interface Merged {
@@ -150,32 +146,38 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   const counts = noCounts();
   await tx.execute(sql.raw(`analyze pg_temp.${parent.stage}`));
   let dropped = await rowCount(tx, statements.dropSuperseded(parent, stream.versionColumn));
+  const addedBefore = new Set(request.addedKeys);
+  const isRepeated = request.stagedKeys.some((key) => addedBefore.has(key));
   if (stream.versionColumn === null) dropped += await rowCount(tx, statements.dropSeenLater(parent));
-  else if (request.hasCommitted) {
+  else if (request.hasCommitted || isRepeated) {
     dropped += await rowCount(tx, statements.dropOlderThanStored(parent, stream.versionColumn, request));
   }
   if (request.fullCompare) {
     await clearHashOfDrifted(tx, shape, request.accountId);
     dropped += await rowCount(tx, drift.dropWithoutDrift(parent, request.accountId));
   }
-  if (dropped > 0) {
+  if (dropped > 0 || isRepeated) {
     for (const child of children) await tx.execute(statements.dropOrphans(parent, child));
     await tx.execute(sql.raw('analyze pg_temp.stage_issues'));
-    await tx.execute(issues.dropOrphanIssues(parent, request));
+    await tx.execute(issues.dropOrphanIssues(parent));
   }
   await fillLifted(tx, shape, request);
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
+  // Two versions in one transaction count as one that was inserted and one that was not needed.
+  const [repeated] = isRepeated
+    ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
+    : [];
   const [written] = await tx.execute<{ staged: number; inserted: number; updated: number }>(
     statements.upsertParents(parent, request),
   );
   counts.inserted = written?.inserted ?? 0;
-  counts.updated = written?.updated ?? 0;
+  counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0);
   counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
   for (const child of children) {
     // Of a child with a history, what ended has already gone.
-    if (counts.updated > 0 && child.history === null) {
+    if ((written?.updated ?? 0) > 0 && child.history === null) {
       await tx.execute(statements.deleteStaleChildren(parent, child, request));
     }
     await tx.execute(statements.upsertChildren(parent, child, request));
@@ -192,20 +194,18 @@ async function takeOutDays(
   if (
     stream.countsDays !== true ||
     request.fullCompare ||
-    (request.staged === 0 && deletable === null && request.added === 0)
+    (request.stagedKeys.length === 0 && deletable === null && request.addedKeys.length === 0)
   )
     return null;
   const days = await readCountedDays(tx, request.accountId);
   if (days === null) return null;
-  const found: { key: string }[] = [];
-  if (request.staged > 0)
-    found.push(...(await tx.execute<{ key: string }>(statements.readStagedKeys(parent))));
-  if (deletable !== null) {
-    found.push(
-      ...(await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, request.accountId))),
-    );
-  }
-  const keys = found.map(({ key }) => key);
+  const vanished =
+    deletable === null
+      ? []
+      : await tx.execute<{ key: string }>(statements.readVanished(parent, deletable, request.accountId));
+  const addedBefore = new Set(request.addedKeys);
+  const stored = request.stagedKeys.filter((key) => !addedBefore.has(key));
+  const keys = [...stored, ...vanished.map(({ key }) => key)];
   await addSteps(tx, days, { keys, sign: -1 });
   return { days, keys };
 }
@@ -255,11 +255,12 @@ async function mergeIssues(
  * and deleted rows; `unchanged` are staged versions that were not needed.
  */
 export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
-  const { covered, added } = request;
+  const { covered } = request;
+  const added = request.addedKeys.length;
   if (covered !== null) await tx.execute(sql.raw('analyze pg_temp.stage_seen'));
   const { deletable, failure } = await guardDeletions(tx, shape, request);
   const counted = await takeOutDays(tx, shape, { request, deletable });
-  const counts = request.staged > 0 ? await mergeRows(tx, shape, request) : noCounts();
+  const counts = request.stagedKeys.length > 0 ? await mergeRows(tx, shape, request) : noCounts();
   const note =
     covered === null
       ? null

@@ -22,6 +22,8 @@ interface ProtectionOptions {
 }
 
 export interface Protection {
+  /** Part of the checksums: without it a checksum would confirm a guess of what is not stored. */
+  readonly secret: string;
   /** Somebody was forgotten. */
   readonly hidesPeople: boolean;
   /** As it may be stored; the record itself where all of it may be. */
@@ -208,6 +210,7 @@ export function createProtection(options: ProtectionOptions): Protection {
   }
 
   return {
+    secret: pseudonyms?.of('checksum') ?? 'protected',
     hidesPeople: people !== null,
     ofRecord,
     ofRow(table, row) {

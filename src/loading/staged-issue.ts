@@ -1,13 +1,16 @@
 /** What of a record could not be taken, as the data issues that are stored. Pure. */
-import { parseExactJson } from '../shared/exact-json.ts';
+import { toCanonicalText } from '../shared/exact-json.ts';
 import type { IssueKind, RecordIssue, StreamDefinition } from '../streams/stream.ts';
-import { identityOf, type ReadRecord, toUuid } from './identify.ts';
+import { isWireRecord } from '../streams/wire.ts';
+import { identityOf, type ParsedRecord, type ReadRecord, toUuid } from './record.ts';
 
 export interface StagedIssue {
   /** Number of the record in this run. */
   readonly ord: number;
   /** The issue is about a record that is stored as a row; false: the record as a whole was rejected. */
   readonly of_row: boolean;
+  /** The record is in the staging tables. */
+  readonly is_staged: boolean;
   readonly fingerprint: string;
   readonly record_id: string | null;
   readonly field: string | null;
@@ -18,11 +21,6 @@ export interface StagedIssue {
   readonly context: unknown;
   /** How often it was met. */
   readonly times: number;
-}
-
-/** A record, and how its stream understands it. */
-export interface StreamRecord extends ReadRecord {
-  readonly stream: StreamDefinition;
 }
 
 /** `messages[].colour` → the jsonpath that finds it in `_raw`. The places are ours, the name at the end is the service's. */
@@ -56,13 +54,14 @@ const shortField = (field: string): string =>
         .slice(0, LONGEST_FIELD - 1)
         .join('')}…`;
 
-export function toStagedIssue(issue: RecordIssue, { identified, about, ord }: StreamRecord): StagedIssue {
+export function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecord): StagedIssue {
   const isUnknownField = issue.kind === 'unknown_field';
   return {
     ord,
     of_row: true,
-    fingerprint: fingerprintOf(issue, identified.key),
-    record_id: identified.key,
+    is_staged: false,
+    fingerprint: fingerprintOf(issue, key),
+    record_id: key,
     field: shortField(issue.field),
     kind: issue.kind,
     problem: issue.problem,
@@ -74,21 +73,26 @@ export function toStagedIssue(issue: RecordIssue, { identified, about, ord }: St
 }
 
 /** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
-export function buildRejection(request: StreamRecord): StagedIssue {
-  const { stream, identified, about, ord } = request;
+export function buildRejection(
+  stream: StreamDefinition,
+  { received, key, about, ord }: ReadRecord,
+  { value, problem }: ParsedRecord,
+): StagedIssue {
+  const isComplete = received.excess === null;
+  const record = isWireRecord(value) ? value : null;
   return {
     ord,
     of_row: false,
-    fingerprint: toUuid(JSON.stringify(['record_rejected', identified.key ?? identified.text, null])),
-    record_id: identified.key,
-    field: identified.key === null && identified.record !== null ? stream.keyField : null,
+    is_staged: false,
+    fingerprint: toUuid(JSON.stringify(['record_rejected', key ?? toCanonicalText(value), null])),
+    record_id: key,
+    field: key === null && record !== null ? stream.keyField : null,
     kind: 'record_rejected',
-    problem: identified.problem ?? 'the record cannot be stored',
-    value: identified.record ?? parseExactJson(identified.text),
-    // Of a record that is not whole it may lack a part, and be another one.
-    identity:
-      identified.key === null && !identified.isShortened ? identityOf(stream, identified.record) : null,
-    context: identified.isShortened ? { ...about, isShortened: true } : about,
+    problem: problem ?? 'the record cannot be stored',
+    value,
+    // An incomplete record may lack a part of its identity, and then be taken for another one.
+    identity: key === null && isComplete && record !== null ? identityOf(stream, record) : null,
+    context: isComplete ? about : { ...about, isShortened: true },
     times: 1,
   };
 }

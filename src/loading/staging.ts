@@ -6,7 +6,7 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { toCopyText } from './copy-text.ts';
 import type { StreamSession } from '../database/stream-session.ts';
 import type { Row } from '../streams/stream.ts';
-import { createIssueStage, dropIssuesOf, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
+import { createIssueStage, ISSUE_STAGE_COLUMNS } from './issue-sql.ts';
 import type { StagedIssue } from './staged-issue.ts';
 import { createStage, readVanished } from './merge-sql.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
@@ -17,8 +17,6 @@ export interface Staging {
   /** Records the keys of a batch as seen, with numbers no greater than those of its records. */
   markSeen(keys: readonly string[], firstOrd: number): Promise<void>;
   writeIssues(issues: readonly StagedIssue[]): Promise<void>;
-  /** Issues of records whose rows are taken back. */
-  dropIssues(keys: readonly string[]): Promise<void>;
   /** Keys of the live rows of what was covered that were not marked as seen. */
   findVanished(covered: TableCoverage): Promise<Set<string>>;
   /** Empties the tables. Part of the transaction that merged them. */
@@ -53,9 +51,6 @@ export function createStaging(
         `copy pg_temp.stage_issues (${issueColumns}) from stdin`,
         toCopyText(ISSUE_STAGE_COLUMNS, rows),
       );
-    },
-    async dropIssues(keys) {
-      await connection.db.execute(dropIssuesOf(keys));
     },
     async findVanished(covered) {
       await connection.db.execute(sql`analyze pg_temp.stage_seen`);

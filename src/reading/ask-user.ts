@@ -1,13 +1,14 @@
 /** Asks for the name of one user (specification: users.info, known only as the protocol's example). */
 import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
+import { Received } from '../shared/received.ts';
 import { isWireRecord } from '../streams/wire.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** What came of a lookup that the service did not fail. */
 export type UserLookup =
-  | { readonly kind: 'found'; readonly userId: string; readonly record: unknown }
-  | { readonly kind: 'unusable'; readonly userId: string; readonly record: unknown }
+  | { readonly kind: 'found'; readonly userId: string; readonly record: Received }
+  | { readonly kind: 'unusable'; readonly userId: string; readonly record: Received }
   | { readonly kind: 'unknown'; readonly userId: string };
 
 /** What the service may do with one id, or one record, while it is well; what else fails has nothing to do with it. */
@@ -82,7 +83,7 @@ export async function askForUser(
   const key = isWireRecord(object) ? (object[stream.keyField] ?? userId) : undefined;
   if (!isWireRecord(object) || toText(key) !== userId) {
     // Kept as a data issue: it has no key that a user could be stored under.
-    return { kind: 'unusable', userId, record: { asked_for: userId, answered: object ?? null } };
+    return { kind: 'unusable', userId, record: Received.of({ asked_for: userId, answered: object ?? null }) };
   }
-  return { kind: 'found', userId, record: { ...object, [stream.keyField]: key } };
+  return { kind: 'found', userId, record: Received.of({ ...object, [stream.keyField]: key }) };
 }

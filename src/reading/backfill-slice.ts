@@ -1,4 +1,5 @@
 /** Reads one slice of a backfill to its end, with a note for the ledger of how far it is stored. */
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
 import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
@@ -61,7 +62,7 @@ function boundsOf(
 
 function toStep(
   backfill: Backfill,
-  list: readonly unknown[],
+  list: readonly Received[],
   notes: readonly LedgerChange[],
   slicesDone = 0,
 ): RecordsStep {
@@ -140,7 +141,7 @@ function cutRemainder(
   backfill: Backfill,
   cut: {
     readonly state: LedgerSlice;
-    readonly list: readonly unknown[];
+    readonly list: readonly Received[];
     readonly remainingTo: number;
     readonly parts: readonly TimeSlice[];
     readonly halvings: number;

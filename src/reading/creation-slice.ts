@@ -2,8 +2,8 @@
  * Ranges of creation time and what one response says about them. Pure. All times in ms since 1970; `null` is open.
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
+import type { Received } from '../shared/received.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
-import { isWireRecord } from '../streams/wire.ts';
 
 export interface CreationSlice {
   /** Inclusive. */
@@ -28,16 +28,15 @@ export function toCreationFilters({ fromMs, toMs }: CreationSlice): Record<strin
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
 const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
 
-function readMs(value: unknown): number | undefined {
+/** ms; undefined where the value is absent or unusable. */
+export function readMs(value: unknown): number | undefined {
   const isText = value instanceof ExactNumber || (typeof value === 'string' && /^\d{1,16}$/.test(value));
   const ms = isText ? Number(value) : value;
   return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
 }
 
 /** A time field of a record, ms; undefined where it is absent or unusable. */
-export function timeOf(record: unknown, field: string): number | undefined {
-  return isWireRecord(record) ? readMs(record[field]) : undefined;
-}
+export const timeOf = (record: Received, field: string): number | undefined => readMs(record.field(field));
 
 export interface CreationOrder {
   readonly oldestMs: number;
@@ -47,7 +46,7 @@ export interface CreationOrder {
 }
 
 /** undefined when no record tells when it was created. */
-export function readCreationOrder(records: readonly unknown[]): CreationOrder | undefined {
+export function readCreationOrder(records: readonly Received[]): CreationOrder | undefined {
   let oldestMs = Infinity;
   let newestMs = -Infinity;
   let isNewestFirst = true;

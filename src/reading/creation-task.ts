@@ -1,4 +1,5 @@
 /** What is left to be asked for of a slice after a response. Pure; times in ms since 1970. */
+import type { Received } from '../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
 import { type CreationOrder, type CreationSlice, timeOf } from './creation-slice.ts';
 import { countDistinct } from './pages.ts';
@@ -35,16 +36,14 @@ export interface Task extends CreationSlice {
 }
 
 /** The records at the border between two responses, to recognize them when they come again. */
-function atBorder(records: readonly unknown[], createdMs: number): Border {
+function atBorder(records: readonly Received[], createdMs: number): Border {
   const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
-  return { createdMs, texts: new Set(shared.map((record) => JSON.stringify(record))) };
+  return { createdMs, texts: new Set(shared.map((record) => record.text)) };
 }
 
-export function isShown(record: unknown, border: Border | undefined): boolean {
+export function isShown(record: Received, border: Border | undefined): boolean {
   return (
-    border !== undefined &&
-    timeOf(record, 'created_on') === border.createdMs &&
-    border.texts.has(JSON.stringify(record))
+    border !== undefined && timeOf(record, 'created_on') === border.createdMs && border.texts.has(record.text)
   );
 }
 

@@ -3,6 +3,7 @@
  * (specification: followups.list). Page numbers shift under the reader; creation time does not. See docs/design.md.
  */
 import type { ListPage } from '../api/requests.ts';
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
 import { isOfOneId } from './ask-user.ts';
@@ -23,7 +24,7 @@ export type WalkStep =
   | {
       readonly kind: 'records';
       /** What this response brought, without what the previous one had shown. */
-      readonly records: readonly unknown[];
+      readonly records: readonly Received[];
       /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
       readonly remainingTo: number | null | undefined;
       /** Different records of the part that was read so far. */
@@ -84,7 +85,7 @@ function createWalk(
     return open.some((task) => task.toMs === null) ? null : Math.max(...open.map((task) => task.toMs ?? 0));
   }
 
-  function toStep(list: readonly unknown[], border?: Border): WalkStep {
+  function toStep(list: readonly Received[], border?: Border): WalkStep {
     const news = border === undefined ? list : list.filter((record) => !isShown(record, border));
     collectUndated(news, reader.keyField, undated);
     return { kind: 'records', records: news, remainingTo: remainingTo(), seen: counted + undated.size };
@@ -95,8 +96,8 @@ function createWalk(
    * counted there; outside of the slice there is no neighbour. What was created since the first response is growth, which is
    * not expected.
    */
-  function namesOf(part: CreationSlice, list: readonly unknown[]): Set<string> {
-    const isOfPart = (record: unknown): boolean => {
+  function namesOf(part: CreationSlice, list: readonly Received[]): Set<string> {
+    const isOfPart = (record: Received): boolean => {
       const created = timeOf(record, 'created_on');
       return (
         created !== undefined &&

@@ -1,11 +1,12 @@
 /** Asks for one record, in the fewest requests that the service offers: only users can be asked for by their id alone. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
+import type { Received } from '../shared/received.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
 import { keyOf } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
-import { timeOf, toCreationFilters, WHOLE_TIME } from './creation-slice.ts';
+import { readMs, toCreationFilters, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
@@ -16,7 +17,7 @@ import { records, type ReadOutcome, type Steps } from './step.ts';
 type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
 
 export interface FoundRecord {
-  readonly record: unknown;
+  readonly record: Received;
   readonly about: ReadContext;
   /** The service's own time of the response, ms. */
   readonly serviceTimeMs?: number | undefined;
@@ -71,7 +72,7 @@ function toNumberParameter(value: unknown): number | ExactNumber | undefined {
 /** What never changes of a follow-up and can be asked for: where and when it was created. The narrowest question first. */
 function questionsOf(stored: WireRecord): Readonly<Record<string, unknown>>[] {
   const responseId = toNumberParameter(stored['response_id']);
-  const createdMs = timeOf(stored, 'created_on');
+  const createdMs = readMs(stored['created_on']);
   const byResponse = responseId === undefined ? {} : { response_id: responseId };
   const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
   const byTime = fromMs === null ? {} : toCreationFilters({ fromMs, toMs: fromMs + 1 });

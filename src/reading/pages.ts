@@ -1,12 +1,19 @@
 /** Reads one page of a list into memory: pages are bounded by the service's own limits. */
 import type { FewRetries, ListPage } from '../api/requests.ts';
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
-import { isWireRecord } from '../streams/wire.ts';
+import type { StreamDefinition } from '../streams/stream.ts';
 import type { ReadRequest } from './read-request.ts';
 
 /** An unasked paging may be anything; this many pages end a list that never ends. */
 export const MOST_PAGES = 100_000;
+
+/** Where a response has the records of a stream, and the fields of them that readers look at. */
+export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinition) => ({
+  listKey: responseKey,
+  fields: [keyField, ...peekFields],
+});
 
 export async function fetchPage(
   { stream, service: { api, meter, signal } }: Pick<ReadRequest, 'stream' | 'service'>,
@@ -15,7 +22,7 @@ export async function fetchPage(
 ): Promise<ListPage> {
   return await api.page({
     method: stream.method,
-    listKey: stream.responseKey,
+    ...listOf(stream),
     params,
     meter,
     signal,
@@ -34,18 +41,17 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
 }
 
 /** The key as text; undefined where the record has none that can be used. */
-function keyOf(record: unknown, keyField: string): string | undefined {
-  const key = isWireRecord(record) ? record[keyField] : undefined;
+function keyOf(record: Received, keyField: string): string | undefined {
+  const key = record.field(keyField);
   const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
   return isUsable ? String(key) : undefined;
 }
 
 /** Recognizes a record that comes again: by its key, or by its content where it has no usable key. */
-export const nameOf = (record: unknown, keyField: string): string =>
-  keyOf(record, keyField) ?? JSON.stringify(record);
+export const nameOf = (record: Received, keyField: string): string => keyOf(record, keyField) ?? record.text;
 
 /** Different records: only these may be held against a total, because a response that repeats records proves nothing. */
-export const countDistinct = (records: readonly unknown[], keyField: string): number =>
+export const countDistinct = (records: readonly Received[], keyField: string): number =>
   new Set(records.map((record) => nameOf(record, keyField))).size;
 
 /** What several pages say together: did they show every record that was there from the first page to the last? */
@@ -87,7 +93,7 @@ export function createPageTally(): PageTally {
       for (const record of records) {
         const key = keyOf(record, keyField);
         if (key !== undefined && seen.has(key)) repeated.add(key);
-        seen.add(key ?? JSON.stringify(record));
+        seen.add(key ?? record.text);
       }
       lastPageWasNews = seen.size > before;
       if (lastPageWasNews) pagesWithNews += 1;

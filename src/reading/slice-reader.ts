@@ -1,5 +1,6 @@
 /** Asks for a slice of creation time (specification: followups.list), once or by page numbers. */
 import type { ListPage } from '../api/requests.ts';
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type CreationSlice, describeSlice, timeOf, toCreationFilters } from './creation-slice.ts';
 import { isOfOneId, OF_ONE_ID } from './ask-user.ts';
@@ -52,7 +53,7 @@ export interface SliceReader {
    * creation. Yields pages as they come; throws `read_incomplete` when they do not add up. Returns how many records the
    * source holds twice.
    */
-  readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], number, undefined>;
+  readByPages(slice: CreationSlice): AsyncGenerator<readonly Received[], number, undefined>;
 }
 
 /**
@@ -83,7 +84,7 @@ interface Shown {
 
 const showNothing = (): Shown => ({ names: new Set(), repeated: new Set() });
 
-function addShown({ names, repeated }: Shown, records: readonly unknown[], keyField: string): void {
+function addShown({ names, repeated }: Shown, records: readonly Received[], keyField: string): void {
   for (const record of records) {
     const name = nameOf(record, keyField);
     if (names.has(name)) repeated.add(Math.floor(timeOf(record, 'created_on') ?? 0));

@@ -1,9 +1,10 @@
 /** Lists that are one response per part: the account, or an equipment type (specification: resources.list, equipments.list; no paging is specified). */
 import type { ListResponse, ListRequest } from '../api/requests.ts';
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 import { keyOf } from '../streams/wire.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES, nameOf } from './pages.ts';
+import { createPageTally, fetchPage, isRefusedPage, listOf, MOST_PAGES, nameOf } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -27,7 +28,7 @@ interface PartRead {
   readonly missingKeys?: ReadonlySet<string> | undefined;
 }
 
-function toRecordsStep({ read: { stream }, part, missingKeys }: PartRead, list: readonly unknown[]) {
+function toRecordsStep({ read: { stream }, part, missingKeys }: PartRead, list: readonly Received[]) {
   const wanted =
     missingKeys === undefined
       ? list
@@ -111,7 +112,7 @@ export async function* readPart(partRead: PartRead): Steps<string | null> {
   yield { kind: 'savepoint' };
   const response = yield* readStreamed(partRead, {
     method: stream.method,
-    listKey: stream.responseKey,
+    ...listOf(stream),
     params: partRead.part.params,
     meter: service.meter,
     signal: service.signal,

@@ -2,6 +2,7 @@
  * What a reader yields: records, and what has to be stored together with them. A reader asks the service and yields; it
  * writes nothing. sync/run-steps.ts carries the steps out in the order in which they come.
  */
+import type { Received } from '../shared/received.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { LedgerChange, LookupResult, StateChange } from '../streams/state.ts';
 import type { Coverage, ReadContext } from '../streams/stream.ts';
@@ -22,7 +23,7 @@ export type Step =
 export interface RecordsStep {
   readonly kind: 'records';
   /** Elements of the list as received, whatever they are. */
-  readonly records: readonly unknown[];
+  readonly records: readonly Received[];
   readonly about: ReadContext;
   /** To be written in the transaction that stores these records. A step with notes may be followed by a commit. */
   readonly notes?: readonly Note[];
@@ -75,7 +76,7 @@ export type ReadOutcome =
 /** Steps, and a value for the generator that asked for them. */
 export type Steps<Result = void> = AsyncGenerator<Step, Result, undefined>;
 
-export const records = (list: readonly unknown[], about: ReadContext = {}): RecordsStep => ({
+export const records = (list: readonly Received[], about: ReadContext = {}): RecordsStep => ({
   kind: 'records',
   records: list,
   about,

@@ -1,10 +1,11 @@
 /** Whether questions by creation time have shown everything that the service counts. */
+import type { Received } from '../shared/received.ts';
 import { type CreationSlice, timeOf } from './creation-slice.ts';
 import { nameOf } from './pages.ts';
 import type { SliceReader } from './slice-reader.ts';
 
 /** Records without a usable creation time are of no slice: they are known by name. */
-export function collectUndated(list: readonly unknown[], keyField: string, undated: Set<string>): void {
+export function collectUndated(list: readonly Received[], keyField: string, undated: Set<string>): void {
   for (const record of list) {
     if (timeOf(record, 'created_on') === undefined) undated.add(nameOf(record, keyField));
   }

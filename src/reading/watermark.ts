@@ -7,6 +7,7 @@
  * then each step hides as much of the other.
  */
 import type { ListPage } from '../api/requests.ts';
+import type { Received } from '../shared/received.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
 import { timeOf } from './creation-slice.ts';
@@ -32,7 +33,7 @@ export function offsetOf({ serviceMs, ourMs }: ResponseClock): number | null {
  * and safe; beyond a clock of ours nothing is known, since ours may be hours ahead of the service's. undefined: no
  * record tells.
  */
-export function watermarkOf(records: readonly unknown[], clock: ResponseClock): number | undefined {
+export function watermarkOf(records: readonly Received[], clock: ResponseClock): number | undefined {
   const clockMs = clock.serviceMs ?? clock.ourMs;
   let latest: number | undefined;
   let isAnyBeyond = false;

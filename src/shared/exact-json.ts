@@ -29,21 +29,38 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
+
 function holdsExactNumbers(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return value instanceof ExactNumber || Object.values(value).some(holdsExactNumbers);
+  return value instanceof ExactNumber || (isNested(value) && Object.values(value).some(holdsExactNumbers));
+}
+
+/** PostgreSQL can store all numbers of the value. */
+export function isStorableJson(value: unknown): boolean {
+  if (value instanceof ExactNumber) return value.isStorable;
+  return !isNested(value) || Object.values(value).every(isStorableJson);
 }
 
 /** JSON.stringify with exact numbers as numbers, as far as PostgreSQL can hold them. */
 export function stringifyExactJson(value: unknown): string {
-  return holdsExactNumbers(value) ? write(value) : JSON.stringify(value);
+  return holdsExactNumbers(value) ? write(value, (number) => number.toJsonText()) : JSON.stringify(value);
 }
 
-function write(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (value instanceof ExactNumber) return value.toJsonText();
-  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`;
-  const fields = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${write(inner)}`);
+/** One text for values that differ in the order of their fields, or in how a number is written: 1.50 and 1.5. */
+export function toCanonicalText(value: unknown): string {
+  return write(value, String, true);
+}
+
+function write(value: unknown, ofNumber: (number: ExactNumber) => string, isSorted = false): string {
+  if (value instanceof ExactNumber) return ofNumber(value);
+  if (!isNested(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((one) => write(one, ofNumber, isSorted)).join(',')}]`;
+  const entries = Object.entries(value);
+  if (isSorted) entries.sort(([one], [other]) => (one < other ? -1 : 1));
+  const fields = entries.map(
+    ([name, inner]) => `${JSON.stringify(name)}:${write(inner, ofNumber, isSorted)}`,
+  );
   return `{${fields.join(',')}}`;
 }
 

@@ -4,6 +4,7 @@ import { describeEquipment } from '../dictionary/equipment.ts';
 import { accountId, bigintText, bookkeeping, safetySchema, statePeriod, stateStart } from './columns.ts';
 import { as, column, entriesOf, field, itemsOf, meaningsOf, tableColumns } from './fields.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
+import type { Received } from '../shared/received.ts';
 import { keyedItems } from './keyed-items.ts';
 import type { ReportIssue, RowOf, StreamDefinition, WireRecord } from './stream.ts';
 import * as wire from './wire.ts';
@@ -219,8 +220,8 @@ function toMetavalueRows(
   });
 }
 
-const ownType = (record: WireRecord): string | null =>
-  wire.identifier.read(record['equipmentType_id'], () => undefined);
+const ownType = (record: Received): string | null =>
+  wire.identifier.read(record.field('equipmentType_id'), () => undefined);
 
 export const equipmentsStream: StreamDefinition = {
   name: 'equipments',
@@ -236,6 +237,7 @@ export const equipmentsStream: StreamDefinition = {
   readMode: { kind: 'snapshot', per: 'equipment_type' },
   partition: { column: 'equipment_type_id', asked: equipmentAskedTypes },
   keyField: 'id',
+  peekFields: ['equipmentType_id'],
   keyColumn: 'id',
   parent: equipment,
   fields: recordFields,

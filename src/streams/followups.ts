@@ -207,6 +207,7 @@ export const followupsStream: StreamDefinition = {
   responseKey: 'followups',
   readMode: { kind: 'incremental', pageSize: 500 },
   keyField: 'id',
+  peekFields: ['created_on', 'updated_on'],
   keyColumn: 'id',
   countsDays: true,
   parent: followups,

@@ -1,6 +1,7 @@
 /** What a stream is: readonly data and pure functions. No I/O happens here. */
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Descriptions } from '../dictionary/description.ts';
+import type { Received } from '../shared/received.ts';
 
 /** A declaration's `name`, in lower case with hyphens; the registry says which there are. */
 export type StreamName = string;
@@ -130,6 +131,8 @@ export interface StreamDefinition {
   readonly partition?: Partition;
   /** The wire field that identifies a record. */
   readonly keyField: string;
+  /** Other fields that are looked at before a record is parsed. */
+  readonly peekFields?: readonly string[];
   /** The parent's column that holds it. */
   readonly keyColumn: string;
   /** Its days are counted and stored (followup-days.ts). */
@@ -152,7 +155,7 @@ export interface StreamDefinition {
    * What the row takes from the question because the record does not say it; part of the record's hash. Absent, or
    * null: nothing, so that hashes of records that say everything themselves stay as they are.
    */
-  readonly takenFromQuestion?: (record: WireRecord, context: ReadContext) => string | null;
+  readonly takenFromQuestion?: (record: Received, context: ReadContext) => string | null;
   /** Part of every hash: raise it when `toRows` or a field changes, and the next full read rewrites the rows. */
   readonly version: number;
   toRows(record: WireRecord, context: ReadContext, report: ReportIssue): NormalizedRecord;

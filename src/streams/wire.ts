@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { ExactNumber } from '../shared/exact-number.ts';
+import type { Received } from '../shared/received.ts';
 import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
@@ -240,8 +241,8 @@ export function isWireRecord(value: unknown): value is WireRecord {
 }
 
 /** The key under which a record is stored; null: it has no usable one. */
-export function keyOf(record: unknown, keyField: string): string | null {
-  const told = isWireRecord(record) ? record[keyField] : undefined;
+export function keyOf(record: Received, keyField: string): string | null {
+  const told = record.field(keyField);
   return key.read(typeof told === 'string' ? toStorableText(told) : told, () => undefined);
 }
 

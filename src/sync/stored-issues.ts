@@ -6,6 +6,7 @@ import { target } from '../database/sql-names.ts';
 import { askedTypeOf } from '../database/stored-record.ts';
 import { tableShape } from '../database/table-shape.ts';
 import { records, type Step } from '../reading/step.ts';
+import { Received } from '../shared/received.ts';
 import type { ReadContext, StreamDefinition } from '../streams/stream.ts';
 
 function toReadContext(context: unknown): ReadContext {
@@ -41,9 +42,9 @@ export async function* readStoredIssues(
     // A rejected record is held by its issue as a whole; a part of one (`messages[2]`) by the stored record.
     const isWhole = !isShortened(issue.context) && (issue.record_id === null || issue.field === null);
     if (issue.kind === 'record_rejected' && isWhole)
-      yield records([issue.value], toReadContext(issue.context));
+      yield records([Received.of(issue.value)], toReadContext(issue.context));
   }
-  for (const row of rows) yield records([row._raw], toReadContext(row.context));
+  for (const row of rows) yield records([Received.of(row._raw)], toReadContext(row.context));
   const note = `put ${open.length} open data issues through again`;
   yield { kind: 'end', outcome: { kind: 'read', covered: null, state: {}, note, failure: null } };
 }

@@ -3,13 +3,12 @@ import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
 import type { TableShape } from '../database/table-shape.ts';
-import { identify } from '../loading/identify.ts';
 import { normalize } from '../loading/normalize.ts';
+import { parseRecord, readRecord } from '../loading/record.ts';
 import type { StagedIssue } from '../loading/staged-issue.ts';
 import { type StreamShape, streamShape } from '../database/table-shape.ts';
 import { askForRecord, type FoundRecord } from '../reading/one-record.ts';
 import type { KnownRecord } from '../reading/read-request.ts';
-import { parseExactJson } from '../shared/exact-json.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { Row, StreamName } from '../streams/stream.ts';
 import { NO_PRIVACY, readPrivacy } from './privacy.ts';
@@ -77,7 +76,10 @@ export async function verifyRecord(
   if (found === null) {
     return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
   }
-  const record = privacy.protection?.ofRecord(found.record) ?? found.record;
+  const record =
+    privacy.protection === null
+      ? found.record
+      : found.record.replace(privacy.protection.ofRecord(found.record.parse()));
   const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), {
     ...scope,
     found: { ...found, record },
@@ -97,24 +99,18 @@ async function compareFields(
   { accountId, key, found }: { accountId: string; key: string; found: FoundRecord },
 ): Promise<Pick<Verification, 'fields' | 'remarks'> & { readonly isRejected: boolean }> {
   const { record, about } = found;
-  const identified = identify(stream, record, about);
-  if (identified.problem !== null) {
-    const { problem } = identified;
-    const remark = {
-      kind: 'record_rejected',
-      field: null,
-      problem,
-      value: parseExactJson(identified.text),
-    } as const;
+  const read = readRecord(record, { stream, about });
+  const parsed = parseRecord(stream, read);
+  const { problem, value } = parsed;
+  if (problem !== null) {
+    const remark = { kind: 'record_rejected', field: null, problem, value } as const;
     return { fields: [], remarks: [remark], isRejected: true };
   }
-  const { issues, ...rows } = normalize({ stream, identified, about, ord: 0 });
+  const { issues, ...rows } = normalize(stream, read, parsed);
   const fields: FieldComparison[] = [];
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
-      position === 0
-        ? [{ ...rows.parent, _raw: parseExactJson(identified.text) }]
-        : (rows.children[position - 1] ?? []);
+      position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
     // What tells of the response may differ in a record that is the same; a hash only says what is compared anyway.
     const columns = table.columns.filter(
       ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),

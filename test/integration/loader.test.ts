@@ -1,12 +1,13 @@
 /** What is stored in one transaction: batches that are compared while others are stored, savepoints, records that come twice. */
 import { afterEach, beforeEach, expect, inject, test, onTestFinished } from 'vitest';
-import type { StreamDefinition } from '../../src/streams/stream.ts';
+import type { ReadContext, StreamDefinition } from '../../src/streams/stream.ts';
 import { streamNamed } from '../../src/streams/index.ts';
-import { identityOf } from '../../src/loading/identify.ts';
+import { identityOf } from '../../src/loading/record.ts';
 import { createLoad, type Load } from '../../src/loading/load.ts';
 import { streamShape } from '../../src/database/table-shape.ts';
 import { type Connection, openConnection } from '../../src/database/connection.ts';
 import { openStreamSession, type StreamSession } from '../../src/database/stream-session.ts';
+import { Received } from '../../src/shared/received.ts';
 import { createGate, type Gate } from '../support/gate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -69,6 +70,7 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   m_assignee_id: '3',
   messages,
 });
+const add = (records: readonly unknown[], about: ReadContext) => load.add(records.map((one) => Received.of(one)), about);
 const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
 /** A commit that is under way, and waits for the gate. */
 async function beginHeldCommit(): Promise<Gate> {
@@ -98,15 +100,15 @@ const stored = async (): Promise<Record<string, string>> => {
 const historyOf = () => reader.query('select id, valid_from, valid_to from safety.followup_states');
 
 test('a version that was compared before the one ahead of it was stored is compared again', async () => {
-  await load.add([followup('a', 1, [message('x'), message('y')]), ...fill('one', 1_999)], {});
-  await load.add([followup('a', 2, [message('y')]), ...fill('other', 1_999)], {});
+  await add([followup('a', 1, [message('x'), message('y')]), ...fill('one', 1_999)], {});
+  await add([followup('a', 2, [message('y')]), ...fill('other', 1_999)], {});
   expect(await commit()).toMatchObject({ read: 4_000, inserted: 3_999, updated: 0, unchanged: 1 });
   expect(await stored()).toMatchObject({ a: 'y', 'one-0': '', 'other-0': '' });
 });
 
 test('a record that is still the same in a later batch is not written again', async () => {
   const same = followup('a', 1, [message('x')]);
-  await load.add([same, ...fill('one', 1_999), same, ...fill('other', 1_999)], {});
+  await add([same, ...fill('one', 1_999), same, ...fill('other', 1_999)], {});
   expect(await commit()).toMatchObject({ read: 4_000, inserted: 3_999, updated: 0, unchanged: 1 });
 });
 
@@ -117,8 +119,8 @@ test('of two versions in one transaction the newer one stays, whichever was read
     [newer, older],
     [older, newer],
   ] as const) {
-    await load.add([first, ...fill('one', 1_999)], {});
-    await load.add([second, ...fill('other', 1_999), ...fill('last', 1)], {});
+    await add([first, ...fill('one', 1_999)], {});
+    await add([second, ...fill('other', 1_999), ...fill('last', 1)], {});
     expect(await commit()).toMatchObject({ updated: 0, rejected: 0 });
     expect(await stored()).toMatchObject({ a: 'new' });
     expect(await historyOf()).toEqual([]);
@@ -126,36 +128,36 @@ test('of two versions in one transaction the newer one stays, whichever was read
 });
 
 test('what was wrong with a version that made room for a newer one is no issue', async () => {
-  await load.add([{ ...followup('a', 1, []), due: 'never' }, ...fill('one', 1_999)], {});
-  await load.add([followup('a', 2, []), ...fill('other', 1_999)], {});
+  await add([{ ...followup('a', 1, []), due: 'never' }, ...fill('one', 1_999)], {});
+  await add([followup('a', 2, []), ...fill('other', 1_999)], {});
   expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
 test('what is wrong with a version that is older than the one that is stored is no issue', async () => {
-  await load.add([followup('a', 2, []), ...fill('one', 1_999)], {});
-  await load.add([{ ...followup('a', 1, []), due: 'never' }, ...fill('other', 1_999)], {});
+  await add([followup('a', 2, []), ...fill('one', 1_999)], {});
+  await add([{ ...followup('a', 1, []), due: 'never' }, ...fill('other', 1_999)], {});
   expect(await commit()).toMatchObject({ inserted: 3_999, unchanged: 1 });
   expect(await reader.query('select field from safety_sync.data_issues')).toEqual([]);
 });
 
 test('of two versions in two commits the newer one stays, and the older one is a state of the history', async () => {
-  await load.add([followup('a', 1, [message('x')])], {});
+  await add([followup('a', 1, [message('x')])], {});
   await commit();
   const closed = { ...followup('a', 2, [message('y')]), open: false };
-  await load.add([closed, followup('b', 1, [])], {});
+  await add([closed, followup('b', 1, [])], {});
   expect(await commit()).toMatchObject({ read: 3, inserted: 2, updated: 1, unchanged: 0 });
-  await load.add([followup('a', 1, [message('x')])], {});
+  await add([followup('a', 1, [message('x')])], {});
   expect(await commit()).toMatchObject({ read: 4, inserted: 2, updated: 1, unchanged: 1 });
   expect(await stored()).toEqual({ a: 'y', b: '' });
   expect(await historyOf()).toHaveLength(1);
 });
 
 test('a version that is compared while the one before it is being committed is a change of it, with a state in the history', async () => {
-  await load.add([followup('a', 1, [message('x')])], {});
+  await add([followup('a', 1, [message('x')])], {});
   await load.savepoint();
   const gate = await beginHeldCommit();
-  await load.add([{ ...followup('a', 2, [message('y')]), open: false }, ...fill('one', 500)], {});
+  await add([{ ...followup('a', 2, [message('y')]), open: false }, ...fill('one', 500)], {});
   // Sent after the comparison, on the same connection: answered after it.
   await session.connection.query('select 1');
   gate.open();
@@ -167,15 +169,15 @@ test('a version that is compared while the one before it is being committed is a
 test('a record that comes with its key closes the issue of the one without, also in a chunk that is prepared twice', async () => {
   const late = followup('late', 1, []);
   const identity = identityOf(streamNamed('followups'), late) ?? '';
-  await load.add([{ ...late, id: undefined }], {});
+  await add([{ ...late, id: undefined }], {});
   await commit();
   load = await openLoad(streamNamed('followups'), { identities: new Set([identity]) });
-  await load.add([{ ...followup('a', 1, []), form_id: 9 }], {});
+  await add([{ ...followup('a', 1, []), form_id: 9 }], {});
   await load.savepoint();
   const gate = await beginHeldCommit();
   // With a record that counts as stored by the transaction that is about to end.
-  await load.add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
-  await load.add(
+  await add([{ ...followup('a', 2, []), form_id: 9 }, late], {});
+  await add(
     fill('one', 600).map((one) => ({ ...one, form_id: 9 })),
     {},
   );
@@ -187,14 +189,14 @@ test('a record that comes with its key closes the issue of the one without, also
 
 test('a rollback takes back what came after the savepoint, with its counts, its users and its issues', async () => {
   load = await openLoad(streamNamed('followups'), { tracksSeen: true });
-  await load.add([followup('a', 1, [message('x', 'user-1')])], {});
+  await add([followup('a', 1, [message('x', 'user-1')])], {});
   await load.savepoint();
   // So many that some are stored and others wait.
-  await load.add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one', 5_000)], {});
+  await add([followup('b', 1, [message('y', 'user-2')]), { note: 'no key' }, ...fill('one', 5_000)], {});
   await load.rollback();
-  await load.add([followup('c', 1, [])], {});
+  await add([followup('c', 1, [])], {});
   await load.rollback();
-  await load.add([followup('d', 1, [])], {});
+  await add([followup('d', 1, [])], {});
   expect(await commit()).toEqual({
     read: 2,
     inserted: 2,
@@ -210,11 +212,11 @@ test('a rollback takes back what came after the savepoint, with its counts, its 
 });
 
 test('what was given up is not there, and the session goes on', async () => {
-  await load.add(fill('one', 5_000), {});
+  await add(fill('one', 5_000), {});
   await load.abort();
   expect(await stored()).toEqual({});
   load = await openLoad(streamNamed('followups'));
-  await load.add([followup('a', 1, [])], {});
+  await add([followup('a', 1, [])], {});
   expect(await commit()).toMatchObject({ inserted: 1 });
 });
 
@@ -235,7 +237,7 @@ test('a session that ends while keys are recorded as seen fails what is stored, 
     tracksSeen: true,
     of: { ...session, connection: { ...connection, query } },
   });
-  await load.add([followup('a', 1, [])], {});
+  await add([followup('a', 1, [])], {});
   await expect(commit()).rejects.toThrow();
   await load.abort();
   expect(await stored()).toEqual({});
@@ -243,7 +245,7 @@ test('a session that ends while keys are recorded as seen fails what is stored, 
 });
 
 test('a session that breaks while nothing is on its way is not replaced by another connection: the commit fails', async () => {
-  await load.add([followup('a', 1, [])], {});
+  await add([followup('a', 1, [])], {});
   await load.savepoint();
   await reader.query('select pg_terminate_backend($1::int)', [session.backendPid]);
   await expect.poll(() => session.connection.isLost).toBe(true);
@@ -256,7 +258,7 @@ test('new records bring their users, and settle what kept them out before', asyn
     `insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, kind, problem, value, occurrences)
      values ('default', 'followups', 'f', 'a', 'record_rejected', 'was no good', '{}', 1)`,
   );
-  await load.add([followup('a', 1, [message('x', 'user-9')])], {});
+  await add([followup('a', 1, [message('x', 'user-9')])], {});
   await commit();
   const users = await reader.query<{ user_id: string }>(
     'select user_id from safety_sync.user_lookups order by 1',
@@ -268,7 +270,7 @@ test('new records bring their users, and settle what kept them out before', asyn
 
 test('a state begins when the source says, and every bookkeeping column is there', async () => {
   const { updated_on, ...undated } = followup('b', 1, []);
-  await load.add([followup('a', updated_on - 1_700_000_000_000, []), undated], {});
+  await add([followup('a', updated_on - 1_700_000_000_000, []), undated], {});
   await commit();
   const rows = await reader.query(
     `select id, account_id, _valid_from = updated_at as by_source, _valid_from = _synced_at as when_seen,
@@ -293,7 +295,7 @@ test.skipIf(isKindHidden)(
     await session.connection.query(
       'create trigger refuse before insert on safety.followups for each row execute function public.refuse()',
     );
-    await load.add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
+    await add([followup('a', 1, [message('x')]), followup('bad', 1, []), followup('b', 1, [])], {});
     expect(await commit()).toMatchObject({ read: 3, inserted: 2, rejected: 1 });
     expect(await stored()).toEqual({ a: 'x', b: '' });
     const issues = await reader.query('select record_id, kind, problem from safety_sync.data_issues');
@@ -320,7 +322,7 @@ test('rows that refer to what is not there are refused, also where PostgreSQL wo
       };
     },
   });
-  await load.add([followup('a', 1, []), followup('b', 1, [message('x')])], {});
+  await add([followup('a', 1, []), followup('b', 1, [message('x')])], {});
   expect(await commit()).toMatchObject({ inserted: 1, rejected: 1 });
   expect(await stored()).toEqual({ a: '' });
 });

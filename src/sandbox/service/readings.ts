@@ -52,6 +52,8 @@ export interface Readings {
    * round to the same; percentages and metavalues with many digits, zeros at the end or exponents.
    */
   bigNumbers: boolean;
+  /** `other-each-time`: each response has its fields in another order, and other white space and spellings of numbers. */
+  bytes: 'plain' | 'other-each-time';
   /** Absent optional fields can come as null. */
   absent: 'left-out' | 'null';
   /**
@@ -119,6 +121,7 @@ export const defaultReadings: Readings = {
   identifiers: 'text',
   numbers: 'numbers',
   bigNumbers: false,
+  bytes: 'plain',
   absent: 'left-out',
   leftOut: [],
   extraFields: false,

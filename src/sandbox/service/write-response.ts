@@ -1,6 +1,6 @@
 import type { MethodResponse } from './method.ts';
 import { type Page, shapePaging } from './paging.ts';
-import { writeJson } from '../raw-number.ts';
+import { writeJson, writeOtherJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
 
@@ -14,9 +14,16 @@ export function toResponseObject(response: MethodResponse, readings: Readings): 
   return object;
 }
 
+/** Responses in other bytes so far. */
+let turn = 0;
+
 /** One text, or pieces of it: two hundred thousand records as one string would stop the world. */
 export function toResponseText(response: MethodResponse, readings: Readings): string | Iterable<string> {
   const { list } = response;
+  if (readings.bytes === 'other-each-time') {
+    turn += 1;
+    return writeOtherJson(toResponseObject(response, readings), turn);
+  }
   if (list === undefined || list.records.length <= STREAM_ABOVE_RECORDS) {
     return writeJson(toResponseObject(response, readings));
   }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { cutEvenly } from '../../../src/reading/backfill-plan.ts';
 import { halve, readCreationOrder, timeOf, toCreationFilters } from '../../../src/reading/creation-slice.ts';
+import { Received } from '../../../src/shared/received.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
-const created = (...times: unknown[]) => times.map((created_on) => ({ created_on }));
+const created = (...times: unknown[]) => times.map((created_on) => Received.of({ created_on }));
 
 test('a slice is asked for by exclusive bounds', () => {
   expect(toCreationFilters({ fromMs: 100, toMs: 200 })).toEqual({ created_after: 99, created_before: 200 });
@@ -11,10 +12,10 @@ test('a slice is asked for by exclusive bounds', () => {
 });
 
 test('a time is a number or its text, and nothing else', () => {
-  expect(timeOf({ at: '1700000000000' }, 'at')).toBe(1_700_000_000_000);
+  expect(timeOf(Received.of({ at: '1700000000000' }), 'at')).toBe(1_700_000_000_000);
   for (const at of [undefined, null, '', 'noon', NaN, {}, '-5x'])
-    expect(timeOf({ at }, 'at')).toBeUndefined();
-  expect(timeOf('no record', 'at')).toBeUndefined();
+    expect(timeOf(Received.of({ at }), 'at')).toBeUndefined();
+  expect(timeOf(Received.of('no record'), 'at')).toBeUndefined();
 });
 
 test('the order of creation is newest first only when every record tells and none is newer than the one before', () => {

@@ -2,11 +2,13 @@ import { expect, test } from 'vitest';
 import type { ListPage } from '../../../src/api/requests.ts';
 import { type CreationSlice, WHOLE_TIME } from '../../../src/reading/creation-slice.ts';
 import { walkCreation, type WalkStep } from '../../../src/reading/creation-walk.ts';
+import { Received } from '../../../src/shared/received.ts';
 import type { SliceReader } from '../../../src/reading/slice-reader.ts';
 
-const created = (...times: number[]) => times.map((created_on) => ({ id: created_on, created_on }));
+const created = (...times: number[]) =>
+  times.map((created_on) => Received.of({ id: created_on, created_on }));
 
-function page(records: readonly unknown[], total: number): ListPage {
+function page(records: readonly Received[], total: number): ListPage {
   const response = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
   return { ...response, records, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Paging } from '../../../src/api/envelope.ts';
+import { Received } from '../../../src/shared/received.ts';
 import { createPageTally } from '../../../src/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */
@@ -12,7 +13,7 @@ function tallyOf(pages: Pages) {
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
     const page = {
-      records: ids.map((id) => ({ id })),
+      records: ids.map((id) => Received.of({ id })),
       count: ids.length,
       envelope: {},
       paging: total === undefined && lastPage === undefined ? undefined : paging,

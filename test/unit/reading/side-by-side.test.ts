@@ -2,11 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readSideBySide } from '../../../src/reading/backfill.ts';
 import { records, type RecordsStep, type Step } from '../../../src/reading/step.ts';
+import { Received } from '../../../src/shared/received.ts';
 import { createGate } from '../../support/gate.ts';
 
 type Reader = AsyncGenerator<RecordsStep, void, undefined>;
 
-const describe = (step: Step): unknown => (step.kind === 'records' ? step.records[0] : step.kind);
+const describe = (step: Step): unknown => (step.kind === 'records' ? step.records[0]?.parse() : step.kind);
 
 async function collect(
   readers: Reader[],
@@ -48,7 +49,7 @@ const once = (reader: Reader) => {
 };
 
 async function* of(...names: string[]): Reader {
-  for (const name of names) yield await Promise.resolve(records([name]));
+  for (const name of names) yield await Promise.resolve(records([Received.of(name)]));
 }
 
 test('all steps of all readers come, each reader’s in its order, and are committed at the end', async () => {
@@ -75,9 +76,9 @@ test('no more readers than asked for are begun, and the next one when one has en
 test('where nothing is ready, it is said before it is waited for', async () => {
   const gate = createGate();
   async function* slow(): Reader {
-    yield records(['first']);
+    yield records([Received.of('first')]);
     await gate.opened;
-    yield records(['second']);
+    yield records([Received.of('second')]);
   }
   const { seen } = await collect([slow()], {
     onStep: (step) => {
@@ -91,9 +92,9 @@ test('where nothing is ready, it is said before it is waited for', async () => {
 test('what arrives while something is committed is not lost', async () => {
   const idle = createGate();
   async function* slow(): Reader {
-    yield records(['first']);
+    yield records([Received.of('first')]);
     await idle.opened;
-    yield records(['last']);
+    yield records([Received.of('last')]);
   }
   const seen: unknown[] = [];
   for await (const step of readSideBySide({ width: 1, next: once(slow()), abort: () => undefined })) {
@@ -108,12 +109,12 @@ test('what arrives while something is committed is not lost', async () => {
 test('a failure ends all: what is ready is still yielded and committed, no reader is asked for more', async () => {
   const aborted = createGate();
   async function* failing(): Reader {
-    yield await Promise.resolve(records(['bad1']));
+    yield await Promise.resolve(records([Received.of('bad1')]));
     throw new Error('no more');
   }
   async function* other(): Reader {
-    yield records(['good1']);
-    yield records(['good2']);
+    yield records([Received.of('good1')]);
+    yield records([Received.of('good2')]);
     await aborted.opened;
     throw new Error('interrupted');
   }

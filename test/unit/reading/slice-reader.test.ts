@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ListRequest } from '../../../src/api/requests.ts';
 import { createSliceReader } from '../../../src/reading/slice-reader.ts';
+import { Received } from '../../../src/shared/received.ts';
 import { STREAMS } from '../../../src/streams/index.ts';
 
 type Attempt = readonly [first: string[], second: string[], total: number];
@@ -12,7 +13,7 @@ async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[])
   const page = ({ params }: ListRequest) => {
     const [first, second, total] = attempts[Math.min(attempts.length - 1, Math.floor(asked / 2))] as Attempt;
     asked += 1;
-    const records = (params['page'] === 2 ? second : first).map((id) => ({ id, created_on: 5 }));
+    const records = (params['page'] === 2 ? second : first).map((id) => Received.of({ id, created_on: 5 }));
     return Promise.resolve({ records, count: records.length, paging: { total, lastPage: 2 }, envelope: {} });
   };
   const stream = STREAMS.find(({ name }) => name === 'followups');

@@ -1,3 +1,4 @@
+import { Received } from '../../../src/shared/received.ts';
 import { describe, expect, test } from 'vitest';
 import {
   laterWatermark,
@@ -71,7 +72,7 @@ test('of two watermarks the later one is told by our clock', () => {
   expect(laterWatermark(right, null)).toBe(right);
 });
 
-const updated = (...times: unknown[]) => times.map((updated_on) => ({ updated_on }));
+const updated = (...times: unknown[]) => times.map((updated_on) => Received.of({ updated_on }));
 
 describe('the watermark', () => {
   test('is the latest time that the service sent and the clock allows', () => {

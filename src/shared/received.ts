@@ -1,0 +1,87 @@
+/**
+ * A record as received: the bytes of its JSON text, and the fields that readers look at. The text is parsed only where the
+ * warehouse does not know these bytes.
+ */
+import { SafetySyncError } from './errors.ts';
+import { parseExactJson, stringifyExactJson } from './exact-json.ts';
+
+/** Deeper ones cannot be stored: PostgreSQL and recursive functions end somewhere beyond a thousand levels. */
+export const DEEPEST = 200;
+
+interface About {
+  /** Fields of the record itself, by their names: those that readers look at. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Why the record cannot be stored as a row, and is not complete here; null: it can. */
+  readonly excess?: string | null;
+  /** A number of it may have more digits than a double. */
+  readonly hasLongNumber?: boolean;
+  /** Its value where it did not come as text. */
+  readonly value?: { readonly parsed: unknown } | undefined;
+}
+
+export class Received {
+  readonly bytes: Buffer;
+  readonly excess: string | null;
+  readonly hasLongNumber: boolean;
+  private readonly fields: Readonly<Record<string, unknown>>;
+  private readonly value: About['value'];
+
+  constructor(bytes: Buffer, { fields, excess = null, hasLongNumber = false, value }: About) {
+    this.bytes = bytes;
+    this.fields = fields;
+    this.excess = excess;
+    this.hasLongNumber = hasLongNumber;
+    this.value = value;
+  }
+
+  /** A record that was made here, or that was parsed already. */
+  static of(value: unknown): Received {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    const fields = isObject ? (value as Record<string, unknown>) : {};
+    if (isTooDeep(value)) {
+      const flat = Object.entries(fields).filter(([, inner]) => typeof inner !== 'object');
+      return new Received(Buffer.alloc(0), { fields: Object.fromEntries(flat), excess: TOO_DEEP });
+    }
+    const bytes = Buffer.from(stringifyExactJson(value));
+    return new Received(bytes, { fields, hasLongNumber: true, value: { parsed: value } });
+  }
+
+  /** One of the fields that readers look at; undefined: the record has none of this name. */
+  field(name: string): unknown {
+    return this.fields[name];
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+
+  /** Error: `response_not_json`. A record that is too large or too deep has no more than its fields here. */
+  parse(text = this.text): unknown {
+    if (this.value !== undefined) return this.value.parsed;
+    return this.excess === null ? parseReceived(text, this.hasLongNumber) : this.fields;
+  }
+
+  /** The record with another value. */
+  replace(value: unknown): Received {
+    const made = Received.of(value);
+    if (this.excess === null || made.excess !== null) return made;
+    return new Received(made.bytes, { fields: made.fields, excess: this.excess });
+  }
+}
+
+export const TOO_DEEP = `the record is nested deeper than ${DEEPEST} levels`;
+
+function isTooDeep(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth > DEEPEST || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
+}
+
+/** Error: `response_not_json`. */
+export function parseReceived(text: string, hasLongNumber: boolean): unknown {
+  try {
+    return hasLongNumber ? parseExactJson(text) : (JSON.parse(text) as unknown);
+  } catch {
+    // JSON.parse quotes the text it fails at. That may be anything, so its message is not passed on.
+    throw new SafetySyncError('response_not_json', 'an element of the list is not JSON');
+  }
+}

@@ -1,0 +1,105 @@
+/** Records that come in other bytes: the order of fields, white space and spellings are no change (contract, 4). */
+import { afterEach, expect, test } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import type { RunRequest } from '../../src/sync/run.ts';
+import { expectWarehouseEqualsSource } from '../support/source-oracle.ts';
+import { SPECIMENS } from '../support/specimens.ts';
+import { createTimedWorker, expectSucceeded, type TimedWorker } from '../support/timed-worker.ts';
+import { rowVersions } from '../support/warehouse-marks.ts';
+
+const STREAMS = ['followups', 'resources', 'equipments', 'training-employee-status'] as const;
+type Stream = (typeof STREAMS)[number];
+const SIZE = { followups: 30, employees: 12, equipment: 20, resources: 10, users: 6 };
+
+let worker: TimedWorker;
+afterEach(() => worker.close());
+
+const start = async (sandbox: SandboxOptions = {}) => {
+  worker = await createTimedWorker({ sandbox: { size: SIZE, ...sandbox } });
+};
+const run = async (stream: Stream, request: Partial<RunRequest> = {}) => {
+  const result = await worker.run(stream, { force: true, ...request });
+  expectSucceeded(result);
+  return result.counts;
+};
+const sendOtherBytes = () => {
+  worker.sandbox.readings.bytes = 'other-each-time';
+};
+
+test('records that come in other bytes each time are unchanged, and no row is written', async () => {
+  await start({ readings: { bigNumbers: true } });
+  for (const stream of STREAMS) await run(stream);
+  expectSucceeded(await worker.run('users'));
+  const before = await rowVersions(worker);
+  sendOtherBytes();
+  for (const kind of ['sync', 'reconcile', 'sync'] as const) {
+    for (const stream of STREAMS) {
+      await SPECIMENS[stream].beforeRun(worker);
+      const counts = await run(stream, { kind });
+      expect(counts).toMatchObject({ inserted: 0, updated: 0, deleted: 0, rejected: 0 });
+      expect(counts.unchanged).toBe(counts.read);
+      if (stream !== 'followups' || kind === 'reconcile') expect(counts.read).toBeGreaterThan(0);
+    }
+  }
+  expect(await rowVersions(worker)).toEqual(before);
+  await expectWarehouseEqualsSource(worker);
+});
+
+test('a change among records in other bytes is stored, and nothing else', async () => {
+  await start();
+  await run('resources');
+  sendOtherBytes();
+  const [key = '', record = {}] = [...SPECIMENS.resources.records(worker)][3] ?? [];
+  SPECIMENS.resources.records(worker).put({ ...record, title: 'Another title' });
+  expect(await run('resources')).toMatchObject({ read: 10, updated: 1, unchanged: 9 });
+  expect(await worker.query(`select title from safety.resources where id = '${key}'`)).toEqual([
+    { title: 'Another title' },
+  ]);
+});
+
+test('a first load in any bytes stores the content that was sent', async () => {
+  await start({ readings: { bigNumbers: true } });
+  for (const stream of STREAMS) await run(stream);
+  const tables = ['followups', 'equipment', 'resources', 'training_employee_status'];
+  for (const table of tables)
+    await worker.query(`create table public.${table} as select * from safety.${table}`);
+  await worker.query(`truncate ${tables.map((table) => `safety.${table}`).join(', ')} cascade`);
+  await worker.query('delete from safety_sync.stream_state');
+  sendOtherBytes();
+  for (const stream of STREAMS) await run(stream, { kind: 'backfill', restart: true });
+  for (const table of tables) {
+    const key = table === 'training_employee_status' ? 'user_id' : 'id';
+    const rows = await worker.query<{ is_equal: boolean }>(
+      `select p._raw is not distinct from t._raw as is_equal from public.${table} p full join safety.${table} t using (${key})`,
+    );
+    expect(new Set(rows.map((row) => row.is_equal))).toEqual(new Set([true]));
+  }
+});
+
+test('one record twice in one response in different bytes is one row that stands still', async () => {
+  await start({ readings: { doubles: 'none' } });
+  await run('resources');
+  worker.sandbox.readings.repeatedRows = true;
+  sendOtherBytes();
+  const before = await rowVersions(worker);
+  expect(await run('followups')).toMatchObject({ updated: 0 });
+  expect(await run('resources')).toMatchObject({ updated: 0, deleted: 0 });
+  expect((await rowVersions(worker))['resources']).toEqual(before['resources']);
+});
+
+test('equipment that takes its type from the question moves with it, in whatever bytes it comes', async () => {
+  await start({ readings: { leftOut: ['equipment.equipmentType_id'] } });
+  await run('equipments');
+  sendOtherBytes();
+  const [key = '', record = {}] = [...SPECIMENS.equipments.records(worker)][0] ?? [];
+  const { equipmentType_id: from } = record as { equipmentType_id: string };
+  const types = await worker.query<{ type: string }>(
+    'select distinct equipment_type_id as type from safety.equipment',
+  );
+  const to = types.map(({ type }) => type).find((type) => type !== from) ?? '';
+  SPECIMENS.equipments.records(worker).put({ ...record, equipmentType_id: to });
+  await run('equipments', { allowMassDelete: true });
+  expect(await worker.query(`select equipment_type_id from safety.equipment where id = '${key}'`)).toEqual([
+    { equipment_type_id: to },
+  ]);
+});

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { createElementCutter } from '../../../src/api/response-body.ts';
+import { identityOf, parseRecord, readRecord, toIdentity, toStorable } from '../../../src/loading/record.ts';
+import { parseExactJson, toCanonicalText } from '../../../src/shared/exact-json.ts';
+import { Received } from '../../../src/shared/received.ts';
+import { equipmentsStream } from '../../../src/streams/equipments.ts';
+import { resourcesStream } from '../../../src/streams/resources.ts';
+import type { WireRecord } from '../../../src/streams/stream.ts';
+
+const source = { stream: resourcesStream, about: {} };
+const read = (text: string, of: Partial<Parameters<typeof readRecord>[1]> = {}) => {
+  const cutter = createElementCutter('items', ['id', 'equipmentType_id']);
+  cutter.push(Buffer.from(`{"items":[${text}]}`));
+  const [received] = cutter.take();
+  if (received === undefined) throw new Error(`no element: ${text}`);
+  return readRecord(received, { ...source, ...of });
+};
+const parse = (text: string) => parseRecord(resourcesStream, read(text));
+
+test('canonical text has its fields in order, and one way to write a number', () => {
+  const value = parseExactJson('{"b":[2,1.50,{"y":1e3,"x":null}],"a":"\\u00e4"}');
+  expect(toCanonicalText(value)).toBe('{"a":"ä","b":[2,1.5,{"x":null,"y":1000}]}');
+});
+
+describe('text that PostgreSQL refuses', () => {
+  test.each([
+    ['a\u0000b', 'a\ufffdb'],
+    ['\ud800', '\ufffd'],
+    ['\udc00\ud800', '\ufffd\ufffd'],
+    ['😀\ud83d', '😀\ufffd'],
+    ['\\u0000', '\\u0000'],
+  ])('%j becomes %j', (received, stored) => {
+    expect(toStorable(received)).toBe(stored);
+    expect(toStorable({ [received]: [received] })).toEqual({ [stored]: [stored] });
+    const { value, text } = parse(JSON.stringify({ id: 'x', title: received }));
+    expect(value).toEqual({ id: 'x', title: stored });
+    expect(JSON.parse(text)).toEqual(value);
+  });
+});
+
+describe('what a record is known by', () => {
+  test('the checksum is of the bytes, of the version of the stream and of the secret', () => {
+    const { hash } = read('{"id":"1","title":"a"}');
+    expect(read('{"id":"1","title":"a"}').hash).toBe(hash);
+    for (const other of [
+      read('{"title":"a","id":"1"}'),
+      read('{"id":"1", "title":"a"}'),
+      read('{"id":"1","title":"a"}', { secret: 'x' }),
+      read('{"id":"1","title":"a"}', { stream: { ...resourcesStream, version: 2 } }),
+    ])
+      expect(other.hash).not.toBe(hash);
+    expect([hash.slice(0, 2), hash.length]).toEqual(['01', 32]);
+  });
+
+  test('the checksum of a record that is longer than any other differs in its last byte too', () => {
+    const long = (end: string) => read(`{"id":"1","title":"${'x'.repeat(100_000)}${end}"}`).hash;
+    expect(long('a')).not.toBe(long('b'));
+    expect(long('a')).toBe(long('a'));
+  });
+
+  test('a number is kept where the text of its record has to be made storable', () => {
+    const { text, value } = parse('{"id":12345678901234567890,"title":"a\\u0000b","n":[1.50,1e200000]}');
+    expect(text).toBe('{"id":12345678901234567890,"title":"a\ufffdb","n":[1.50,"1e200000"]}');
+    expect(value).toMatchObject({ title: 'a\ufffdb' });
+  });
+
+  test.each([
+    ['12345678901234567890', null],
+    ['{"id":12345678901234567890}', '12345678901234567890'],
+    ['{"id":12345678901234567891.0}', '12345678901234567891'],
+    ['{"id":7.0}', '7'],
+    ['{"id":7.50}', null],
+    ['{"id":1e400}', `1${'0'.repeat(400)}`],
+    ['{"id":1e999999999}', null],
+    ['{"id":7}', '7'],
+    ['{"id":"x"}', 'x'],
+    ['{"id":"a\\u0000"}', 'a\ufffd'],
+    ['{"id":""}', null],
+    ['{}', null],
+    ['[]', null],
+    ['"text"', null],
+    ['null', null],
+  ])('the key of %s is %j', (text, key) => {
+    expect(read(text).key).toBe(key);
+    const { problem, isKeyAltered } = parse(text);
+    expect([problem === null, isKeyAltered]).toEqual([key !== null, key === 'a\ufffd']);
+  });
+
+  test('a record nested without end cannot be a row, and its key is known', () => {
+    const nested = '['.repeat(20_000) + ']'.repeat(20_000);
+    expect(read(`{"id":"deep","nested":${nested}}`).key).toBe('deep');
+    expect(parse(`{"id":"deep","nested":${nested}}`)).toMatchObject({
+      problem: 'the record is nested deeper than 200 levels',
+      value: { id: 'deep' },
+    });
+    expect(parse(`{"id":null,"nested":${nested}}`).problem).toBe(
+      'the record is nested deeper than 200 levels; no usable id: it is absent',
+    );
+    const deep = Received.of({ id: 'deep', nested: JSON.parse(nested) as unknown });
+    expect([deep.excess, deep.parse()]).toEqual([
+      'the record is nested deeper than 200 levels',
+      { id: 'deep' },
+    ]);
+  });
+
+  test('identity needs at least one of its fields', () => {
+    expect(identityOf(resourcesStream, { id: '1' })).toBeNull();
+    expect(identityOf(resourcesStream, { id: '1', created: 5 })).toBe(
+      identityOf(resourcesStream, { created: 5, title: 'x' }),
+    );
+  });
+});
+
+describe('what a row takes from the question', () => {
+  const ofType = (text: string, equipmentTypeId: string) =>
+    read(text, { stream: equipmentsStream, about: { equipmentTypeId } });
+
+  test.each([
+    ['{"id":"1"}', true],
+    ['{"id":"1","equipmentType_id":"21-A"}', true],
+    ['{"id":"1","equipmentType_id":"21"}', false],
+  ])(
+    'is part of the checksum where the record does not say it, or says something else: %s',
+    (text, isPart) => {
+      expect(ofType(text, '21').hash === read(text, { stream: equipmentsStream }).hash).toBe(!isPart);
+    },
+  );
+});
+
+test('a record without a key is recognized by numbers that a double does not hold, as PostgreSQL writes them', () => {
+  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
+  const stored = toIdentity(parseExactJson('[9007199254740993, null]') as unknown[]);
+  expect(identity('{"created":9007199254740993}')).toBe(stored);
+  expect(identity('{"created":9.007199254740993e15}')).toBe(stored);
+  expect(identity('{"created":9007199254740995}')).not.toBe(stored);
+});
+
+test('a record without a key is recognized when its numbers come as text, and by text that comes as numbers', () => {
+  const identity = (text: string) => identityOf(resourcesStream, parseExactJson(text) as WireRecord);
+  for (const number of ['1772452800000', '9007199254740993']) {
+    expect(identity(`{"created":"${number}","sequence":7}`)).toBe(
+      identity(`{"created":${number},"sequence":"7"}`),
+    );
+  }
+  expect(identity('{"created":"5"}')).not.toBe(identity('{"created":6}'));
+});
