@@ -6,7 +6,7 @@ import {
   readStoredAccounts,
 } from '../database/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../database/account-tables.ts';
-import { accountName, EXPECTED } from '../config/variables.ts';
+import { accountName, EXPECTED } from '../config/value-forms.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { toIso } from '../shared/time.ts';

@@ -67,7 +67,7 @@ function exitCodeOfError(error: SafetySyncError): number {
       return EXIT.refused;
     case 'retry':
     case 'fail_stream':
-    case 'tell_later':
+    case 'send_later':
       return EXIT.failed;
   }
 }

@@ -14,8 +14,8 @@ import {
 } from './account-config.ts';
 import { MOST_ACCOUNTS_KB, readSmallFile } from './read-small-file.ts';
 import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
-import * as value from './variables.ts';
-import { EXPECTED } from './variables.ts';
+import * as value from './value-forms.ts';
+import { EXPECTED } from './value-forms.ts';
 
 /** What an entry that does not say otherwise takes from the variables. */
 interface AccountDefaults {

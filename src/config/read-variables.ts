@@ -1,5 +1,6 @@
 import { readSmallFile } from './read-small-file.ts';
-import { token, VARIABLES, type VariableValues } from './variables.ts';
+import { token } from './value-forms.ts';
+import { VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
