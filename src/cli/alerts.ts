@@ -174,15 +174,14 @@ async function runTest(context: CommandContext, { json }: CommonOptions): Promis
 
 const test: Verb<CommonOptions> = {
   name: 'test',
-  about: 'sends one alert by each way that is configured, and says whether it was taken; needs no database',
+  about: 'send one alert by each configured way and print whether it arrived; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };
 
 export const alerts: Verb<CommonOptions> = {
   name: 'alerts',
-  about:
-    'what is wrong now and whether somebody was told, exit code 1 when something is stale, failing or refused; test tells somebody',
+  about: 'show current alerts and whether each was sent',
   hasAccounts: true,
   options: [JSON_OPTION],
   verbs: [test],

@@ -41,13 +41,10 @@ function describeFound(result: RunResult, label: string): string | null {
 export const reconcile: Verb<ReconcileOptions> = {
   name: 'reconcile',
   about:
-    'full reconciliation: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
+    'full refresh: find deletions of follow-ups and changes that syncs missed; print new and repaired records',
   hasStreams: true,
   hasAccounts: true,
-  options: [
-    ['--allow-mass-delete', 'accept a reconciliation that the delete guard would refuse'],
-    JSON_OPTION,
-  ],
+  options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse'], JSON_OPTION],
   run: async (context, options, names) =>
     await runVerb(context, options, {
       kind: 'reconcile',

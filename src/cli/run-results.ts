@@ -26,6 +26,24 @@ export function streamLabel(isMany: boolean, accountId: string, stream: string):
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
+/** For the help text and docs/cli.md. */
+export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] = [
+  [
+    String(EXIT.ok),
+    'every requested stream succeeded or had no work; verify: equal or repaired; status, alerts: all is well',
+  ],
+  [
+    String(EXIT.failed),
+    'a stream failed, the others still ran; or the warehouse cannot be used; verify: different; access: a role sees more than granted; status, alerts: not all is well',
+  ],
+  [
+    String(EXIT.usage),
+    'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried',
+  ],
+  [String(EXIT.refused), 'the service refused the credentials'],
+  ['130, 143', 'a second SIGINT or SIGTERM ended the process at once'],
+];
+
 export function exitCodeOf(results: readonly RunResult[]): number {
   if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
   if (results.some((one) => one.outcome === 'failed' && one.error.code === 'database_newer'))

@@ -50,7 +50,7 @@ function describeConfig(config: Config): Record<string, unknown> {
 export const start: Verb<CommonOptions> = {
   name: 'start',
   about:
-    'the long-lived worker: migrates, syncs on schedule, serves health, metrics and a status page, stops on SIGTERM',
+    'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
   hasAccounts: true,
   run: async (context, options) =>
     await withApp(

@@ -289,7 +289,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
 export const status: Verb<CommonOptions> = {
   name: 'status',
   about:
-    'per stream: last run, watermark, freshness, rows, open data issues; exit code 1 when something is stale, failing or refused, or no worker runs',
+    'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also retention, privacy, and sessions that hold runs up',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: runStatus,

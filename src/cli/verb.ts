@@ -1,4 +1,4 @@
-/** What a verb is, what it is given, and the frame around one that uses the warehouse. */
+/** The declaration of a verb, its context, and the frame around a verb that uses the warehouse. docs/cli.md is generated from the declarations. */
 import { Command } from 'commander';
 import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
@@ -25,8 +25,8 @@ export interface Verb<Options = never> {
   readonly hasStreams?: true;
   /** What else it takes, all of it needed. */
   readonly takes?: readonly (readonly [name: string, about: string])[];
-  /** Takes --account. */
-  readonly hasAccounts?: true;
+  /** Takes --account; a text says what it means for this verb. */
+  readonly hasAccounts?: true | string;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
   /** Verbs behind its name, as in `labels import`. */
   readonly verbs?: readonly Verb[];
@@ -42,6 +42,8 @@ export interface CommonOptions {
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
+/** --account of a verb that is about one account: see `onlyAccountOf`. */
+export const ONE_ACCOUNT = 'the account; needed if several are configured';
 
 export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
   /** `name`: with those of the verbs that it stands behind. */
@@ -53,10 +55,10 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
       .enablePositionalOptions()
       .showHelpAfterError(`(see safety-sync ${name} --help)`);
     for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
-    if (verb.hasAccounts) {
+    if (verb.hasAccounts !== undefined) {
       command.option(
         '--account <name>',
-        'only this account; can be given several times (default: all that are configured)',
+        verb.hasAccounts === true ? 'only this account; can be given several times' : verb.hasAccounts,
         (account: string, before: readonly string[] | undefined) => [...(before ?? []), account],
       );
     }

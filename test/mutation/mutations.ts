@@ -996,7 +996,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'token errors are retried',
     invariant: 6,
-    file: 'src/shared/errors.ts',
+    file: 'src/shared/service-errors.ts',
     search: "  token_inactive: {\n    recovery: 'fail_run',",
     replace: "  token_inactive: {\n    recovery: 'retry',",
     tests: ['test/integration/credentials.test.ts'],
