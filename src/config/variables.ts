@@ -183,8 +183,8 @@ type Common = typeof SERVICE &
   typeof ALERTS &
   typeof RARE;
 type CronVariable = `SYNC_CRON_${string}`;
-export type Variables = Common & Readonly<Record<CronVariable, Variable<string | null, undefined>>>;
-export type VariableName = keyof Variables;
+type Variables = Common & Readonly<Record<CronVariable, Variable<string | null, undefined>>>;
+type VariableName = keyof Variables;
 /** Those with a default always have a value. */
 export type VariableValues = {
   readonly [Name in VariableName]:
