@@ -48,7 +48,7 @@ export async function readAccess(connection: Connection): Promise<AccessReport> 
 const grantCommand = ({ role, accounts }: Confinement): string =>
   `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
 
-/** What is not as it was granted, a sentence each, with what to do. */
+/** Differences from the grants, a sentence each, with the next step. */
 export function accessProblems(report: AccessReport): string[] {
   const { confined, unsecuredViews, unfit, overreach, waysOut, shutOut } = report;
   const nameOf = ({ role, member }: { readonly role: string; readonly member: string }) =>

@@ -14,7 +14,7 @@ interface IssuesOptions extends CommonOptions {
   readonly retry?: true;
 }
 
-/** What became of it. */
+/** The fate of the value or record. */
 export const MEANING: Readonly<Record<IssueKind, string>> = {
   record_rejected: 'not stored; the issue holds it',
   field_nulled: 'stored as null',

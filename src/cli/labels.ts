@@ -20,7 +20,7 @@ import {
 } from './verb.ts';
 
 const STDOUT = '-';
-/** Of a kind, for people; the template has all. */
+/** Ids of a kind in the output; the template has all. */
 const MOST_NAMED = 3;
 /** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
 const BYTE_ORDER_MARK = '\uFEFF';

@@ -1,4 +1,4 @@
-/** How the results of runs are told, and what exit code they make. */
+/** Output and exit code of the results of runs. */
 import type { RunStatus } from '../database/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { authFailureOf, type RunResult } from '../sync/run.ts';
@@ -14,7 +14,7 @@ export interface AccountResults {
   readonly results: readonly RunResult[];
 }
 
-/** Elements of JSON say whose they are where there are several accounts; for one nothing is added. */
+/** Elements of JSON have their account where there are several; for one account there is no such field. */
 export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
   return isMany ? { account_id: accountId } : {};
 }
@@ -51,7 +51,7 @@ export function exitCodeOf(results: readonly RunResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** Over accounts as over streams: refused credentials of one say more than whatever else failed. */
+/** Over accounts as over streams: refused credentials of one outweigh all other failures. */
 export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
   return exitCodeOf(all.flatMap(({ results }) => results));
 }
@@ -62,7 +62,7 @@ export function toJsonResults(all: readonly AccountResults[]): Record<string, un
   );
 }
 
-/** A log line as soon as a run ends. At a terminal the output tells a skip with its reason: not the log as well. */
+/** A log line as soon as a run ends. At a terminal the output has the reason of a skip, so the log leaves it out. */
 export function logRun(
   account: { readonly log: Logger },
   result: RunResult,
@@ -84,7 +84,7 @@ export function statusText(status: RunStatus, colors: Colors): string {
   }
 }
 
-/** What a narrow terminal does without first. */
+/** The order in which a narrow terminal leaves columns out. */
 const SPARE = {
   read: 1,
   inserted: undefined,
@@ -132,7 +132,7 @@ export interface Failure {
   readonly requestId?: string | null | undefined;
 }
 
-/** What to do stands once, above the streams that it is about. */
+/** Each advice is printed once, above its streams. */
 export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
   const heading = ({ code, advice }: Failure) => `${colors.red(code)}: ${advice}`;
   return [...new Set(failures.map(heading))].flatMap((text) => [

@@ -1,4 +1,7 @@
-/** The declaration of a verb, its context, and the frame around a verb that uses the warehouse. docs/cli.md is generated from the declarations. */
+/**
+ * The declaration of a verb, its context, and the frame around a verb that uses the warehouse. docs/cli.md is generated
+ * from the declarations.
+ */
 import { Command } from 'commander';
 import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
@@ -23,7 +26,7 @@ export interface Verb<Options = never> {
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
-  /** What else it takes, all of it needed. */
+  /** Its other arguments, all of them required. */
   readonly takes?: readonly (readonly [name: string, about: string])[];
   /** Takes --account; a text says what it means for this verb. */
   readonly hasAccounts?: true | string;
@@ -36,7 +39,7 @@ export interface Verb<Options = never> {
 
 /** Options that most verbs have. */
 export interface CommonOptions {
-  /** None: all accounts. */
+  /** Without names: all accounts. */
   readonly account?: readonly string[];
   readonly json?: true;
 }
@@ -46,12 +49,12 @@ export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
 export const ONE_ACCOUNT = 'the account; needed if several are configured';
 
 export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
-  /** `name`: with those of the verbs that it stands behind. */
+  /** `name`: with the verbs before it. */
   const build = (verb: Verb, name: string): Command => {
     const command = new Command(verb.name)
       .description(verb.about)
       .exitOverride()
-      // What stands behind the name of a verb is that verb's, also where the one before has the same option.
+      // Arguments after the name of a verb are that verb's, also if the verb before has the same option.
       .enablePositionalOptions()
       .showHelpAfterError(`(see safety-sync ${name} --help)`);
     for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
@@ -77,7 +80,7 @@ interface WithAppOptions extends CommonOptions {
   readonly needsService?: boolean;
   /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */
   readonly migrates?: boolean | 'by_itself';
-  /** Told the configuration before anything is opened. */
+  /** Called with the configuration before files and connections are opened. */
   readonly begin?: (config: Config, log: Logger) => void;
 }
 
@@ -152,7 +155,7 @@ export function onlyAccountOf(
   );
 }
 
-/** The log is read by the person who waits for the result. */
+/** At a terminal one person reads the log and the result. */
 export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
   return terminal.isInteractive && config.log.format === 'pretty';
 }

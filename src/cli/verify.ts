@@ -40,7 +40,7 @@ function toText(value: unknown): string {
   return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
 }
 
-/** Of a long value the part with the first difference. */
+/** The part of a long value with the first difference. */
 function excerpt(value: unknown, other: unknown): string {
   const text = toText(value);
   if (text.length <= MOST_SHOWN) return text;
@@ -73,7 +73,7 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
   return `${name}: ${different} of ${formatNumber(fields.length, 'field')} ${different === 1 ? 'differs' : 'differ'}.`;
 }
 
-/** What to do about a difference. */
+/** The next step after a difference. */
 function nextStep({ stream, key, isEqual, source, storedAt }: Verification): string[] {
   if (isEqual) return [];
   switch (source) {

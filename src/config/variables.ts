@@ -1,4 +1,4 @@
-/** Every environment variable: form, default and meaning. docs/configuration.md and .env.example are generated from this list. */
+/** Every environment variable: form, default, meaning. docs/configuration.md and .env.example are generated from them. */
 import { z } from 'zod';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';

@@ -1,6 +1,6 @@
 /** Failures of requests and reads: what the service responds, what happens on the way, and what responses say together. */
 
-/** What happens next when an error is caught. */
+/** The next step after an error. */
 export type Recovery =
   /** Can succeed later: the request is repeated with growing delays; when attempts run out the stream fails. */
   | 'retry'
