@@ -45,7 +45,8 @@ export interface CommonOptions {
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
-/** --account of a verb that is about one account: see `onlyAccountOf`. */
+/** --account, of a verb that is about all accounts, or about one: see `onlyAccountOf`. */
+const ALL_ACCOUNTS = 'only this account; can be given several times (default: all that are configured)';
 export const ONE_ACCOUNT = 'the account; needed if several are configured';
 
 export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
@@ -61,7 +62,7 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
     if (verb.hasAccounts !== undefined) {
       command.option(
         '--account <name>',
-        verb.hasAccounts === true ? 'only this account; can be given several times' : verb.hasAccounts,
+        verb.hasAccounts === true ? ALL_ACCOUNTS : verb.hasAccounts,
         (account: string, before: readonly string[] | undefined) => [...(before ?? []), account],
       );
     }

@@ -154,7 +154,7 @@ const renderFolders = (): string =>
     Object.entries(FOLDERS).map(([folder, { owns, mayImport }]) => [
       code(folder),
       owns,
-      mayImport.length === 0 ? '–' : mayImport.join(', '),
+      mayImport === '' ? '–' : mayImport.replaceAll(' ', ', '),
     ]),
   );
 
