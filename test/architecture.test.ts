@@ -5,6 +5,7 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { createSandbox } from '../src/sandbox/index.ts';
 import { STREAMS } from '../src/streams/index.ts';
+import { FOLDERS } from './support/folders.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
@@ -41,60 +42,6 @@ const sources = readSources(SRC);
 /** `app.ts` for the files that lie in `src` itself. */
 const folderOf = (path: string): string => path.split('/')[0] ?? path;
 
-/** The table of docs/design.md, lowest first. A folder may also import itself. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  shared: [],
-  'version.ts': [],
-  streams: ['shared', 'dictionary'],
-  sandbox: ['shared'],
-  dictionary: [],
-  config: ['shared', 'streams'],
-  api: ['shared'],
-  database: ['version.ts', 'shared', 'streams', 'dictionary'],
-  embedded: ['shared'],
-  loading: ['shared', 'streams', 'database'],
-  reading: ['shared', 'api', 'streams'],
-  sync: ['shared', 'api', 'streams', 'database', 'loading', 'reading'],
-  health: ['shared', 'streams', 'sync'],
-  status: ['shared', 'config', 'streams', 'database', 'sync', 'reading', 'health'],
-  labels: ['shared', 'streams', 'database'],
-  pages: ['shared', 'streams', 'database', 'status'],
-  alerts: ['shared', 'config', 'streams', 'database', 'health', 'status', 'pages'],
-  'app.ts': ['version.ts', 'shared', 'config', 'api', 'streams', 'database', 'embedded', 'sync', 'health'],
-  worker: [
-    'app.ts',
-    'version.ts',
-    'shared',
-    'config',
-    'streams',
-    'database',
-    'reading',
-    'sync',
-    'health',
-    'status',
-    'pages',
-    'alerts',
-  ],
-  cli: [
-    'app.ts',
-    'version.ts',
-    'shared',
-    'config',
-    'api',
-    'streams',
-    'database',
-    'reading',
-    'sync',
-    'status',
-    'labels',
-    'pages',
-    'alerts',
-    'worker',
-    'sandbox',
-  ],
-  'main.ts': ['cli'],
-};
-
 /** A way from a file back to itself; null when there is none. */
 function findCycle(files: readonly SourceFile[]): string[] | null {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -120,41 +67,29 @@ function findCycle(files: readonly SourceFile[]): string[] | null {
 describe('imports', () => {
   it('every folder is in the table of directions', () => {
     expect([...new Set(sources.map(({ path }) => folderOf(path)))].sort()).toEqual(
-      Object.keys(MAY_IMPORT).sort(),
+      Object.keys(FOLDERS).sort(),
     );
   });
 
-  it('the table of docs/design.md shows the same directions', () => {
-    const folders = readFileSync(join(ROOT, 'docs/design.md'), 'utf8').split('\n## ')[1] ?? '';
-    const rows = [...folders.matchAll(/^\| `([\w.]+)` *\|[^|]*\|([^|]*)\|$/gm)].filter(
-      ([, folder = '']) => folder in MAY_IMPORT,
-    );
-    const drawn = rows.map(([, folder = '', imports = '']) => [
-      folder,
-      imports
-        .split(',')
-        .map((name) => name.trim())
-        .filter((name) => name !== '–')
-        .sort(),
-    ]);
-    const held = Object.entries(MAY_IMPORT).map(([folder, imports]) => [folder, [...imports].sort()]);
-    expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(held));
-  });
-
-  it.each(Object.entries(MAY_IMPORT))('%s imports nothing from above', (folder, allowed) => {
+  it.each(Object.entries(FOLDERS))('%s imports no folder from above', (folder, { mayImport }) => {
     const wrong = sources
       .filter(({ path }) => folderOf(path) === folder)
       .flatMap(({ path, imports }) => imports.map((imported) => [path, imported] as const))
-      .filter(([, imported]) => ![folder, ...allowed].includes(folderOf(imported)));
+      .filter(([, imported]) => ![folder, ...mayImport.split(' ')].includes(folderOf(imported)));
     expect(wrong).toEqual([]);
   });
 
-  it('go every way that they may: the table allows nothing that nobody needs', () => {
-    const unused = Object.entries(MAY_IMPORT).map(([folder, allowed]) => {
+  it('go every way that they may: the table allows no import that is not there', () => {
+    const unused = Object.entries(FOLDERS).map(([folder, { mayImport }]) => {
       const imported = sources
         .filter(({ path }) => folderOf(path) === folder)
         .flatMap(({ imports }) => imports);
-      return [folder, allowed.filter((other) => !imported.some((path) => folderOf(path) === other))] as const;
+      return [
+        folder,
+        mayImport
+          .split(' ')
+          .filter((other) => other !== '' && !imported.some((path) => folderOf(path) === other)),
+      ] as const;
     });
     expect(unused.filter(([, others]) => others.length > 0)).toEqual([]);
   });
@@ -329,11 +264,11 @@ describe('the folders around a run', () => {
   });
 });
 
-/** Names that a file exports, but tables. */
+/** Names that a file exports, without tables and schemas of the database. */
 function exportedBy(text: string): string[] {
   const exported = /^export (?:async )?(?:const|function\*?|class|interface|type) (\w+)(.*)$/gm;
   return [...text.matchAll(exported)]
-    .filter(([, , rest = '']) => !rest.includes('Schema.table('))
+    .filter(([, , rest = '']) => !/Schema\.table\(|pgSchema\(/.test(rest))
     .map(([, name = '']) => name);
 }
 
@@ -392,7 +327,7 @@ describe('files', () => {
     expect(sources.filter(({ text }) => /^export default\b/m.test(text)).map(({ path }) => path)).toEqual([]);
   });
 
-  it('export nothing that nobody imports, but tables, which drizzle-kit reads', () => {
+  it('export no name without an importer, except tables and schemas, which drizzle-kit reads', () => {
     const imported = new Set(['src', 'test', 'bench'].flatMap(readNamedImports));
     const unused = sources
       .filter(({ path }) => path !== 'sandbox/index.ts')
@@ -402,7 +337,7 @@ describe('files', () => {
     expect(unused).toEqual([]);
   });
 
-  it('an export that nobody imports would be found', () => {
+  it('an export without an importer would be found', () => {
     const text = 'export const a = 1;\nexport async function b() {}\nexport const c = safetySchema.table(1);';
     expect(exportedBy(text)).toEqual(['a', 'b']);
   });

@@ -13,7 +13,6 @@ import { EXIT } from '../src/cli/run-results.ts';
 import { buildStatus } from '../src/status/build-status.ts';
 import { createMetrics } from '../src/status/metrics.ts';
 import { createSandbox } from '../src/sandbox/index.ts';
-import { ERROR_KINDS } from '../src/shared/errors.ts';
 import { statusFacts } from './support/status-facts.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
@@ -93,12 +92,6 @@ describe('the runbook', () => {
     const places = [...rules.matchAll(/runbook: docs\/operations\.md#(\w+)/g)].map((match) => match[1]);
     expect([...runbook.matchAll(/^### (\w+)$/gm)].map((match) => match[1])).toEqual(alerts);
     expect(places).toEqual(alerts.map((alert) => alert.toLowerCase()));
-  });
-
-  it('leads to the page of error codes, which has them all', () => {
-    expect(runbook).toContain('[errors](errors.md)');
-    const errors = read('docs/errors.md');
-    expect(Object.keys(ERROR_KINDS).filter((code) => !errors.includes(`\`${code}\``))).toEqual([]);
   });
 
   it('tries a new token with settings that the worker of this runbook accepts', () => {

@@ -1,27 +1,29 @@
 /**
- * Everything that somebody is told about, in words. They are made of names, codes, counts and times alone: what a service, a
- * database or a record says is in no alert, because nobody knows what stands in it.
+ * The texts of alerts. They are made of names, codes, counts and times alone: an alert never quotes a service, a database
+ * or a record, because the quote could hold anything. The table of docs/operations.md is generated from ALERT_EVENTS.
  */
 import type { AlertEvent } from '../database/control-tables.ts';
 import { shorten } from '../pages/words.ts';
 import { adviceOf } from '../shared/errors.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 
-/** Of one account; alerts that are alike are told in one. */
+/** Alerts of one account; alike ones are sent as one. */
 export interface ToldAlert {
   readonly event: AlertEvent;
-  /** What each is about; empty: the account. */
+  /** The stream or field of each; empty: the account. */
   readonly subjects: readonly string[];
   readonly code: string | null;
   readonly detail: string | null;
-  /** Of each account. */
+  /** Where the token of each account is from. */
   readonly places: readonly TokenPlace[];
 }
 
 interface EventWords {
+  /** When the alert begins, for the documentation, in Markdown. */
+  readonly when: string;
   readonly begun: (alert: ToldAlert) => string;
   readonly over: (alert: ToldAlert) => string;
-  /** What to do where no error code says it; null: there always is one. */
+  /** The next step where no error code has an advice; null: there always is a code. */
   readonly advice: string | null;
 }
 
@@ -39,7 +41,7 @@ const is = ({ subjects }: ToldAlert): string => (subjects.length === 1 ? 'is' : 
 const streamsOf = ({ subjects }: ToldAlert): string => listOf(subjects);
 const because = ({ code }: ToldAlert): string => (code === null ? '' : ` (${code})`);
 
-/** The service chooses it: nothing of it may be markup or a mention where it is shown. */
+/** The service chooses the name: no part of it may become markup or a mention in a chat. */
 const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
 
 /** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
@@ -53,7 +55,7 @@ const fieldsOf = ({ subjects }: ToldAlert): string => {
   return [...byStream].map(([stream, fields]) => `${listOf(fields)} of ${stream}`).join('; ');
 };
 
-/** Those of the account, or the right to read some streams. */
+/** The credentials of the account, or the right to read some streams. */
 const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string =>
   alert.subjects.includes('')
     ? `the service ${accepts} the credentials`
@@ -61,6 +63,7 @@ const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string 
 
 export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
   stale: {
+    when: 'a scheduled stream has not succeeded within `FRESHNESS_BUDGET_MINUTES`; a first sync has no limit',
     begun: (alert) =>
       `${streamsOf(alert)} ${is(alert)} stale: no success within ${alert.detail ?? 'the budget'}${because(alert)}`,
     over: (alert) => `${streamsOf(alert)} ${is(alert)} fresh again`,
@@ -68,47 +71,54 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
       'Its last run did not fail: see on the status page and in the worker’s log whether runs take long or do not begin.',
   },
   credentials_refused: {
+    when: 'the service refuses the token, or lets it read a stream no longer',
     begun: (alert) =>
       `${credentialsOf(alert, 'refuses', 'does not let this token read')}${because(alert)}; nothing is synced there`,
     over: (alert) => `${credentialsOf(alert, 'accepts', 'lets this token read')} again`,
     advice: null,
   },
   stream_failing: {
+    when: 'the last run of a scheduled stream failed, and no further attempt is under way',
     begun: (alert) =>
       `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'fails' : 'fail'}${because(alert)}`,
     over: (alert) => `${streamsOf(alert)} ${alert.subjects.length === 1 ? 'succeeds' : 'succeed'} again`,
     advice: null,
   },
   delete_guard: {
+    when: 'a snapshot would mark more than `MAX_DELETE_RATIO` as deleted',
     begun: (alert) => `${streamsOf(alert)}: so much vanished at once that the delete guard holds it back`,
     over: (alert) => `${streamsOf(alert)}: the delete guard holds nothing back any more`,
     advice: null,
   },
   database_away: {
+    when: 'a worker cannot use the warehouse, or finds it without migrations that it needs',
     begun: (alert) => `the database cannot be used by ${alert.detail ?? 'a worker'}${because(alert)}`,
     over: () => 'the database is back',
     advice: null,
   },
   repaired: {
+    when: 'a `reconcile` stored changes that earlier syncs should have brought; over with the next one that finds none',
     begun: (alert) =>
       `reconcile of ${streamsOf(alert)} stored ${alert.detail ?? 'changes'} that earlier syncs should have brought`,
     over: (alert) => `reconcile of ${streamsOf(alert)} found nothing that was missed`,
     advice: 'The data is right now; please report it, with what safety-sync runs says of that run.',
   },
   new_field: {
+    when: 'the service sends a field that this version does not know; over when it no longer does',
     begun: (alert) => `the service sends what it did not send before: ${fieldsOf(alert)}`,
     over: (alert) => `the service no longer sends ${fieldsOf(alert)}`,
     advice:
-      'Nothing is lost, it is kept in _raw; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
+      'No value is lost, _raw keeps it; safety-sync data-issues shows it. A column for it needs another version of safety-sync.',
   },
   report_failed: {
+    when: 'the [report](#the-report) could not be made, written or sent',
     begun: (alert) => `the report could not be made or sent${because(alert)}; it is tried again`,
     over: () => 'the report was made and sent',
     advice: null,
   },
 };
 
-/** What has begun, by itself. */
+/** The text of an alert that has begun, without others. */
 export function textOfAlert({
   event,
   subject,

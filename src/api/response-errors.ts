@@ -1,6 +1,6 @@
 /** What went wrong with a request, as errors with a code; nothing that the other side says reaches them as it came. */
-import { SafetySyncError, SERVICE_ERRORS } from '../shared/errors.ts';
-import type { ServiceErrorIdentifier } from '../shared/errors.ts';
+import { SafetySyncError } from '../shared/errors.ts';
+import { SERVICE_ERRORS, type ServiceErrorIdentifier } from '../shared/service-errors.ts';
 import type { Redact } from '../shared/redact.ts';
 
 /**

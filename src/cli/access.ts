@@ -48,7 +48,7 @@ export async function readAccess(connection: Connection): Promise<AccessReport> 
 const grantCommand = ({ role, accounts }: Confinement): string =>
   `safety-sync access grant ${role}${accounts.map((name) => ` --account ${name}`).join('')}`;
 
-/** What is not as it was granted, a sentence each, with what to do. */
+/** Differences from the grants, a sentence each, with the next step. */
 export function accessProblems(report: AccessReport): string[] {
   const { confined, unsecuredViews, unfit, overreach, waysOut, shutOut } = report;
   const nameOf = ({ role, member }: { readonly role: string; readonly member: string }) =>
@@ -114,12 +114,13 @@ async function runAccess(context: CommandContext, options: CommonOptions): Promi
 }
 
 const TAKES_ROLE = [
-  ['role', 'of PostgreSQL: the login of a BI tool, or a role that logins are members of'],
+  ['role', 'a role of PostgreSQL: the login of a BI tool, or a group role of logins'],
 ] as const;
 
 const grant: Verb<CommonOptions> = {
   name: 'grant',
-  about: 'let a role read these accounts and, of schema safety, nothing else; adds to what it reads already',
+  about:
+    'let a role of PostgreSQL read these accounts and, of schema safety, no other rows; adds to its accounts',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may read; several, or several times'], JSON_OPTION],
   run: async (context, options, [role = '']) =>
@@ -143,7 +144,7 @@ const grant: Verb<CommonOptions> = {
 
 const revoke: Verb<CommonOptions> = {
   name: 'revoke',
-  about: 'take accounts away from a role; without --account all of them: then it reads nothing any more',
+  about: 'take accounts away from a role; without --account all of them: then it reads no rows',
   takes: TAKES_ROLE,
   options: [['--account <name...>', 'an account that it may not read any more'], JSON_OPTION],
   run: async (context, options, [role = '']) =>
@@ -161,7 +162,8 @@ const revoke: Verb<CommonOptions> = {
 
 export const access: Verb<CommonOptions> = {
   name: 'access',
-  about: 'which roles are confined to accounts (row-level security), and to which',
+  about:
+    'show roles that are confined to accounts (row-level security), their accounts, and rights by which they see more',
   options: [JSON_OPTION],
   verbs: [grant, revoke],
   run: runAccess,

@@ -6,7 +6,7 @@ import {
   readStoredAccounts,
 } from '../database/account-changes.ts';
 import { countAccountRows, readAccountTables } from '../database/account-tables.ts';
-import { accountName, EXPECTED } from '../config/variables.ts';
+import { accountName, EXPECTED } from '../config/value-forms.ts';
 import { formatAge, formatCount, formatNumber } from '../shared/format.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { toIso } from '../shared/time.ts';
@@ -221,8 +221,9 @@ async function runChange(
   });
 }
 
-const YES_OPTION = ['--yes', 'do it without asking; needed off a terminal'] as const;
-const ABOUT_LIST = 'accounts that are configured or stored, with their rows and last success';
+const YES_OPTION = ['--yes', 'do it without a question; needed off a terminal'] as const;
+const ABOUT_LIST =
+  'show accounts that are configured or stored, with their rows and last success, and changes that were cut off';
 
 const list: Verb<CommonOptions> = {
   name: 'list',
@@ -233,7 +234,8 @@ const list: Verb<CommonOptions> = {
 
 const rename: Verb<ChangeOptions> = {
   name: 'rename',
-  about: 'give everything that is stored of an account another name; goes on where it was cut off',
+  about:
+    'give everything that is stored of an account another name, in steps; repeat it after an interruption',
   takes: [
     ['old', 'the account as it is stored'],
     ['new', 'a name of which nothing is stored'],
@@ -245,7 +247,7 @@ const rename: Verb<ChangeOptions> = {
 const remove: Verb<ChangeOptions> = {
   name: 'remove',
   about:
-    'remove everything that is stored of an account that is not configured; goes on where it was cut off',
+    'remove everything that is stored of an account that is not configured, in steps; repeat it after an interruption',
   takes: [['name', 'the account as it is stored']],
   options: [YES_OPTION, JSON_OPTION],
   run: (context, options, [from = '']) => runChange(context, options, { from, to: null }),

@@ -24,7 +24,7 @@ import {
   withApp,
 } from './verb.ts';
 
-/** What is wrong, and the alert that a worker has recorded of it; `conditions` that none has recorded yet come last. */
+/** A condition, and the alert that a worker has recorded of it; `conditions` without a recorded alert come last. */
 interface Listed extends Pick<AlertRow, 'accountId' | 'event' | 'subject' | 'code' | 'detail'> {
   readonly row: AlertRow | null;
   readonly isOver: boolean;
@@ -131,7 +131,7 @@ async function runAlerts(context: CommandContext, options: CommonOptions): Promi
 /** Why it was not taken; null: it was. */
 async function tryChannel(channel: Channel, signal: AbortSignal): Promise<SafetySyncError | null> {
   try {
-    // Once: whoever waits for it can try again himself.
+    // One attempt, because the user waits for the result and can repeat the command.
     await tell({ channel, message: testMessage(), signal, attempts: 1 });
     return null;
   } catch (error) {
@@ -174,15 +174,14 @@ async function runTest(context: CommandContext, { json }: CommonOptions): Promis
 
 const test: Verb<CommonOptions> = {
   name: 'test',
-  about: 'sends one alert by each way that is configured, and says whether it was taken; needs no database',
+  about: 'send one alert by each configured way and print whether it arrived; needs no database',
   options: [JSON_OPTION],
   run: runTest,
 };
 
 export const alerts: Verb<CommonOptions> = {
   name: 'alerts',
-  about:
-    'what is wrong now and whether somebody was told, exit code 1 when something is stale, failing or refused; test tells somebody',
+  about: 'show current alerts and whether each was sent',
   hasAccounts: true,
   options: [JSON_OPTION],
   verbs: [test],

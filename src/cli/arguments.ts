@@ -1,4 +1,4 @@
-/** What a person types after a verb, read. All throw `usage_invalid`. */
+/** Parsers of arguments and options. All throw `usage_invalid`. */
 import { editDistance } from '../shared/edit-distance.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';

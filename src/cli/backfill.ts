@@ -104,14 +104,18 @@ interface BackfillAsked {
 
 export const backfill: Verb<BackfillOptions> = {
   name: 'backfill',
-  about: 'reads everything again; follow-ups in slices of creation time, going on where it was cut off',
+  about:
+    'read all records again: follow-ups in slices of creation time, resuming where it was cut off; other streams as a whole',
   hasStreams: true,
   hasAccounts: true,
   options: [
     ['--from <date>', 'follow-ups created on or after this day or time (UTC)'],
     ['--to <date>', 'follow-ups created before this day or time (UTC)'],
-    ['--restart', 'begin anew instead of going on'],
-    ['--plan', 'only say what it would ask for and how much there is; writes nothing'],
+    ['--restart', 'begin again instead of resuming'],
+    [
+      '--plan',
+      'only print how much it would read; sends requests, writes no rows, needs no migrated warehouse',
+    ],
     JSON_OPTION,
   ],
   async run(context, options, names) {

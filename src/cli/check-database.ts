@@ -1,4 +1,4 @@
-/** What can be said of a database before anything is read or written. */
+/** Checks of a database that need no run. */
 import { adviceOf, SafetySyncError } from '../shared/errors.ts';
 import type { Connection } from '../database/connection.ts';
 import { readCitus } from '../database/citus.ts';
@@ -12,7 +12,7 @@ export interface Check {
   readonly what: string;
   readonly result: 'ok' | 'failed' | 'skipped';
   readonly finding: string;
-  /** What to do; null when there is nothing to do. */
+  /** The next step; null when none is needed. */
   readonly advice: string | null;
   readonly code?: string;
   /** The service refused the credentials. */
@@ -28,7 +28,7 @@ async function readStatusIfAllowed(connection: Connection): Promise<MigrationSta
   }
 }
 
-/** `whose`: for whom the tables are written, in words. */
+/** `whose`: the accounts of the tables, for the messages. */
 export async function checkDatabase(
   connection: Connection,
   whose: string,
@@ -53,7 +53,7 @@ export async function checkDatabase(
   };
   if (isOld) return [reachable];
   const status = await readStatusIfAllowed(connection);
-  // Who may not even see which migrations were applied is told what he lacks.
+  // A user that may not read the applied migrations gets a list of the rights that are missing.
   if (status === undefined) return [reachable, await checkRights(connection, whose)];
   const { known, pending } = status;
   if (pending > 0) {
@@ -104,7 +104,7 @@ async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): P
   };
 }
 
-/** Nothing to say where roles could be confined to accounts and none is. */
+/** Empty where roles could be confined to accounts and none is. */
 async function checkAccess(connection: Connection): Promise<Check[]> {
   const report = await readAccess(connection);
   const { unsupported, confined } = report;
@@ -132,7 +132,7 @@ async function checkAccess(connection: Connection): Promise<Check[]> {
   ];
 }
 
-/** Nothing to say where there is no Citus. */
+/** Empty without Citus. */
 async function checkCitus(connection: Connection): Promise<Check[]> {
   const citus = await readCitus(connection);
   if (citus === undefined) return [];

@@ -39,7 +39,7 @@ const toCheck = ({ finding, advice }: ForgottenTold): Check => ({
   advice,
 });
 
-/** Nothing to say without privacy settings. */
+/** Empty without privacy settings. */
 export async function checkPrivacy({ config, accounts, warehouse }: App): Promise<Check[]> {
   const { connection } = warehouse;
   const { db } = connection;

@@ -22,7 +22,7 @@ function toFailure(what: string, error: unknown): Check {
   return {
     what,
     result: 'failed',
-    // What was asked stands in front already.
+    // The line already begins with the method.
     finding: `${error.message.replace(/^[\w.-]+\.(list|info): /, '')}${request}`,
     advice: error.advice,
     code: error.code,

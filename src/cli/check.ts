@@ -123,7 +123,8 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
 
 export const check: Verb<CommonOptions> = {
   name: 'check',
-  about: 'test configuration, database and service, and say what is wrong and what to do',
+  about:
+    'test configuration, database and service; print each problem with its remedy; count forgotten people',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: runCheck,

@@ -14,7 +14,7 @@ interface IssuesOptions extends CommonOptions {
   readonly retry?: true;
 }
 
-/** What became of it. */
+/** The fate of the value or record. */
 export const MEANING: Readonly<Record<IssueKind, string>> = {
   record_rejected: 'not stored; the issue holds it',
   field_nulled: 'stored as null',
@@ -115,12 +115,12 @@ async function runDataIssues(context: CommandContext, options: IssuesOptions): P
 
 export const dataIssues: Verb<IssuesOptions> = {
   name: 'data-issues',
-  about: 'rejected records, nulled fields, unknown fields and values',
+  about: 'show rejected records, nulled fields, unknown fields and values',
   hasAccounts: true,
   options: [
     JSON_OPTION,
-    ['--all', 'also those that have come right'],
-    ['--retry', 'put the stored records through again first'],
+    ['--all', 'also resolved ones'],
+    ['--retry', 'process the stored records again first, without requests'],
   ],
   run: runDataIssues,
 };

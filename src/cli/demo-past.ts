@@ -12,7 +12,7 @@ const WEEKS = 6;
 const WEEK_DAYS = 7;
 export const PAST_MS = WEEKS * WEEK_DAYS * DAY_MS;
 
-/** Of what the source tells no time of its own: when a state began and ended here. */
+/** Columns with the time at which a state began or ended here, because the source sends none. */
 const TIMES = [
   ['training_employee_status', '_valid_from'],
   ['training_employee_status_states', 'valid_from'],

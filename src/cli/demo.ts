@@ -26,7 +26,7 @@ const DEMO_DATABASE = 'safety_sync_demo';
 /** Enough for the service to make a new training report. */
 const PASSING_MS = 20 * MINUTE_MS;
 const CHANGES = 60;
-/** What the source tells only as it is now: their past is what was synced. */
+/** Streams with the present state only: their past is that of the syncs. */
 const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
 
 /** A demo empties its database: two of them in one directory would pull it from under each other. */
@@ -43,7 +43,7 @@ async function claimDemo({ warehouse }: App): Promise<Connection> {
   );
 }
 
-/** The demo starts anew every time; its database is its own. */
+/** The demo starts with an empty database every time; no other program uses it. */
 async function emptyDatabase({ warehouse }: App): Promise<void> {
   await warehouse.connection.db.execute(sql`drop schema if exists safety cascade`);
   await warehouse.connection.db.execute(sql`drop schema if exists safety_sync cascade`);
@@ -82,7 +82,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
   );
 }
 
-/** Beside the embedded database, so that the working directory stays as it was. */
+/** Next to the embedded database, so that the working directory stays as it was. */
 const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
 /** As a user gives names to the ids of a service; returns how many. */
@@ -104,7 +104,7 @@ async function writeReport({ warehouse }: App, accountId: string): Promise<strin
   return file;
 }
 
-/** Everything after an interrupted sync would tell of half a warehouse. */
+/** After an interrupted sync the next steps would show half a warehouse. */
 function refuseToGoOn(signal: AbortSignal): void {
   if (signal.aborted) throw new SafetySyncError('interrupted', 'the demo was stopped');
 }
@@ -244,7 +244,10 @@ function printNextSteps(
 
 export const demo: Verb<{ serve?: boolean }> = {
   name: 'demo',
-  about: 'see it work without any configuration: sandbox service, embedded PostgreSQL, two syncs, answers',
-  options: [['--serve', 'then keep worker, sandbox and database running until Ctrl-C']],
+  about:
+    'see it work without any configuration: sandbox service, embedded PostgreSQL (a database of its own, emptied every time), two syncs, answers',
+  options: [
+    ['--serve', 'then keep worker, sandbox and database running until Ctrl-C; print a connection string'],
+  ],
   run: runDemo,
 };

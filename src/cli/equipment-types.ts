@@ -14,6 +14,7 @@ import {
   type CommandContext,
   isAtTerminal,
   JSON_OPTION,
+  ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
   withApp,
@@ -151,7 +152,7 @@ async function retireType(
   });
 }
 
-const ABOUT_LIST = 'equipment types that are configured or have rows, and when each was last read';
+const ABOUT_LIST = 'show equipment types that are configured or have rows, and when each was last read';
 
 const list: Verb<CommonOptions> = {
   name: 'list',
@@ -163,9 +164,9 @@ const list: Verb<CommonOptions> = {
 
 const retire: Verb<CommonOptions> = {
   name: 'retire',
-  about: 'mark the rows of a type deleted that is configured no more',
-  takes: [['type', 'equipmentType_id, as it stood in SAFETY_EQUIPMENT_TYPES']],
-  hasAccounts: true,
+  about: 'mark the rows of a type that is not configured any more as deleted',
+  takes: [['type', 'equipmentType_id, as it was in SAFETY_EQUIPMENT_TYPES']],
+  hasAccounts: ONE_ACCOUNT,
   options: [JSON_OPTION],
   run: retireType,
 };

@@ -7,6 +7,7 @@ import {
   type CommonOptions,
   type CommandContext,
   JSON_OPTION,
+  ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
   withApp,
@@ -82,13 +83,14 @@ async function runForget(
 
 export const forget: Verb<ForgetOptions> = {
   name: 'forget',
-  about: 'replaces a person by a pseudonym everywhere, now and whenever the source sends them again',
-  takes: [['user_id', 'of the person: as in safety.users.id']],
-  hasAccounts: true,
+  about:
+    'replace a person by a pseudonym everywhere, now and whenever the source sends them again; count namesakes',
+  takes: [['user_id', 'id of the person: as in safety.users.id']],
+  hasAccounts: ONE_ACCOUNT,
   options: [
     [
       '--name <name...>',
-      'a name to find inside of texts beside the one that is stored; can be given several times',
+      'another name to find in texts, in addition to the stored one; several, or several times',
     ],
     JSON_OPTION,
   ],

@@ -13,13 +13,14 @@ import {
   type CommonOptions,
   type CommandContext,
   JSON_OPTION,
+  ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
   withApp,
 } from './verb.ts';
 
 const STDOUT = '-';
-/** Of a kind, for people; the template has all. */
+/** Ids of a kind in the output; the template has all. */
 const MOST_NAMED = 3;
 /** Without it a spreadsheet takes the file for its own alphabet, and spoils names. */
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -219,27 +220,24 @@ async function runImport(
 
 const template: Verb<TemplateOptions> = {
   name: 'template',
-  about: 'a CSV file of every id that has no label yet, the most used first: to be filled in and imported',
-  hasAccounts: true,
-  options: [['--out <file>', 'where to write it; default: stdout, as - is']],
+  about: 'write a CSV file of every id that has no label, the most used first, to be filled in and imported',
+  hasAccounts: ONE_ACCOUNT,
+  options: [['--out <file>', 'path of the file; - is stdout, the default']],
   run: runTemplate,
 };
 
 const importVerb: Verb<ImportOptions> = {
   name: 'import',
-  about: 'stores the labels of a CSV file: kind,id,label,parent_id; all or, where one line is bad, none',
+  about: 'store the labels of a CSV file (kind,id,label,parent_id): all or, where one line is bad, none',
   takes: [['file', 'CSV in UTF-8, with commas, semicolons or tabs']],
-  hasAccounts: true,
-  options: [
-    ['--replace', 'of the kinds that the file names, remove the labels that it does not have'],
-    JSON_OPTION,
-  ],
+  hasAccounts: ONE_ACCOUNT,
+  options: [['--replace', 'remove labels of the file’s kinds that it does not have'], JSON_OPTION],
   run: runImport,
 };
 
 export const labels: Verb<CommonOptions> = {
   name: 'labels',
-  about: 'names for the ids that the service sends bare: how many have one; template and import give them',
+  about: 'show for each kind of id how many ids have a label, and the most used that have none',
   hasAccounts: true,
   options: [JSON_OPTION],
   verbs: [template, importVerb],

@@ -7,10 +7,10 @@ type MigrateOptions = CommonOptions & { readonly citus?: true };
 
 export const migrate: Verb<MigrateOptions> = {
   name: 'migrate',
-  about: 'apply the migrations; safe to run by several processes at once',
-  hasAccounts: true,
+  about: 'apply the migrations; several processes may do so at once (sync and start do it themselves)',
+  hasAccounts: 'store the reporting time zone of this account only; the tables are common to all',
   options: [
-    ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster (docs/scaling.md)'],
+    ['--citus', 'also distribute the tables by account over the nodes of a Citus cluster; can be run again'],
   ],
   run: async (context, options) =>
     await withApp(context, { ...options, migrates: 'by_itself' }, async (app) => {

@@ -123,8 +123,12 @@ async function runPrivacy(context: CommandContext, options: PrivacyOptions): Pro
 
 export const privacy: Verb<PrivacyOptions> = {
   name: 'privacy',
-  about: 'what is not stored as it comes, and how far what is stored is in line with that',
+  about:
+    'show omitted and pseudonymized columns, how far stored rows comply, and how many people are forgotten',
   hasAccounts: true,
-  options: [['--clean', 'rewrite now what is not in line yet'], JSON_OPTION],
+  options: [
+    ['--clean', 'rewrite rows that do not comply yet; otherwise the next run of each stream does'],
+    JSON_OPTION,
+  ],
   run: runPrivacy,
 };

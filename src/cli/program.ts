@@ -2,10 +2,10 @@ import { Command, CommanderError } from 'commander';
 import { SafetySyncError } from '../shared/errors.ts';
 import { VERSION } from '../version.ts';
 import { isCancelled, toKnownError } from '../database/database-error.ts';
-import { EXIT } from './run-results.ts';
+import { EXIT, EXIT_CODES } from './run-results.ts';
 import { type CommandContext, toCommand, type Verb } from './verb.ts';
 
-/** In the order of the help text. A run has in memory what its own verb needs: the others would take another tenth. */
+/** In the order of the help text. A run loads its own verb alone: the others would take another tenth of its memory. */
 const VERBS: Readonly<Record<string, () => Promise<Verb>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   check: async () => (await import('./check.ts')).check,
@@ -33,8 +33,8 @@ const OVERVIEW = `
 Settings are environment variables, each also as NAME_FILE=path; see .env.example.
 Without DATABASE_URL an embedded PostgreSQL in .data/postgres is used.
 
-Exit codes: 0 success or nothing to do, 1 a stream failed (verify: a record differs), 2 bad usage or configuration,
-3 the service refused the credentials.
+Exit codes:
+${EXIT_CODES.map(([codes, meaning]) => `  ${codes.padEnd(10)}${meaning}`).join('\n')}
 
 To see it work without any configuration: safety-sync demo`;
 
@@ -59,20 +59,21 @@ export async function buildProgram(
   return program;
 }
 
-function exitCodeOfError(error: SafetySyncError): number {
-  switch (error.recovery) {
+/** docs/errors.md is generated from it, too. */
+export function exitCodeOfError({ recovery }: Pick<SafetySyncError, 'recovery'>): number {
+  switch (recovery) {
     case 'fix_usage':
       return EXIT.usage;
     case 'fail_run':
       return EXIT.refused;
     case 'retry':
     case 'fail_stream':
-    case 'tell_later':
+    case 'send_later':
       return EXIT.failed;
   }
 }
 
-/** Where a defect was noticed; the message, which may hold anything, is told with its code. */
+/** The place in the code of a defect; the message, which may hold anything, is printed with its code. */
 function framesOf({ cause }: SafetySyncError): string {
   const frames = cause instanceof Error ? (cause.stack ?? '').split('\n') : [];
   return frames.filter((line) => /^ {4}at /.test(line)).join('\n');
@@ -100,7 +101,7 @@ export async function runProgram(argv: readonly string[], context: CommandContex
     return code;
   } catch (caught) {
     if (caught instanceof CommanderError) {
-      // Commander has told it on stderr.
+      // Commander has printed it on stderr.
       if (caught.exitCode === 0) return EXIT.ok;
       const message = caught.message.replace(/^error: /, '');
       if (isJson) printJsonError(new SafetySyncError('usage_invalid', message), context);

@@ -11,7 +11,7 @@ interface Progress {
   stop(): void;
 }
 
-/** Characters of what stands beside the bar, for a million records. */
+/** Length of the text next to the bar, for a million records. */
 const LONGEST_TEXT = 70;
 const LOG_EVERY_MS = 5 * SECOND_MS;
 

@@ -9,7 +9,7 @@ interface ReconcileOptions extends CommonOptions {
   readonly allowMassDelete?: true;
 }
 
-/** The verdict on the syncs before it; null of streams whose every sync reads everything. */
+/** The verdict on the syncs before it; null for streams with full reads at every sync. */
 function describeMissed(repaired: number | null): string | null {
   if (repaired === null) return null;
   return repaired === 0
@@ -17,7 +17,7 @@ function describeMissed(repaired: number | null): string | null {
     : `${formatCount(repaired)} of them an earlier sync should have brought: repaired now, please report this`;
 }
 
-/** What merely happened since the last sync is no repair: that is what earlier syncs should have brought. */
+/** Changes since the last sync are no repairs: a repair is a change that an earlier sync should have brought. */
 function describeFound(result: RunResult, label: string): string | null {
   if (result.outcome !== 'succeeded') return null;
   const { inserted, updated, deleted, unchanged } = result.counts;
@@ -41,13 +41,10 @@ function describeFound(result: RunResult, label: string): string | null {
 export const reconcile: Verb<ReconcileOptions> = {
   name: 'reconcile',
   about:
-    'full reconciliation: also finds what was deleted at the source and what any sync missed; says what it found and repaired',
+    'full refresh: find deletions of follow-ups and changes that syncs missed; print new and repaired records',
   hasStreams: true,
   hasAccounts: true,
-  options: [
-    ['--allow-mass-delete', 'accept a reconciliation that the delete guard would refuse'],
-    JSON_OPTION,
-  ],
+  options: [['--allow-mass-delete', 'accept a full refresh that the delete guard would refuse'], JSON_OPTION],
   run: async (context, options, names) =>
     await runVerb(context, options, {
       kind: 'reconcile',

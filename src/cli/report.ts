@@ -4,7 +4,14 @@ import { renderReport } from '../pages/report/render-report.ts';
 import { writeWholeFile } from '../shared/write-whole-file.ts';
 import { toIso } from '../shared/time.ts';
 import { EXIT } from './run-results.ts';
-import { type CommonOptions, type CommandContext, onlyAccountOf, type Verb, withApp } from './verb.ts';
+import {
+  type CommonOptions,
+  type CommandContext,
+  ONE_ACCOUNT,
+  onlyAccountOf,
+  type Verb,
+  withApp,
+} from './verb.ts';
 
 const STDOUT = '-';
 const DEFAULT_FILE = 'safety-report.html';
@@ -42,11 +49,12 @@ async function runReport(context: CommandContext, options: ReportOptions): Promi
 
 export const report: Verb<ReportOptions> = {
   name: 'report',
-  about: 'writes a page of charts and tables for people without a BI tool: one HTML file',
-  hasAccounts: true,
+  about:
+    'write the report, one HTML file that needs no other: figures with those of a week ago, tasks of this week by person, charts and tables',
+  hasAccounts: ONE_ACCOUNT,
   options: [
-    ['--out <file>', 'where to write it; - is stdout', DEFAULT_FILE],
-    ['--json', 'the answers behind it as JSON on stdout; writes no file'],
+    ['--out <file>', 'path of the file; - is stdout', DEFAULT_FILE],
+    ['--json', 'its figures as JSON on stdout instead of a file'],
   ],
   run: runReport,
 };

@@ -1,4 +1,4 @@
-/** How the results of runs are told, and what exit code they make. */
+/** Output and exit code of the results of runs. */
 import type { RunStatus } from '../database/control-tables.ts';
 import type { ErrorCode } from '../shared/errors.ts';
 import { authFailureOf, type RunResult } from '../sync/run.ts';
@@ -14,7 +14,7 @@ export interface AccountResults {
   readonly results: readonly RunResult[];
 }
 
-/** Elements of JSON say whose they are where there are several accounts; for one nothing is added. */
+/** Elements of JSON have their account where there are several; for one account there is no such field. */
 export function accountFields(isMany: boolean, accountId: string): { readonly account_id?: string } {
   return isMany ? { account_id: accountId } : {};
 }
@@ -26,6 +26,24 @@ export function streamLabel(isMany: boolean, accountId: string, stream: string):
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3 } as const;
 
+/** For the help text and docs/cli.md. */
+export const EXIT_CODES: readonly (readonly [codes: string, meaning: string])[] = [
+  [
+    String(EXIT.ok),
+    'every requested stream succeeded or had no work; verify: equal or repaired; status, alerts: all is well',
+  ],
+  [
+    String(EXIT.failed),
+    'a stream failed, the others still ran; or the warehouse cannot be used; verify: different; access: a role sees more than granted; status, alerts: not all is well',
+  ],
+  [
+    String(EXIT.usage),
+    'bad usage or configuration, or a newer version has migrated the warehouse: nothing was tried',
+  ],
+  [String(EXIT.refused), 'the service refused the credentials'],
+  ['130, 143', 'a second SIGINT or SIGTERM ended the process at once'],
+];
+
 export function exitCodeOf(results: readonly RunResult[]): number {
   if (results.some((result) => authFailureOf(result) !== undefined)) return EXIT.refused;
   if (results.some((one) => one.outcome === 'failed' && one.error.code === 'database_newer'))
@@ -33,7 +51,7 @@ export function exitCodeOf(results: readonly RunResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** Over accounts as over streams: refused credentials of one say more than whatever else failed. */
+/** Over accounts as over streams: refused credentials of one outweigh all other failures. */
 export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
   return exitCodeOf(all.flatMap(({ results }) => results));
 }
@@ -44,7 +62,7 @@ export function toJsonResults(all: readonly AccountResults[]): Record<string, un
   );
 }
 
-/** A log line as soon as a run ends. At a terminal the output tells a skip with its reason: not the log as well. */
+/** A log line as soon as a run ends. At a terminal the output has the reason of a skip, so the log leaves it out. */
 export function logRun(
   account: { readonly log: Logger },
   result: RunResult,
@@ -66,7 +84,7 @@ export function statusText(status: RunStatus, colors: Colors): string {
   }
 }
 
-/** What a narrow terminal does without first. */
+/** The order in which a narrow terminal leaves columns out. */
 const SPARE = {
   read: 1,
   inserted: undefined,
@@ -114,7 +132,7 @@ export interface Failure {
   readonly requestId?: string | null | undefined;
 }
 
-/** What to do stands once, above the streams that it is about. */
+/** Each advice is printed once, above its streams. */
 export function renderFailures(failures: readonly Failure[], colors: Colors): string[] {
   const heading = ({ code, advice }: Failure) => `${colors.red(code)}: ${advice}`;
   return [...new Set(failures.map(heading))].flatMap((text) => [

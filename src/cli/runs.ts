@@ -80,8 +80,8 @@ async function runRuns(context: CommandContext, options: RunsOptions): Promise<n
 
 export const runs: Verb<RunsOptions> = {
   name: 'runs',
-  about: 'all runs, newest first',
+  about: 'show all runs, newest first',
   hasAccounts: true,
-  options: [JSON_OPTION, ['--limit <n>', 'how many', '20'], ['--stream <stream>', 'of one stream only']],
+  options: [JSON_OPTION, ['--limit <n>', 'how many', '20'], ['--stream <stream>', 'only this stream']],
   run: runRuns,
 };

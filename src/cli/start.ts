@@ -5,7 +5,7 @@ import { VERSION } from '../version.ts';
 import { EXIT } from './run-results.ts';
 import { type CommonOptions, type Verb, withApp } from './verb.ts';
 
-/** Of thousands of accounts that use a dozen services. */
+/** For thousands of accounts that use a dozen services. */
 const MOST_ADDRESSES = 20;
 
 function describeAccounts({ accounts }: Config): Record<string, unknown> {
@@ -50,7 +50,7 @@ function describeConfig(config: Config): Record<string, unknown> {
 export const start: Verb<CommonOptions> = {
   name: 'start',
   about:
-    'the long-lived worker: migrates, syncs on schedule, serves health, metrics and a status page, stops on SIGTERM',
+    'the worker: migrate, sync and reconcile on schedule, serve health, metrics and a status page, stop on SIGTERM',
   hasAccounts: true,
   run: async (context, options) =>
     await withApp(
@@ -60,7 +60,7 @@ export const start: Verb<CommonOptions> = {
         needsService: true,
         // The worker migrates by itself, as soon as the database is there.
         migrates: 'by_itself',
-        // Before the database is asked and the port is bound: whatever hangs then, the log says who it is.
+        // Before the first statement and before the port is bound: if either hangs, the log shows which program it is.
         begin: (config, log) => log.info(describeConfig(config), `safety-sync ${VERSION} is starting`),
       },
       async (app) => {

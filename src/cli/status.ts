@@ -73,7 +73,7 @@ function toFailure(label: string, { lastRun, place }: Judged): Failure[] {
   ];
 }
 
-/** With more accounts than this, those with whom all is well are counted only. */
+/** With more accounts than this, healthy ones are only counted. */
 const MOST_LISTED = 20;
 
 interface Judged {
@@ -112,7 +112,7 @@ function toJsonStream({ facts, freshness, offReason, lastRun, ...rows }: Judged)
   };
 }
 
-/** Of many accounts those that somebody should look at, and how many the others are. */
+/** With many accounts: those that need attention, and the number of the others. */
 function chooseListed(all: readonly (readonly Judged[])[]): { listed: readonly Judged[]; left: number } {
   if (all.length <= MOST_LISTED) return { listed: all.flat(), left: 0 };
   const listed = all.filter((streams) => streams.some(needsLook));
@@ -122,7 +122,7 @@ function chooseListed(all: readonly (readonly Judged[])[]): { listed: readonly J
 const keyOf = (row: { readonly account_id: string; readonly stream: string }) =>
   `${row.stream} ${row.account_id}`;
 
-/** A few statements for all accounts, whose streams come in their order. */
+/** A few statements for all accounts; the streams come in the accounts' order. */
 async function judgeAccounts({ config, accounts, warehouse, clock }: App) {
   const { connection } = warehouse;
   const ids = accounts.map(({ id }) => id);
@@ -153,7 +153,7 @@ async function judgeAccounts({ config, accounts, warehouse, clock }: App) {
   return { judged, wrong, nowMs: read.databaseNowMs };
 }
 
-/** By account, only those of which something has to be cleaned. */
+/** By account, only streams with rows that need cleaning. */
 async function readUncleaned({ config, accounts, warehouse }: App): Promise<Map<string, UncleanedStream[]>> {
   const ids = accounts.map(({ id }) => id);
   const progress = await readCleaningProgress(warehouse.connection.db, ids, config.privacy);
@@ -289,7 +289,7 @@ async function runStatus(context: CommandContext, options: CommonOptions): Promi
 export const status: Verb<CommonOptions> = {
   name: 'status',
   about:
-    'per stream: last run, watermark, freshness, rows, open data issues; exit code 1 when something is stale, failing or refused, or no worker runs',
+    'for each stream show freshness, last run, watermark, live and deleted rows, open data issues; also retention, privacy, and sessions that hold runs up',
   hasAccounts: true,
   options: [JSON_OPTION],
   run: runStatus,

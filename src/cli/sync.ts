@@ -9,11 +9,11 @@ interface SyncOptions extends CommonOptions {
 
 export const sync: Verb<SyncOptions> = {
   name: 'sync',
-  about: 'one sync now, of all streams or the named ones, then exits',
+  about: 'sync all streams or the named ones once, then exit',
   hasStreams: true,
   hasAccounts: true,
   options: [
-    ['--force', 'ignore "nothing can have changed yet" (the training cache)'],
+    ['--force', 'send requests also when no record can have changed yet (the training cache)'],
     ['--allow-mass-delete', 'accept a snapshot that the delete guard would refuse'],
     JSON_OPTION,
   ],

@@ -1,4 +1,4 @@
-/** What a verb prints with: results to stdout, everything else to stderr. */
+/** The output of a verb: results to stdout, everything else to stderr. */
 import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import pc from 'picocolors';
@@ -84,7 +84,7 @@ export interface Column {
 /** Characters that are left of a cell at least. */
 const SHORTEST_CUT = 20;
 
-/** Whose row it is, where there are several accounts. */
+/** The account of a row, where there are several. */
 export const accountColumn = (isMany: boolean): Column => ({ title: 'account', isShown: isMany });
 
 /** On one line: a text with line breaks in it could pass for other rows. */
@@ -93,7 +93,7 @@ const toCell = (text: string): string => toPrintable(text).replace(/[\t\n]/g, to
 const GAP = '  ';
 const widthOf = (cell: string): number => stripVTControlCharacters(cell).length;
 
-/** What is cut loses its colours. */
+/** A cut cell loses its colours. */
 const cutTo = (room: number, cell: string): string =>
   widthOf(cell) <= room ? cell : `${stripVTControlCharacters(cell).slice(0, room - 1)}…`;
 

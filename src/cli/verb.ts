@@ -1,4 +1,7 @@
-/** What a verb is, what it is given, and the frame around one that uses the warehouse. */
+/**
+ * The declaration of a verb, its context, and the frame around a verb that uses the warehouse. docs/cli.md is generated
+ * from the declarations.
+ */
 import { Command } from 'commander';
 import { type Account, type App, buildLogger, createApp } from '../app.ts';
 import { type Config, loadConfig } from '../config/load-config.ts';
@@ -23,10 +26,10 @@ export interface Verb<Options = never> {
   readonly about: string;
   /** Takes names of streams. */
   readonly hasStreams?: true;
-  /** What else it takes, all of it needed. */
+  /** Its other arguments, all of them required. */
   readonly takes?: readonly (readonly [name: string, about: string])[];
-  /** Takes --account. */
-  readonly hasAccounts?: true;
+  /** Takes --account; a text says what it means for this verb. */
+  readonly hasAccounts?: true | string;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
   /** Verbs behind its name, as in `labels import`. */
   readonly verbs?: readonly Verb[];
@@ -36,27 +39,30 @@ export interface Verb<Options = never> {
 
 /** Options that most verbs have. */
 export interface CommonOptions {
-  /** None: all accounts. */
+  /** Without names: all accounts. */
   readonly account?: readonly string[];
   readonly json?: true;
 }
 
 export const JSON_OPTION = ['--json', 'as JSON on stdout'] as const;
+/** --account, of a verb that is about all accounts, or about one: see `onlyAccountOf`. */
+const ALL_ACCOUNTS = 'only this account; can be given several times (default: all that are configured)';
+export const ONE_ACCOUNT = 'the account; needed if several are configured';
 
 export function toCommand(root: Verb, context: CommandContext, exit: (code: number) => void): Command {
-  /** `name`: with those of the verbs that it stands behind. */
+  /** `name`: with the verbs before it. */
   const build = (verb: Verb, name: string): Command => {
     const command = new Command(verb.name)
       .description(verb.about)
       .exitOverride()
-      // What stands behind the name of a verb is that verb's, also where the one before has the same option.
+      // Arguments after the name of a verb are that verb's, also if the verb before has the same option.
       .enablePositionalOptions()
       .showHelpAfterError(`(see safety-sync ${name} --help)`);
     for (const one of verb.verbs ?? []) command.addCommand(build(one, `${name} ${one.name}`));
-    if (verb.hasAccounts) {
+    if (verb.hasAccounts !== undefined) {
       command.option(
         '--account <name>',
-        'only this account; can be given several times (default: all that are configured)',
+        verb.hasAccounts === true ? ALL_ACCOUNTS : verb.hasAccounts,
         (account: string, before: readonly string[] | undefined) => [...(before ?? []), account],
       );
     }
@@ -75,7 +81,7 @@ interface WithAppOptions extends CommonOptions {
   readonly needsService?: boolean;
   /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */
   readonly migrates?: boolean | 'by_itself';
-  /** Told the configuration before anything is opened. */
+  /** Called with the configuration before files and connections are opened. */
   readonly begin?: (config: Config, log: Logger) => void;
 }
 
@@ -150,7 +156,7 @@ export function onlyAccountOf(
   );
 }
 
-/** The log is read by the person who waits for the result. */
+/** At a terminal one person reads the log and the result. */
 export function isAtTerminal({ terminal }: CommandContext, { config }: App): boolean {
   return terminal.isInteractive && config.log.format === 'pretty';
 }

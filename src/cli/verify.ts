@@ -22,6 +22,7 @@ import {
   type CommandContext,
   isAtTerminal,
   JSON_OPTION,
+  ONE_ACCOUNT,
   onlyAccountOf,
   type Verb,
   withApp,
@@ -39,7 +40,7 @@ function toText(value: unknown): string {
   return (typeof value === 'string' ? value : stringifyExactJson(value)).replace(/\s+/g, ' ');
 }
 
-/** Of a long value the part with the first difference. */
+/** The part of a long value with the first difference. */
 function excerpt(value: unknown, other: unknown): string {
   const text = toText(value);
   if (text.length <= MOST_SHOWN) return text;
@@ -72,7 +73,7 @@ function headline({ stream, key, stored, source, isEqual, fields }: Verification
   return `${name}: ${different} of ${formatNumber(fields.length, 'field')} ${different === 1 ? 'differs' : 'differ'}.`;
 }
 
-/** What to do about a difference. */
+/** The next step after a difference. */
 function nextStep({ stream, key, isEqual, source, storedAt }: Verification): string[] {
   if (isEqual) return [];
   switch (source) {
@@ -201,12 +202,15 @@ async function runVerify(
 
 export const verify: Verb<VerifyOptions> = {
   name: 'verify',
-  about: 'asks the service for one record, and shows field by field what is stored and what the source says',
+  about: 'request one record from the service and compare it with the stored one, field by field',
   takes: [
     ['stream', STREAM_NAMES.join(', ')],
-    ['id', 'of the record: as in the key column of its table'],
+    ['id', 'key of the record: as in the key column of its table'],
   ],
-  hasAccounts: true,
-  options: [['--repair', 'store it as the service has it now'], JSON_OPTION],
+  hasAccounts: ONE_ACCOUNT,
+  options: [
+    ['--repair', 'store the record as the service has it now, after another request under the stream’s lock'],
+    JSON_OPTION,
+  ],
   run: runVerify,
 };

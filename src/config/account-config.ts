@@ -8,7 +8,7 @@ interface ServiceConfig {
   /** Without `/v1` and without a slash at the end. */
   readonly baseUrl: string;
   readonly token: string;
-  /** The file that the token was read from; absent: it stood in the configuration itself. */
+  /** The file with the token; absent: the configuration itself has it. */
   readonly tokenFile?: string;
   /** The account's name in the accounts file; absent where the variables describe the account. */
   readonly entry?: string;
@@ -27,11 +27,11 @@ export interface AccountConfig {
   /** undefined: not configured; verbs that only read the warehouse do without. */
   readonly service: ServiceConfig | undefined;
   readonly equipmentTypes: readonly string[];
-  /** In which days begin for the views; null: not set, so that the one in the warehouse holds, at first UTC. */
+  /** The time zone of the views' days; null: not set, so that the one in the warehouse holds, at first UTC. */
   readonly reportingTimezone: string | null;
   /** The organisation, for readers of its report; null: the account's name serves. */
   readonly reportTitle: string | null;
-  /** Who gets its report by mail; undefined: REPORT_EMAIL_TO says. */
+  /** Recipients of its report by mail; undefined: those of REPORT_EMAIL_TO. */
   readonly reportEmailTo?: readonly string[] | undefined;
   readonly schedule: ScheduleConfig;
 }
@@ -39,7 +39,7 @@ export interface AccountConfig {
 export type OffReason = 'no equipment types' | 'not scheduled';
 export type OffReasons = Readonly<Partial<Record<StreamName, OffReason>>>;
 
-/** Streams that are not synced by themselves, and why: nobody waits for their data, so they are neither stale nor failed. */
+/** Streams without a schedule, with the reason: they are neither stale nor failed. */
 export function offReasonsOf({
   schedule,
   equipmentTypes,
@@ -68,11 +68,11 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** Everybody on the way reads what is sent there. */
+/** Every host on the way can read the requests. */
 export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && !isLoopback(hostname);
 
-/** What is wrong with a base URL that is a URL. `permission` names what would allow plain http. */
+/** Problems with a base URL that is a URL. `permission` names what would allow plain http. */
 export function baseUrlProblems(
   text: string,
   { allowsInsecureHttp, permission }: { readonly allowsInsecureHttp: boolean; readonly permission: string },

@@ -1,7 +1,7 @@
 /**
  * The file of `SAFETY_ACCOUNTS_FILE`: a list of accounts in YAML or JSON. Scalars are taken as their text, as in the
  * environment: `0021` stays `0021`, `off` is no boolean, and a long id loses no digits. Problems name entry and key;
- * neither they nor anything else repeats what stands in the file where it may be a token.
+ * no message repeats a text of the file that may be a token.
  */
 import { dirname, resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
@@ -14,10 +14,10 @@ import {
 } from './account-config.ts';
 import { MOST_ACCOUNTS_KB, readSmallFile } from './read-small-file.ts';
 import { shownPath, systemCode, withoutUserinfo } from './read-variables.ts';
-import * as value from './variables.ts';
-import { EXPECTED } from './variables.ts';
+import * as value from './value-forms.ts';
+import { EXPECTED } from './value-forms.ts';
 
-/** What an entry that does not say otherwise takes from the variables. */
+/** The defaults of an entry, from the variables. */
 interface AccountDefaults {
   readonly schedule: ScheduleConfig;
   readonly reportingTimezone: string | null;
@@ -34,7 +34,7 @@ export interface AccountsFile {
 }
 
 interface Problem {
-  /** Of the key; empty: the entry as a whole. */
+  /** The path of the key; empty: the entry as a whole. */
   readonly path: readonly string[];
   readonly text: string;
 }
@@ -178,7 +178,7 @@ function parseEntry(content: unknown, { schema, folder, ...defaults }: EntryOpti
     ...ofAddress.map((text) => ({ path: ['base_url'], text })),
     ...(token.problem === undefined ? [] : [token.problem]),
   ];
-  // As the keys are listed in the documents; what is no key stands before them.
+  // The documents' order of the keys; other names come first.
   const keys = Object.keys(schema.shape);
   const streams = Object.keys(schema.shape.schedule.unwrap().shape);
   const orderOf = ({ path: [key = '', inner = ''] }: Problem) =>
@@ -224,7 +224,7 @@ function parseList(text: string): { readonly list: readonly unknown[] } | { read
     const what = error.code.toLowerCase().replaceAll('_', ' ');
     return { problem: `is neither YAML nor JSON at line ${line}, column ${col} (${what})` };
   }
-  // The file is the operator's own: however often it refers to itself, nobody is attacked.
+  // The operator wrote the file, so any number of aliases is safe.
   let content: unknown;
   try {
     content = document.toJS({ maxAliasCount: -1 });
@@ -241,7 +241,7 @@ function failed(problem: string): AccountsFile {
   return { accounts: [], problems: [`${NAME}: ${problem}`], tokens: [] };
 }
 
-/** `taken`: names that accounts outside of the file have. Never throws for what stands in the file. */
+/** `taken`: names that accounts outside of the file have. Never throws because of the content of the file. */
 export function readAccountsFile(
   path: string,
   { taken, ...defaults }: AccountDefaults & { readonly taken: readonly string[] },

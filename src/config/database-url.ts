@@ -1,4 +1,4 @@
-/** What is wrong with a database URL before anything is asked of it. Nothing of the URL is ever repeated. */
+/** Problems with a database URL, found without a connection. A message never repeats a part of the URL. */
 
 const ENCODING =
   'in user and password write @ as %40, / as %2F, : as %3A, # as %23, ? as %3F and % as %25; the password p@ss/word is p%40ss%2Fword';
@@ -9,7 +9,7 @@ export function databaseUrlProblem(text: string): string | undefined {
   if (rest === undefined) return undefined;
   const authority = rest.split(/[/?#]/, 1)[0] ?? '';
   const signs = rest.split('@').length - 1;
-  // A second @, or one behind the host, is one of the password: what stands between the two would be taken for the host.
+  // A second @, or one after the host, belongs to the password: the text between the two would be taken for the host.
   if (signs > 1 || (signs === 1 && !authority.includes('@'))) {
     return `user or password hold a character that ends them too early (the value is not shown): ${ENCODING}`;
   }
@@ -27,8 +27,8 @@ export function databaseUrlProblem(text: string): string | undefined {
 }
 
 /**
- * The URL with the password that its file holds now. What else changed there waits for a restart: the pool and the
- * sessions of runs must be of one database.
+ * The URL with the password that its file holds now. Other changes of the file wait for a restart, because the pool and
+ * the sessions of runs must be of one database.
  */
 export function createUrlReader(
   url: string,

@@ -28,9 +28,9 @@ export interface Config {
   readonly accounts: readonly AccountConfig[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
-  /** The file that it was read from, whose password may change. */
+  /** The file with that URL; the password in it may change. */
   readonly databaseUrlFile: string | undefined;
-  /** Of each account's service. */
+  /** Limits of each account's service. */
   readonly api: ApiConfig;
   readonly followupsOverlapMs: number;
   readonly maxDeleteRatio: number;
@@ -74,7 +74,7 @@ const ACCOUNT_VARIABLES = [
   'SAFETY_EQUIPMENT_TYPES',
 ] as const;
 
-/** Of a variable that is read from a file: its path. */
+/** The path of the file that holds a variable. */
 function fileOf(env: Environment, name: string): string | undefined {
   const path = env[`${name}_FILE`];
   return path === '' ? undefined : path;

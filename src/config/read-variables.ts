@@ -1,28 +1,29 @@
 import { readSmallFile } from './read-small-file.ts';
-import { token, VARIABLES, type VariableValues } from './variables.ts';
+import { token } from './value-forms.ts';
+import { VARIABLES, type VariableValues } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ReadVariables {
-  /** Of a variable that is not set, or not usable, its default. */
+  /** The default, where a variable is not set or not usable. */
   readonly values: VariableValues;
   /** One sentence for each bad value. */
   readonly problems: readonly string[];
 }
 
-/** Whether a problem with this variable, or with one whose name begins so, is told already. */
+/** Whether there is already a problem with this variable, or with one of this prefix. */
 export const isNamed = (problems: readonly string[], variable: string): boolean =>
   problems.some((problem) => problem.startsWith(variable));
 
 /** `ENOENT` */
 export const systemCode = (error: unknown): string => String((error as { code?: unknown }).code);
 
-/* What an error about a setting may repeat of it: a value in the wrong variable is no less secret there. */
+/* Errors repeat a part of a setting at most, because a secret may be in the wrong variable. */
 
 /** Tokens and passwords are hardly shorter; relative paths hardly longer. */
 const SHORT = 20;
 
-/** URLs without user and password, whatever stands in them up to the last @. */
+/** URLs without user and password, up to the last @. */
 export function withoutUserinfo(text: string): string {
   return text.replace(/\b([a-z][\w+.-]*:\/\/)[^\s"]*@/gi, '$1[secret]@');
 }
@@ -53,7 +54,7 @@ function sourceOf(env: Environment, name: string, isSecret: boolean): Source {
   }
 }
 
-/** What a file that holds a secret has now; undefined: it cannot be read, or is empty. */
+/** The present text of a file with a secret; undefined: it cannot be read, or is empty. */
 export function readSecretFile(path: string): string | undefined {
   try {
     const text = readSmallFile(path).trimEnd();
@@ -63,7 +64,7 @@ export function readSecretFile(path: string): string | undefined {
   }
 }
 
-/** The same of a token: what cannot be one is taken for a file that is being written. */
+/** The present token of a file; undefined also for a text that is no token, because the file may be half written. */
 export const readTokenFile = (path: string): string | undefined => token.safeParse(readSecretFile(path)).data;
 
 /** Reads every variable, from itself or from the file that `NAME_FILE` names; collects all problems. */

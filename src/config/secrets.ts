@@ -8,7 +8,7 @@ export function secretsOfUrl(url: string): string[] {
   return [`${username}:${password}@`, ...(plain.length >= 8 ? [password, plain] : [])];
 }
 
-/** Whoever knows the path of a webhook may post to it. */
+/** The path of a webhook is enough to post to it. */
 function secretsOfWebhook(url: string): string[] {
   const { pathname, search } = new URL(url);
   const path = `${pathname}${search}`;

@@ -1,4 +1,4 @@
-/** Whom the worker tells, and how: alerts to a webhook and by mail, the report by mail and into a directory. */
+/** Recipients of the worker's messages: alerts go to a webhook and by mail, the report by mail and into a directory. */
 import { type AccountConfig, isPlainHttp } from './account-config.ts';
 import { isNamed, type ReadVariables } from './read-variables.ts';
 
@@ -18,7 +18,7 @@ export interface ReportConfig {
 }
 
 export interface TellingConfig {
-  /** Whoever knows it may post there: a secret as a whole. */
+  /** The URL is enough to post there, so it is a secret as a whole. */
   readonly webhookUrl: string | undefined;
   /** Where a GET says that every stream is fresh: a secret as a whole. */
   readonly heartbeatUrl: string | undefined;
@@ -26,7 +26,7 @@ export interface TellingConfig {
   readonly mail: MailConfig | undefined;
   /** Empty: alerts are not mailed. */
   readonly alertEmailTo: readonly string[];
-  /** How long trouble has lasted before somebody is told. */
+  /** How long trouble lasts before its alert is sent. */
   readonly alertAfterMinutes: number;
   /** undefined: the report does not come by itself. */
   readonly report: ReportConfig | undefined;
@@ -34,7 +34,7 @@ export interface TellingConfig {
 
 const REPORT_KEY = 'report_email_to of SAFETY_ACCOUNTS_FILE';
 
-/** What of this cannot go together is a problem. `accounts`: some may have recipients of their own for their reports. */
+/** Settings that exclude each other are problems. `accounts`: some may have recipients of their own for their reports. */
 export function tellingOf(
   { values, problems: known }: ReadVariables,
   accounts: readonly Pick<AccountConfig, 'reportEmailTo'>[],

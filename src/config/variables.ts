@@ -1,217 +1,221 @@
-/** Every environment variable: its default and what it takes. docs/configuration.md is tested against this list. */
-import { validate as isCron } from 'node-cron';
+/** Every environment variable: form, default, meaning. docs/configuration.md and .env.example are generated from them. */
 import { z } from 'zod';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { databaseUrlProblem } from './database-url.ts';
+import { RARE } from './rare-variables.ts';
+import * as form from './value-forms.ts';
+import { EXPECTED, type Variable, variable } from './value-forms.ts';
 
-/** Longest delay that a Node timer can wait, ms. */
-const MAX_TIMER_MS = 2_147_483_647;
-
-export const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
-
-export const flag = z
-  .enum(['true', 'false', '1', '0', 'yes', 'no'])
-  .transform((value) => value === 'true' || value === '1' || value === 'yes');
-
-export const cron = z
-  .string()
-  .refine((value) => value === 'off' || isCron(value))
-  .transform((value) => (value === 'off' ? null : value));
-
-export const timezone = z.string().refine((value) => {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-});
-
-/** A name: PostgreSQL reads an offset such as +02:00 the other way round. */
-export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
-
-export const url = (...protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
-
-/** Whose password can be read: a % in it is written %25. */
-const urlWithPassword = (...protocols: string[]) =>
-  url(...protocols).refine((value) => {
-    try {
-      const { username, password, hostname } = new URL(value);
-      decodeURIComponent(`${username}${password}`);
-      return hostname !== '';
-    } catch {
-      return false;
-    }
-  });
-
-/** Of a file. */
-export const path = z.string().regex(/^[^\0]+$/);
-
-/** With a name before it or without: `Safety <safety@example.com>`. */
-const address = z.string().regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/);
-
-export const commaList = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== ''),
-);
-
-export const addressList = commaList.pipe(z.array(address).min(1));
-
-export const token = z.string().regex(/^[\x21-\x7e]+$/);
-export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
-
-/** For readers: printable, on one line. */
-export const lineOfText = z.string().regex(/^[^\p{Cc}]{1,200}$/u);
-
-/** What a value should have been, in the same words wherever it stands. */
-export const EXPECTED = {
-  baseUrl: 'an https:// URL without /v1, e.g. https://service.example.com',
-  token: 'an API token: one line, no spaces',
-  account: '1 to 100 letters, digits or _ . @ : -',
-  cron: 'a cron expression of 5 or 6 fields, or off',
-  timezone: 'a time zone such as Europe/Oslo',
-  namedTimezone: 'the name of a time zone, such as Europe/Oslo',
-  flag: 'true or false',
-  lineOfText: 'a text of one line, 200 characters at most',
-  addresses: 'mail addresses with commas between',
-} as const;
-
-interface Variable<T, Default extends string | undefined> {
-  readonly schema: z.ZodType<T, string>;
-  readonly expected: string;
-  /** As its text; undefined: there is none. */
-  readonly default: Default;
-  /** Never shown, not even in the error about a bad value. */
-  readonly secret: boolean;
-  /** What is wrong with a value that has the right form, or why it has not; undefined: nothing more than `expected`. */
-  readonly problemOf?: ((value: string) => string | undefined) | undefined;
-}
-
-function variable<T, Default extends string | undefined = undefined>(
-  schema: z.ZodType<T, string>,
-  expected: string,
-  options: Partial<Omit<Variable<T, Default>, 'schema' | 'expected'>> = {},
-): Variable<T, Default> {
-  return { schema, expected, secret: false, ...options, default: options.default as Default };
-}
-
-const columnList = commaList.refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)));
 const EXPECTED_COLUMNS = 'table.column, with commas between';
+const IN_URLS = '`@ / : # ? %` in user or password are written `%40 %2F %3A %23 %3F %25`';
 /** A shorter one can be found by trying. */
 const SHORTEST_KEY = 16;
 
-const days = wholeNumber(1, 36_500);
-const EXPECTED_DAYS = 'days, from 1';
-
-/** All but the schedules of single streams, which `variablesOf` derives from their declarations. */
-const COMMON = {
-  SAFETY_BASE_URL: variable(url('https:', 'http:'), EXPECTED.baseUrl),
-  SAFETY_TOKEN: variable(token, EXPECTED.token, { secret: true }),
-  SAFETY_ACCOUNT: variable(accountName, EXPECTED.account, { default: 'default' }),
-  SAFETY_ACCOUNTS_FILE: variable(path, 'the path of a YAML or JSON file that lists accounts'),
-  SAFETY_EQUIPMENT_TYPES: variable(commaList, 'equipmentType_id values with commas between', {
-    default: '',
-  }),
-  SAFETY_ALLOW_INSECURE_HTTP: variable(flag, EXPECTED.flag, { default: 'false' }),
-  DATABASE_URL: variable(url('postgres:', 'postgresql:'), 'postgres://user:password@host:port/database', {
-    secret: true,
-    problemOf: databaseUrlProblem,
-  }),
-  REPORTING_TIMEZONE: variable(namedTimezone, EXPECTED.namedTimezone),
-  REPORT_TITLE: variable(lineOfText, EXPECTED.lineOfText),
-  SYNC_CRON: variable(cron, EXPECTED.cron, { default: '*/15 * * * *' }),
-  SYNC_TIMEZONE: variable(timezone, EXPECTED.timezone, { default: 'UTC' }),
-  RECONCILE_CRON: variable(cron, EXPECTED.cron, { default: '30 2 * * 0' }),
-  SYNC_CONCURRENCY: variable(wholeNumber(1, 1000), 'a whole number from 1 to 1000', { default: '20' }),
-  SYNC_SPREAD_SECONDS: variable(wholeNumber(0, 86_400), 'seconds, 0 to a day', { default: '300' }),
-  FOLLOWUPS_OVERLAP_MS: variable(wholeNumber(0, 365 * 24 * 3600 * 1000), 'ms, 0 to a year', {
-    default: '600000',
-  }),
-  API_CONCURRENCY: variable(wholeNumber(1, 100), 'a whole number from 1 to 100', { default: '4' }),
-  API_REQUESTS_PER_MINUTE: variable(wholeNumber(1, 1_000_000), 'a whole number from 1'),
-  REQUEST_TIMEOUT_MS: variable(wholeNumber(1, MAX_TIMER_MS), 'ms, from 1', { default: '60000' }),
-  RETRY_ATTEMPTS: variable(wholeNumber(0, 100), 'a whole number from 0 to 100', { default: '8' }),
-  RETRY_MIN_DELAY_MS: variable(wholeNumber(0, MAX_TIMER_MS), 'ms, from 0', { default: '1000' }),
-  RETRY_MAX_DELAY_MS: variable(wholeNumber(0, MAX_TIMER_MS), 'ms, from 0', { default: '60000' }),
-  MAX_DELETE_RATIO: variable(
-    z
-      .string()
-      .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
-      .transform(Number),
-    'a number from 0 to 1',
-    { default: '0.5' },
+const SERVICE = {
+  SAFETY_BASE_URL: variable(
+    form.url('https:', 'http:'),
+    EXPECTED.baseUrl,
+    'Address of the service, without `/v1`. Plain `http://` only to this machine.',
+    { example: 'https://service.example.com' },
   ),
-  PRIVACY_OMIT: variable(columnList, EXPECTED_COLUMNS, { default: '' }),
-  PRIVACY_PSEUDONYMIZE: variable(columnList, EXPECTED_COLUMNS, { default: '' }),
+  SAFETY_TOKEN: variable(
+    form.token,
+    EXPECTED.token,
+    'API token. It is sent in the body of a POST, never in a URL. With docker compose it is the file `secrets/safety_token`.',
+    { secret: true },
+  ),
+  SAFETY_EQUIPMENT_TYPES: variable(
+    form.commaList,
+    'equipmentType_id values with commas between',
+    'equipmentType_id values with commas between; equipment of other types is not read. The service has no list of them: ask its administrator. Empty: `equipments` is off everywhere.',
+    { default: '' },
+  ),
+  SAFETY_ACCOUNT: variable(
+    form.accountName,
+    EXPECTED.account,
+    '`account_id` in every row; another one for every account that shares a warehouse.',
+    { default: 'default' },
+  ),
+  SAFETY_ACCOUNTS_FILE: variable(
+    form.path,
+    'the path of a YAML or JSON file that lists accounts',
+    'A YAML or JSON file that lists [accounts](#many-accounts), in addition to the one of these variables.',
+  ),
+} as const;
+
+const WAREHOUSE = {
+  DATABASE_URL: variable(
+    form.url('postgres:', 'postgresql:'),
+    'postgres://user:password@host:port/database',
+    `The warehouse, PostgreSQL 14 or later; ${IN_URLS}. Not set: embedded PostgreSQL in \`.data/postgres\`. Required in the container image; with docker compose it is the file \`secrets/database_url\`.`,
+    { secret: true, problemOf: databaseUrlProblem },
+  ),
+  REPORTING_TIMEZONE: variable(
+    form.namedTimezone,
+    EXPECTED.namedTimezone,
+    'Time zone in which days begin for the [views](bi.md#views): overdue, days until expiry, counts per day. Not set: the warehouse keeps its own, at first UTC.',
+  ),
+  PRIVACY_OMIT: variable(
+    form.columnList,
+    EXPECTED_COLUMNS,
+    '`table.column`, with commas between: never stored, neither there nor in `_raw`, history or data issues ([privacy](privacy.md)).',
+    { default: '' },
+  ),
+  PRIVACY_PSEUDONYMIZE: variable(
+    form.columnList,
+    EXPECTED_COLUMNS,
+    'A list of the same form: stored as a keyed hash, equal values stay equal.',
+    { default: '' },
+  ),
   PRIVACY_KEY: variable(
     z.string().refine((text) => text.length >= SHORTEST_KEY),
     `a secret of at least ${SHORTEST_KEY} characters, such as openssl rand -hex 32 makes`,
+    `The secret of these hashes, and of \`forget\`; ${SHORTEST_KEY} characters or more, such as \`openssl rand -hex 32\` makes.`,
     { secret: true },
   ),
-  RETENTION_DELETED_DAYS: variable(days, EXPECTED_DAYS),
-  RETENTION_RUNS_DAYS: variable(days, EXPECTED_DAYS),
-  RETENTION_ISSUES_DAYS: variable(days, EXPECTED_DAYS),
-  HTTP_HOST: variable(z.string().regex(/^\S+$/), 'a host name or address', { default: '127.0.0.1' }),
+} as const;
+
+const SCHEDULE = {
+  SYNC_CRON: variable(
+    form.cron,
+    EXPECTED.cron,
+    'Schedule of every stream, 5 or 6 fields (seconds first); `off` disables it.',
+    { default: '*/15 * * * *' },
+  ),
+  RECONCILE_CRON: variable(
+    form.cron,
+    EXPECTED.cron,
+    'Schedule of `reconcile`, the full refresh of all streams, which also finds deletions; `off` disables it.',
+    { default: '30 2 * * 0' },
+  ),
+  SYNC_TIMEZONE: variable(form.timezone, EXPECTED.timezone, 'Time zone of the schedules.', {
+    default: 'UTC',
+  }),
+  FRESHNESS_BUDGET_MINUTES: variable(
+    form.wholeNumber(1, 1_000_000),
+    'minutes, from 1',
+    '`status`, `/readyz` and metrics call a stream stale when its last success (of training: its cache) is older.',
+    { default: '60' },
+  ),
+} as const;
+
+const PAGES = {
+  HTTP_HOST: variable(
+    z.string().regex(/^\S+$/),
+    'a host name or address',
+    'Address on which `start` serves status page, health and metrics (in the container: 0.0.0.0). They have no password.',
+    { default: '127.0.0.1' },
+  ),
+  HTTP_PORT: variable(form.wholeNumber(0, 65_535), 'a port, 0 to 65535', 'Its port; 0: any that is free.', {
+    default: '8080',
+  }),
   HTTP_ALLOWED_HOSTS: variable(
-    commaList.pipe(z.array(z.string().regex(/^[\w.-]+$/))),
+    form.commaList.pipe(z.array(z.string().regex(/^[\w.-]+$/))),
     'host names with commas between, without ports',
+    'Names that a browser or proxy may use for the pages, with commas between; addresses, `localhost` and `HTTP_HOST` need no entry ([why](operations.md#look)).',
     { default: '' },
   ),
-  HTTP_PORT: variable(wholeNumber(0, 65_535), 'a port, 0 to 65535', { default: '8080' }),
-  FRESHNESS_BUDGET_MINUTES: variable(wholeNumber(1, 1_000_000), 'minutes, from 1', { default: '60' }),
-  ALERT_WEBHOOK_URL: variable(urlWithPassword('https:', 'http:'), 'the https:// URL of a webhook', {
-    secret: true,
-  }),
-  ALERT_HEARTBEAT_URL: variable(
-    urlWithPassword('https:', 'http:'),
-    'the https:// URL that a service waits to be asked for',
-    { secret: true },
-  ),
-  SMTP_URL: variable(urlWithPassword('smtp:', 'smtps:'), 'smtp://user:password@host:port, or smtps://', {
-    secret: true,
-  }),
-  ALERT_EMAIL_TO: variable(addressList, EXPECTED.addresses),
-  ALERT_EMAIL_FROM: variable(address, 'a mail address'),
-  ALERT_AFTER_MINUTES: variable(wholeNumber(0, 1_000_000), 'minutes, from 0', { default: '15' }),
-  REPORT_CRON: variable(cron, EXPECTED.cron),
-  REPORT_EMAIL_TO: variable(addressList, EXPECTED.addresses),
-  REPORT_DIR: variable(path, 'the path of a directory'),
   LOG_LEVEL: variable(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     'trace, debug, info, warn, error, fatal or silent',
+    'trace, debug (also every request: method, part, size, time, request id; and every statement: its purpose, rows, time), info, warn, error, fatal or silent.',
     { default: 'info' },
   ),
-  LOG_FORMAT: variable(z.enum(['json', 'pretty']), 'json or pretty'),
 } as const;
 
+const ALERTS = {
+  ALERT_WEBHOOK_URL: variable(
+    form.urlWithPassword('https:', 'http:'),
+    'the https:// URL of a webhook',
+    'A webhook for [alerts](operations.md#alerts), as `{"text": …}`, which chat services (Slack, Mattermost, Teams, Google Chat …) show as it is; https, as `SAFETY_BASE_URL`. A secret: the URL is enough to post there.',
+    { secret: true },
+  ),
+  SMTP_URL: variable(
+    form.urlWithPassword('smtp:', 'smtps:'),
+    'smtp://user:password@host:port, or smtps://',
+    `Mail server: \`smtp://user:password@host:587\` (TLS by STARTTLS) or \`smtps://…:465\`; ${IN_URLS}. A secret.`,
+    { secret: true, example: 'smtp://user:password@mail.example.com:587' },
+  ),
+  ALERT_EMAIL_TO: variable(
+    form.addressList,
+    EXPECTED.addresses,
+    'Recipients of alerts by mail: addresses with commas between.',
+  ),
+  ALERT_EMAIL_FROM: variable(
+    form.address,
+    'a mail address',
+    'Sender of alerts and reports; needed if either is mailed.',
+  ),
+  ALERT_HEARTBEAT_URL: variable(
+    form.urlWithPassword('https:', 'http:'),
+    'the https:// URL that a service waits to be asked for',
+    'Receives a GET, at most once a minute, while every stream of every account is fresh: for a service such as healthchecks.io that [sends an alert when no GET comes](operations.md#alerts). A secret.',
+    { secret: true },
+  ),
+  REPORT_CRON: variable(
+    form.cron,
+    EXPECTED.cron,
+    'Schedule of the [report](operations.md#the-report), in `SYNC_TIMEZONE`.',
+    { example: '0 7 * * 1' },
+  ),
+  REPORT_EMAIL_TO: variable(
+    form.addressList,
+    EXPECTED.addresses,
+    'Recipients of the report by mail: its figures in the mail, the page attached.',
+  ),
+  REPORT_DIR: variable(
+    form.path,
+    'the path of a directory',
+    'Directory of the report, one file a day, readable by the worker’s user alone.',
+  ),
+  REPORT_TITLE: variable(
+    form.lineOfText,
+    EXPECTED.lineOfText,
+    'The organisation’s name, at the head of its [report](cli.md). Not set: the account is named.',
+  ),
+} as const;
+
+type Common = typeof SERVICE &
+  typeof WAREHOUSE &
+  typeof SCHEDULE &
+  typeof PAGES &
+  typeof ALERTS &
+  typeof RARE;
 type CronVariable = `SYNC_CRON_${string}`;
-export type Variables = typeof COMMON & Readonly<Record<CronVariable, Variable<string | null, undefined>>>;
-export type VariableName = keyof Variables;
+type Variables = Common & Readonly<Record<CronVariable, Variable<string | null, undefined>>>;
+type VariableName = keyof Variables;
 /** Those with a default always have a value. */
 export type VariableValues = {
   readonly [Name in VariableName]:
     z.output<Variables[Name]['schema']> | (Variables[Name]['default'] extends string ? never : undefined);
 };
 
-/** Of the schedule of one stream; not set: SYNC_CRON holds. */
+/** The variable with the schedule of one stream; not set: SYNC_CRON holds. */
 export function cronVariableOf(stream: StreamName): CronVariable {
   return `SYNC_CRON_${stream.toUpperCase().replaceAll('-', '_')}`;
 }
 
-/** In the order of the documents: the schedules of single streams stand behind the one of all. */
+/** The documents' groups of variables, by title. */
+export function variableGroupsOf(
+  streams: readonly StreamDefinition[],
+): Readonly<Record<string, Readonly<Record<string, Variable<unknown, string | undefined>>>>> {
+  const crons = streams.map(({ name }) => {
+    const about = `Schedule of \`${name}\`, in place of \`SYNC_CRON\`.`;
+    return [cronVariableOf(name), variable(form.cron, EXPECTED.cron, about)] as const;
+  });
+  return {
+    'The service': SERVICE,
+    'The warehouse': WAREHOUSE,
+    'When to sync': SCHEDULE,
+    'Pages and log': PAGES,
+    'Alerts and the report': ALERTS,
+    'Rarely needed': { ...RARE, ...Object.fromEntries(crons) },
+  };
+}
+
 export function variablesOf(streams: readonly StreamDefinition[]): Variables {
-  const crons = streams.map(({ name }) => [cronVariableOf(name), variable(cron, EXPECTED.cron)] as const);
-  const all = Object.entries(COMMON).flatMap((one) => (one[0] === 'SYNC_CRON' ? [one, ...crons] : [one]));
-  return Object.fromEntries(all) as Variables;
+  return Object.assign({}, ...Object.values(variableGroupsOf(streams))) as Variables;
 }
 
 export const VARIABLES: Variables = variablesOf(STREAMS);

@@ -86,7 +86,7 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   },
   data_issues: {
-    comment: 'What could not be taken as it came; nothing is lost, value holds it.',
+    comment: 'Values and records that could not be stored as they came; the column value keeps them.',
     columns: {
       account_id,
       stream,
@@ -116,7 +116,7 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   },
   privacy_cleanings: {
-    comment: 'How far what is stored of a stream has been brought in line with the privacy settings.',
+    comment: 'How far the stored rows of a stream comply with the privacy settings.',
     columns: {
       account_id,
       stream,
@@ -129,7 +129,7 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   },
   user_lookups: {
-    comment: 'Every user id that any stream has met, and when users asks for it next.',
+    comment: 'Every user id that a stream has met, and the time of its next look-up.',
     columns: {
       account_id,
       user_id: 'The id.',
@@ -142,8 +142,7 @@ export const describeControl = (stream: string): Descriptions => ({
     },
   },
   alerts: {
-    comment:
-      'What somebody is told about, for each channel by which he is: the newest time that it began, and how far the telling is.',
+    comment: 'Alerts, one row for each channel: when each began last, and how far its sending is.',
     columns: {
       account_id,
       event: 'What it is: docs/operations.md, Alerts.',

@@ -26,7 +26,7 @@ type Table = 'training_employee_status' | 'training_completions';
 /** @param own The columns that the stream declares. */
 export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descriptions {
   const training_employee_status = {
-    comment: 'How each employee stands with the trainings (source: training-employee-status.list).',
+    comment: 'Training status of each employee (source: training-employee-status.list).',
     columns: {
       ...ACCOUNT,
       ...own.training_employee_status,

@@ -103,10 +103,10 @@ describe('configuration', () => {
     expect(stderr).toBe(`configuration_invalid: the configuration is not usable:
   - SAFETY_TOKEN: expected an API token: one line, no spaces, got something else (not shown)
   - DATABASE_URL: expected postgres://user:password@host:port/database, got something else (not shown)
-  - SYNC_CRON_USERS: expected a cron expression of 5 or 6 fields, or off, got "sometimes"
+  - LOG_LEVEL: expected trace, debug, info, warn, error, fatal or silent, got "loud"
   - API_CONCURRENCY: expected a whole number from 1 to 100, got "0"
   - MAX_DELETE_RATIO: expected a number from 0 to 1, got "2"
-  - LOG_LEVEL: expected trace, debug, info, warn, error, fatal or silent, got "loud"
+  - SYNC_CRON_USERS: expected a cron expression of 5 or 6 fields, or off, got "sometimes"
 Correct the named variables; nothing was tried.
 `);
     expect(stdout).toBe('');

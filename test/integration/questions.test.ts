@@ -1,5 +1,5 @@
 /** The questions of docs/questions.md, asked as they stand there, by the role that BI has. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeReportingTimezones } from '../../src/database/reporting.ts';
@@ -7,6 +7,7 @@ import { sandboxLabels } from '../../src/sandbox/index.ts';
 import { MINUTE_MS } from '../../src/shared/time.ts';
 import { type Cell, expectedAnswers, type TableRow, type Tables } from '../support/expected-answers.ts';
 import { fillDifferences } from '../support/fill-differences.ts';
+import { holdGenerated, isWriting } from '../support/generated.ts';
 import { expectSucceeded } from '../support/timed-worker.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';
 
@@ -109,12 +110,12 @@ async function storeLabels(): Promise<void> {
 
 afterAll(async () => {
   await worker.close();
-  if (process.env['WRITE_DOCS'] !== '1') return;
+  if (!isWriting) return;
   const written = text.replace(QUESTION, (all, title: string, sql: string) => {
     const heading = all.slice(0, all.indexOf('```sql'));
     return `${heading}\`\`\`sql\n${sql}\`\`\`\n\n${answers.get(title) ?? ''}\n`;
   });
-  writeFileSync(FILE, written);
+  await holdGenerated({ 'docs/questions.md': written });
 });
 
 test('there are fifty', () => {
@@ -128,7 +129,7 @@ test.each(questions)('%s', async (title, sql, answer) => {
   });
   expect(rows.length).toBeGreaterThan(0);
   answers.set(title, renderAnswer(rows));
-  if (process.env['WRITE_DOCS'] === '1') return;
+  if (isWriting) return;
   expect(columnsOf(answer), 'run npm run docs:generate').toEqual(Object.keys(rows[0] ?? {}));
 });
 

@@ -965,7 +965,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'token errors are retried',
     invariant: 6,
-    file: 'src/shared/errors.ts',
+    file: 'src/shared/service-errors.ts',
     search: "  token_inactive: {\n    recovery: 'fail_run',",
     replace: "  token_inactive: {\n    recovery: 'retry',",
     tests: ['test/integration/credentials.test.ts'],
@@ -1619,6 +1619,14 @@ export const MUTATIONS: readonly Mutation[] = [
     search: '`SAFETY_TOKEN_FILE=new_token npx safety-sync check`',
     replace: '`SAFETY_TOKEN=new_token npx safety-sync check`',
     tests: [OPERATIONS_FILES],
+  },
+  {
+    breaks: 'a generated section of a document differs from the code',
+    invariant: 8,
+    file: 'docs/errors.md',
+    search: 'The request held no token.',
+    replace: 'The request held a token.',
+    tests: ['test/generated-docs.test.ts'],
   },
   {
     breaks: 'the alert for a worker that is down needs a scrape job of a certain name',

@@ -19,6 +19,8 @@ const COPIED = [
   'test',
   'migrations',
   'docs',
+  '.env.example',
+  '.prettierrc.json',
   'docker-compose.yml',
   'Dockerfile',
   'README.md',

@@ -1,8 +1,8 @@
 /** The documents about the warehouse's schema, written from the database's own catalogue. */
-import prettier from 'prettier';
 import { getTableName } from 'drizzle-orm';
 import type { Connection } from '../../src/database/connection.ts';
 import { STREAMS } from '../../src/streams/index.ts';
+import { type Generated, markdownTable } from './generated.ts';
 
 interface Column {
   readonly relation: string;
@@ -11,7 +11,8 @@ interface Column {
   readonly name: string;
   readonly type: string;
   readonly meaning: string;
-  readonly is_key: boolean;
+  /** Place in the primary key; null: no part of it. */
+  readonly key_place: number | null;
   readonly is_required: boolean;
 }
 
@@ -31,14 +32,15 @@ interface Relation {
 
 const NOTE = 'Generated from the database by `npm run docs:generate`; do not edit.';
 
-async function readRelations(connection: Connection): Promise<Relation[]> {
+async function readRelations(connection: Connection, schema: 'safety' | 'safety_sync'): Promise<Relation[]> {
   const rows = await connection.query<Column>(
     `select c.relname as relation, c.relkind::text as kind, obj_description(c.oid, 'pg_class') as about, a.attname as name,
        format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as meaning,
-       coalesce(a.attnum = any (i.indkey), false) as is_key, a.attnotnull as is_required
+       array_position(i.indkey::int2[], a.attnum) as key_place, a.attnotnull as is_required
      from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
      left join pg_index i on i.indrelid = c.oid and i.indisprimary
-     where c.relnamespace = 'safety'::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
+     where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'v') order by c.relkind, c.relname, a.attnum`,
+    [schema],
   );
   const relations = new Map<string, Column[]>();
   for (const row of rows) relations.set(row.relation, [...(relations.get(row.relation) ?? []), row]);
@@ -61,8 +63,6 @@ const readReferences = (connection: Connection) =>
      where f.contype = 'f' and f.connamespace = 'safety'::regnamespace order by 1, 2`,
   );
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-
 function renderDictionary(relations: readonly Relation[]): string {
   const part = (title: string, kind: Relation['kind']) =>
     [
@@ -72,14 +72,14 @@ function renderDictionary(relations: readonly Relation[]): string {
         .flatMap(({ name, about, columns }) => [
           `### \`safety.${name}\``,
           about,
-          [
-            '| column | type | meaning |',
-            '| --- | --- | --- |',
-            ...columns.map(
-              (one) =>
-                `| ${one.is_key ? '**' : ''}\`${one.name}\`${one.is_key ? '**' : ''} | ${one.type} | ${cell(one.meaning)} |`,
-            ),
-          ].join('\n'),
+          markdownTable(
+            ['column', 'type', 'meaning'],
+            columns.map((one) => [
+              one.key_place !== null ? `**\`${one.name}\`**` : `\`${one.name}\``,
+              one.type,
+              one.meaning,
+            ]),
+          ),
         ]),
     ].join('\n\n');
   return [
@@ -89,6 +89,13 @@ function renderDictionary(relations: readonly Relation[]): string {
     part('Tables', 'r'),
   ].join('\n\n');
 }
+
+/** Names of the columns of the primary key. */
+const keyOf = (columns: readonly Column[]): string[] =>
+  columns
+    .flatMap(({ name, key_place: place }) => (place === null ? [] : [{ name, place }]))
+    .sort((a, b) => a.place - b.place)
+    .map(({ name }) => name);
 
 const yaml = (text: string): string => JSON.stringify(text);
 
@@ -114,7 +121,7 @@ function renderFreshness(table: string): string[] {
 }
 
 function renderTableTests({ name, columns }: Relation, references: readonly Reference[]): string[] {
-  const keys = columns.filter((one) => one.is_key).map((one) => one.name);
+  const keys = keyOf(columns);
   const unique = [
     '          - unique:',
     `              name: ${name}_key`,
@@ -164,7 +171,7 @@ function renderDiagram(relations: readonly Relation[], references: readonly Refe
     lines.push(`  ${name} {`);
     for (const one of columns) {
       const type = one.type.replace('timestamp with time zone', 'timestamptz').replaceAll(' ', '_');
-      lines.push(`    ${type} ${one.name}${one.is_key ? ' PK' : ''}`);
+      lines.push(`    ${type} ${one.name}${one.key_place !== null ? ' PK' : ''}`);
     }
     lines.push('  }');
   }
@@ -175,18 +182,27 @@ function renderDiagram(relations: readonly Relation[], references: readonly Refe
   ].join('\n\n');
 }
 
+const renderTables = (relations: readonly Relation[]): string =>
+  markdownTable(
+    ['table', 'key', 'holds'],
+    relations
+      .filter(({ kind }) => kind === 'r')
+      .map(({ name, columns, about }) => {
+        return [`\`${name}\``, `\`${keyOf(columns).join(', ')}\``, about];
+      }),
+  );
+
 /** By path from the root of the project. */
-export async function renderDocs(connection: Connection): Promise<Record<string, string>> {
-  const relations = await readRelations(connection);
+export async function renderSchemaDocs(connection: Connection): Promise<Record<string, Generated>> {
+  const relations = await readRelations(connection, 'safety');
   const references = await readReferences(connection);
-  const drafts = {
+  return {
+    'docs/bi.md': {
+      tables: renderTables(relations),
+      'control tables': renderTables(await readRelations(connection, 'safety_sync')),
+    },
     'docs/data-dictionary.md': renderDictionary(relations),
     'docs/dbt/models/sources.yml': renderSources(relations, references),
     'docs/schema.md': renderDiagram(relations, references),
   };
-  const options = (await prettier.resolveConfig(new URL('../../package.json', import.meta.url))) ?? {};
-  const finished = Object.entries(drafts).map(
-    async ([path, text]) => [path, await prettier.format(text, { ...options, filepath: path })] as const,
-  );
-  return Object.fromEntries(await Promise.all(finished));
 }

@@ -1,0 +1,106 @@
+/** Forms of values in variables and in the accounts file: how a text is read, how errors and documents describe it. */
+import { validate as isCron } from 'node-cron';
+import { z } from 'zod';
+
+export const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+
+export const flag = z
+  .enum(['true', 'false', '1', '0', 'yes', 'no'])
+  .transform((value) => value === 'true' || value === '1' || value === 'yes');
+
+export const cron = z
+  .string()
+  .refine((value) => value === 'off' || isCron(value))
+  .transform((value) => (value === 'off' ? null : value));
+
+export const timezone = z.string().refine((value) => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+/** A name: PostgreSQL reads an offset such as +02:00 the other way round. */
+export const namedTimezone = timezone.refine((value) => /^[A-Za-z]/.test(value));
+
+export const url = (...protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol));
+
+/** Its password is readable: a % in it is written %25. */
+export const urlWithPassword = (...protocols: string[]) =>
+  url(...protocols).refine((value) => {
+    try {
+      const { username, password, hostname } = new URL(value);
+      decodeURIComponent(`${username}${password}`);
+      return hostname !== '';
+    } catch {
+      return false;
+    }
+  });
+
+/** The path of a file. */
+export const path = z.string().regex(/^[^\0]+$/);
+
+/** With a name before it or without: `Safety <safety@example.com>`. */
+export const address = z.string().regex(/^(?:[^<>,"]*<[^\s<>,@]+@[^\s<>,@]+>|[^\s<>,@]+@[^\s<>,@]+)$/);
+
+export const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== ''),
+);
+
+export const addressList = commaList.pipe(z.array(address).min(1));
+
+export const token = z.string().regex(/^[\x21-\x7e]+$/);
+export const accountName = z.string().regex(/^[\w.@:-]{1,100}$/);
+
+/** For readers: printable, on one line. */
+export const lineOfText = z.string().regex(/^[^\p{Cc}]{1,200}$/u);
+
+/** The expected form of a value, in the words that every error about it uses. */
+export const EXPECTED = {
+  baseUrl: 'an https:// URL without /v1, e.g. https://service.example.com',
+  token: 'an API token: one line, no spaces',
+  account: '1 to 100 letters, digits or _ . @ : -',
+  cron: 'a cron expression of 5 or 6 fields, or off',
+  timezone: 'a time zone such as Europe/Oslo',
+  namedTimezone: 'the name of a time zone, such as Europe/Oslo',
+  flag: 'true or false',
+  lineOfText: 'a text of one line, 200 characters at most',
+  addresses: 'mail addresses with commas between',
+} as const;
+
+export const columnList = commaList.refine((names) => names.every((name) => /^\w+\.\w+$/.test(name)));
+
+export interface Variable<T, Default extends string | undefined> {
+  readonly schema: z.ZodType<T, string>;
+  readonly expected: string;
+  /** For the documents, in Markdown. */
+  readonly about: string;
+  /** As its text; undefined: there is none. */
+  readonly default: Default;
+  /** A value for .env.example, where there is no default. */
+  readonly example?: string;
+  /** Its value is never shown, not even in the error about a bad value. */
+  readonly secret: boolean;
+  /** The problem with a value, where it says more than `expected` does. */
+  readonly problemOf?: ((value: string) => string | undefined) | undefined;
+}
+
+export function variable<T, Default extends string | undefined = undefined>(
+  schema: z.ZodType<T, string>,
+  expected: string,
+  about: string,
+  options: Partial<Omit<Variable<T, Default>, 'schema' | 'expected' | 'about'>> = {},
+): Variable<T, Default> {
+  return { schema, expected, about, secret: false, ...options, default: options.default as Default };
+}

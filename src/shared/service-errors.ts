@@ -1,0 +1,199 @@
+/** Failures of requests and reads: what the service responds, what happens on the way, and what responses say together. */
+
+/** The next step after an error. */
+export type Recovery =
+  /** Can succeed later: the request is repeated with growing delays; when attempts run out the stream fails. */
+  | 'retry'
+  /** This stream cannot go on; the other streams are not touched. Exit code 1. */
+  | 'fail_stream'
+  /** The service refused the credentials: this run sends no further request. Exit code 3. */
+  | 'fail_run'
+  /** An alert or a report did not arrive; everything else goes on, and it is sent again later. Exit code 1. */
+  | 'send_later'
+  /** The caller gave something unusable: nothing was tried. Exit code 2. */
+  | 'fix_usage';
+
+/** docs/errors.md is generated from these texts. */
+export interface ErrorKind {
+  readonly recovery: Recovery;
+  /** The situation, in Markdown. */
+  readonly meaning: string;
+  /** The next step of an operator in a sentence, as plain text: outputs, logs and alerts end with it. */
+  readonly advice: string;
+  /** Follows the advice in the documentation, in Markdown. */
+  readonly details?: string;
+}
+
+/** The service's own identifiers (specification, "Errors"), exhaustively. */
+export const SERVICE_ERRORS = {
+  api_method_not_found: {
+    recovery: 'fail_stream',
+    meaning: 'The service knows no method at the address of the request.',
+    advice: 'Check SAFETY_BASE_URL (without /v1): the service does not know this method there.',
+    details:
+      'Without `users.info` the stream `users` is skipped with that reason and nothing is wrong. For any other method look at the path of the address: `check` shows it.',
+  },
+  request_method_invalid: {
+    recovery: 'fail_stream',
+    meaning: 'The request arrived with another HTTP method than POST.',
+    advice:
+      'Something between worker and service changes POST to another method; check proxies and redirects.',
+  },
+  request_data_invalid: {
+    recovery: 'fail_stream',
+    meaning: 'The request arrived without a JSON object that the service could read.',
+    advice: 'The service could not read the request; check proxies that rewrite bodies, then report it.',
+  },
+  rate_limit_exceeded: {
+    recovery: 'retry',
+    meaning:
+      'The service throttles: the token sent more requests than it may (also any response with HTTP 429). All streams of the account pause together and go on with half the requests in flight. The pause is random, from `RETRY_MIN_DELAY_MS` to twice that, with an upper end that doubles with every further pause in a row; a longer `Retry-After` counts instead. Neither exceeds `RETRY_MAX_DELAY_MS`. The worker learns the rate that the service allows. The stream fails only when `RETRY_ATTEMPTS` repetitions of one request were throttled too.',
+    advice: 'Lower API_CONCURRENCY or set API_REQUESTS_PER_MINUTE; other users of the token count too.',
+    details: 'Several workers do not know of each other’s requests: give each its share.',
+  },
+  token_missing: {
+    recovery: 'fail_run',
+    meaning: 'The request held no token.',
+    advice: 'Set SAFETY_TOKEN or SAFETY_TOKEN_FILE.',
+  },
+  token_invalid: {
+    recovery: 'fail_run',
+    meaning: 'The service does not know the token.',
+    advice: 'The service does not know this token; replace SAFETY_TOKEN.',
+    details: 'See [rotating the token](operations.md#rotate-the-token).',
+  },
+  token_inactive: {
+    recovery: 'fail_run',
+    meaning: 'The token was deactivated at the service.',
+    advice: 'The token was deactivated; have a new one issued and replace SAFETY_TOKEN.',
+    details: 'See [rotating the token](operations.md#rotate-the-token).',
+  },
+  token_permission: {
+    recovery: 'fail_run',
+    meaning:
+      'The token is known, but may not use this method. The worker holds this stream only and goes on with those that the token may read; without the right to `users.info` the stream `users` is skipped, which is no failure.',
+    advice: 'The token lacks a permission that the service requires; have its rights extended.',
+    details: '`check` shows which methods the token may use.',
+  },
+  account_inactive: {
+    recovery: 'fail_run',
+    meaning: 'The account that the token belongs to is not active at the service.',
+    advice: 'The account of this token is not active; ask the service’s administrator.',
+  },
+  parameter_unexpected: {
+    recovery: 'fail_stream',
+    meaning:
+      'The service does not accept a parameter of the request. The message shows the request without its token.',
+    advice: 'The service refuses a parameter that its specification names; report it with the request ID.',
+  },
+  parameter_missing: {
+    recovery: 'fail_stream',
+    meaning: 'The service requires a parameter that the request does not have.',
+    advice:
+      'The service requires a parameter that its specification does not name; report it with the request ID.',
+  },
+  parameter_invalid: {
+    recovery: 'fail_stream',
+    meaning:
+      'The service does not accept the value of a parameter: most often an id in `SAFETY_EQUIPMENT_TYPES` that it does not know.',
+    advice: 'A parameter value is refused; for equipments check SAFETY_EQUIPMENT_TYPES.',
+  },
+  server_error: {
+    recovery: 'retry',
+    meaning: 'The service failed internally.',
+    advice: 'The service failed by itself; if it lasts, give its operator the request ID.',
+  },
+  content_not_found: {
+    recovery: 'fail_stream',
+    meaning:
+      'The requested content does not exist at the service. A user id that it does not know is no error: it is looked up again after a month.',
+    advice: 'The requested content does not exist; for equipments check SAFETY_EQUIPMENT_TYPES.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
+
+/** Failures between the program and the service, or responses that the specification does not know. */
+export const TRANSPORT_ERRORS = {
+  service_error_unknown: {
+    recovery: 'fail_stream',
+    meaning: '`ok` was false with an identifier that the specification does not list. The message quotes it.',
+    advice:
+      'The service responded with an error identifier that its specification does not name; see the message.',
+    details: 'If it lasts, give the service’s operator the request ID.',
+  },
+  network_error: {
+    recovery: 'retry',
+    meaning:
+      'No response: the name was not resolved, the connection was refused or broke, or TLS failed (1.2 is the least). The message holds the reason of the system.',
+    advice:
+      'The service cannot be reached; check SAFETY_BASE_URL, DNS, firewall, proxy and TLS certificates.',
+    details: 'No change is lost meanwhile: the worker goes on when the service is back.',
+  },
+  request_timeout: {
+    recovery: 'retry',
+    meaning:
+      'The service kept a request waiting for `REQUEST_TIMEOUT_MS`. Only waiting counts: a large response that keeps arriving does not time out.',
+    advice: 'No response in time; raise REQUEST_TIMEOUT_MS if the service is slow but well.',
+  },
+  response_not_json: {
+    recovery: 'retry',
+    meaning:
+      'The body is not the JSON object that the service sends; the message quotes its beginning. Redirects count too: the client does not follow them, because the token is in the body.',
+    advice: 'Something between worker and service responded in its place (a proxy, a gateway, a login page).',
+  },
+  response_cut: {
+    recovery: 'retry',
+    meaning:
+      'The response began and ended early. The whole request is repeated; the part that had arrived is dropped.',
+    advice: 'The response ended in the middle; check the network between.',
+  },
+  response_invalid: {
+    recovery: 'retry',
+    meaning:
+      'The response is JSON without the specified parts (no `ok`, no list, a list twice, a paging object that is none), or it has `ok: true` under another HTTP status than 200: the service sends 200 with every response, so a cache or gateway sent this one.',
+    advice: 'The response is JSON but not of the specified form; give the service’s operator the request ID.',
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** Failures of a read as a whole: every request succeeded, but the responses contradict each other or the settings. */
+export const READ_ERRORS = {
+  read_incomplete: {
+    recovery: 'fail_stream',
+    meaning:
+      'Responses contradict their own totals, or announce pages that cannot be read, each time the read is repeated. The records that arrived are stored, and the watermark does not move.',
+    advice:
+      'The service announces other records than it delivers; the records that arrived are stored, no row was deleted.',
+    details:
+      'Do nothing when the next run succeeds. If it fails again and again the service delivers less than it announces: give its operator the request ID.',
+  },
+  range_unreadable: {
+    recovery: 'fail_stream',
+    meaning:
+      'The service fails for every response that holds one certain follow-up, and succeeds for everything else. The message names the creation time of that record, to the millisecond. All other follow-ups and their changes are stored, and the watermark moves; `safety_sync.backfill_slices` has the range with the status `failed` and the number of `failures`.\n\nA scheduled run tries it again after 15 minutes, then after twice the time before, at most after a day; `sync` by hand tries it at once. Until it is read every run fails, and a `reconcile` does not mark rows as deleted.',
+    advice:
+      'The service fails for every response that holds a certain record; give its operator the range and the request ID. All other records are stored; the range is tried again by itself.',
+  },
+  calculation_unsettled: {
+    recovery: 'fail_stream',
+    meaning:
+      'Pages of the training report kept coming from different reports (`last_updated` differed), each time the read was repeated. The reports are not mixed, and none is stored.',
+    advice: 'The training report changed between pages again and again; the next run tries it again.',
+    details: 'If it lasts, the service recalculates more often than its 15-minute cache says.',
+  },
+  privacy_key_wrong: {
+    recovery: 'fail_stream',
+    meaning:
+      'The warehouse has forgotten people, and `PRIVACY_KEY` is not set, or is another one than then: the run could not recognize them in the source’s records, and would store them.',
+    advice:
+      'Set PRIVACY_KEY to the key with which they were forgotten: with another one the source would bring them back.',
+    details: 'If it is lost: [privacy](privacy.md#turning-it-on-changing-it-turning-it-off).',
+  },
+  delete_guard: {
+    recovery: 'fail_stream',
+    meaning:
+      'A complete snapshot lacks more than `MAX_DELETE_RATIO` of at least 20 live rows. Its changes are not stored; for equipment only the type in question is left alone.',
+    advice: 'Too much vanished at once. If that is right: sync the stream with --allow-mass-delete.',
+    details: 'Look at the source first: did so much really go? See [deletions](operations.md#deletions).',
+  },
+} as const satisfies Record<string, ErrorKind>;

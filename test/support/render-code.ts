@@ -1,0 +1,177 @@
+/** The documents about what the code declares: errors, variables, commands, alerts, folders. No database is needed. */
+import type { Command } from 'commander';
+import { ALERT_EVENTS } from '../../src/alerts/events.ts';
+import { buildProgram, exitCodeOfError } from '../../src/cli/program.ts';
+import { EXIT_CODES } from '../../src/cli/run-results.ts';
+import { createTerminal } from '../../src/cli/terminal.ts';
+import { variableGroupsOf } from '../../src/config/variables.ts';
+import {
+  type ErrorKind,
+  READ_ERRORS,
+  type Recovery,
+  SERVICE_ERRORS,
+  TRANSPORT_ERRORS,
+} from '../../src/shared/service-errors.ts';
+import { PROGRAM_ERRORS, WAREHOUSE_ERRORS } from '../../src/shared/warehouse-errors.ts';
+import { STREAMS } from '../../src/streams/index.ts';
+import { FOLDERS } from './folders.ts';
+import { type Generated, markdownTable } from './generated.ts';
+
+const code = (text: string): string => `\`${text}\``;
+
+const WHAT_HAPPENS: Readonly<Record<Recovery, string>> = {
+  retry: 'Retried; when attempts run out the stream fails.',
+  fail_stream: 'The stream fails.',
+  fail_run: 'The run sends no further request.',
+  send_later: 'Everything else goes on, and it is sent again later.',
+  fix_usage: 'Nothing is tried.',
+};
+
+function renderErrors(kinds: Readonly<Record<string, ErrorKind>>): string {
+  return Object.entries(kinds)
+    .flatMap(([name, { recovery, meaning, advice, details }]) => [
+      `### ${code(name)}`,
+      meaning,
+      `**What happens.** ${WHAT_HAPPENS[recovery]} Exit code ${exitCodeOfError({ recovery })}.`,
+      `**What to do.** ${[advice, ...(details === undefined ? [] : [details])].join(' ')}`,
+    ])
+    .join('\n\n');
+}
+
+const groups = Object.entries(variableGroupsOf(STREAMS));
+
+const renderVariables = (): string =>
+  groups
+    .flatMap(([title, variables]) => [
+      `### ${title}`,
+      markdownTable(
+        ['variable', 'default', 'meaning'],
+        Object.entries(variables).map(([name, one]) => [
+          code(name),
+          (one.default ?? '') === '' ? '–' : code(one.default ?? ''),
+          one.about,
+        ]),
+      ),
+    ])
+    .join('\n\n');
+
+const COMMENT_WIDTH = 118;
+
+/** Markdown as lines of comment. */
+function toComment(markdown: string): string[] {
+  const words = markdown
+    .replace(/ \(\[[^\]]+\]\([^)]+\)\)/g, '')
+    .replace(/\[([^\]]+)\]\([^)]+\)/g, '$1')
+    .split(' ');
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && `${last} ${word}`.length <= COMMENT_WIDTH)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line) => `# ${line}`);
+}
+
+const renderEnvironment = (): string =>
+  [
+    '# Written by npm run docs:generate. Every variable with its default, or an example. Uncomment what differs; docker compose',
+    '# reads a copy named .env by itself, a shell with: set -a; . ./.env; set +a',
+    '# Each NAME can also be given as NAME_FILE=path, the path of a file that holds the value; set one of the two.',
+    ...groups.flatMap(([title, variables]) => [
+      `\n# --- ${title.toLowerCase()} ---\n`,
+      ...Object.entries(variables).flatMap(([name, { about, example, default: fallback }]) => {
+        const value = example ?? fallback ?? '';
+        return [...toComment(about), `#${name}=${value.includes(' ') ? JSON.stringify(value) : value}`];
+      }),
+    ]),
+    '',
+  ].join('\n');
+
+/** With the verbs that a verb has: `labels import`. */
+const commandsOf = (command: Command, before = ''): (readonly [string, Command])[] =>
+  command.commands.flatMap((one) => {
+    const name = `${before}${one.name()}`;
+    return [[name, one] as const, ...commandsOf(one, `${name} `)];
+  });
+
+async function renderCommands(): Promise<Record<string, string>> {
+  const program = await buildProgram(
+    { env: {}, terminal: createTerminal({}), signal: new AbortController().signal },
+    () => undefined,
+  );
+  const commands = commandsOf(program);
+  const verbs = commands.map(([name, command]) => {
+    const places = command.registeredArguments.map((one) =>
+      one.required ? `<${one.name()}>` : `[${one.name()}...]`,
+    );
+    return [code([name, ...places].join(' ')), command.description()];
+  });
+  // By option and meaning the verbs that have it.
+  const options = new Map<
+    string,
+    { readonly flags: string; readonly means: string; readonly verbs: string[] }
+  >();
+  for (const [name, command] of commands) {
+    for (const { flags, description, defaultValue } of command.options) {
+      const means = `${description}${defaultValue === undefined ? '' : ` (default: ${code(String(defaultValue))})`}`;
+      const known = options.get(`${flags} ${means}`) ?? { flags: code(flags), means, verbs: [] };
+      options.set(`${flags} ${means}`, known);
+      known.verbs.push(code(name));
+    }
+  }
+  const isCommon = ({ verbs: of }: { readonly verbs: readonly string[] }) => of.length > 3;
+  const common = [...options.values()].filter(isCommon);
+  const single = [...options.values()].filter((one) => !isCommon(one));
+  return {
+    verbs: markdownTable(['verb', 'does'], verbs),
+    options: [
+      common
+        .map(({ flags, means, verbs: of }) => `- ${flags}: ${means}. Verbs: ${of.join(', ')}.`)
+        .join('\n'),
+      markdownTable(
+        ['verb', 'option', 'means'],
+        single.map(({ flags, means, verbs: of }) => [of.join(', '), flags, means]),
+      ),
+    ].join('\n\n'),
+    'exit codes': markdownTable(['exit code', 'means'], EXIT_CODES),
+  };
+}
+
+const renderAlerts = (): string =>
+  markdownTable(
+    ['event', 'begins when', 'what to do'],
+    Object.entries(ALERT_EVENTS).map(([event, { when, advice }]) => [
+      code(event),
+      when,
+      advice ?? 'the advice of its [code](errors.md)',
+    ]),
+  );
+
+const renderFolders = (): string =>
+  markdownTable(
+    ['folder', 'owns', 'may import'],
+    Object.entries(FOLDERS).map(([folder, { owns, mayImport }]) => [
+      code(folder),
+      owns,
+      mayImport === '' ? '–' : mayImport.replaceAll(' ', ', '),
+    ]),
+  );
+
+/** By path from the root of the project. */
+export async function renderCodeDocs(): Promise<Record<string, Generated>> {
+  return {
+    'docs/errors.md': {
+      'service errors': renderErrors(SERVICE_ERRORS),
+      'transport errors': renderErrors(TRANSPORT_ERRORS),
+      'read errors': renderErrors(READ_ERRORS),
+      'warehouse errors': renderErrors(WAREHOUSE_ERRORS),
+      'program errors': renderErrors(PROGRAM_ERRORS),
+    },
+    'docs/configuration.md': { variables: renderVariables() },
+    '.env.example': renderEnvironment(),
+    'docs/cli.md': await renderCommands(),
+    'docs/operations.md': { alerts: renderAlerts() },
+    'docs/design.md': { folders: renderFolders() },
+  };
+}
