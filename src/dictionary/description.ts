@@ -17,7 +17,8 @@ export const ACCOUNT = {
 
 /** The columns that the worker adds to every row that is a record of the source. */
 export const BOOKKEEPING = {
-  _hash: 'Checksum of the bytes as received: equal means unchanged. Its first two digits: the version of the reader. For the worker.',
+  _hash:
+    'Checksum of the bytes as received: equal means unchanged. Its first two digits: the version of the reader. For the worker.',
   _raw: 'The record as received from the service, children included.',
   _synced_at:
     'When the transaction began that last changed this row or a row of its children here (insert, update, deletion). Rows of different accounts and streams become visible in another order: read changes up to complete_until of safety.freshness (docs/bi.md, "Reading changes").',

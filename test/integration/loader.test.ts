@@ -70,7 +70,11 @@ const followup = (id: string, updated_on: number, messages: readonly unknown[]) 
   m_assignee_id: '3',
   messages,
 });
-const add = (records: readonly unknown[], about: ReadContext) => load.add(records.map((one) => Received.of(one)), about);
+const add = (records: readonly unknown[], about: ReadContext) =>
+  load.add(
+    records.map((one) => Received.of(one)),
+    about,
+  );
 const commit = () => load.commit({ covered: null, isLast: false, beforeCommit: () => Promise.resolve() });
 /** A commit that is under way, and waits for the gate. */
 async function beginHeldCommit(): Promise<Gate> {
