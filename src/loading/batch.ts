@@ -61,7 +61,7 @@ export interface Prepared {
   readonly resolvedKeys: string[];
 }
 
-interface BatchOptions {
+export interface BatchOptions {
   readonly shape: StreamShape;
   readonly compare: Comparison;
   readonly copies: RecordCopies;

@@ -16,7 +16,8 @@ import {
   writeLookupResults,
 } from '../database/user-lookups.ts';
 import { resolveLookups } from '../loading/issue-sql.ts';
-import type { CommitOptions, Load } from '../loading/load.ts';
+import type { Load } from '../loading/load.ts';
+import type { CommitOptions } from '../loading/transaction.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
 import { WHOLE_TIME } from '../reading/creation-slice.ts';

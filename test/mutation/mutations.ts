@@ -1743,8 +1743,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a response that starts over keeps what came of it before',
     invariant: 1,
-    file: 'src/loading/load.ts',
-    search: "await session.connection.query('rollback to savepoint part');",
+    file: 'src/loading/transaction.ts',
+    search: "await connection.query('rollback to savepoint part');",
     replace: '',
     tests: [LOADER],
     names: 'a rollback',
@@ -1752,8 +1752,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was taken back is counted',
     invariant: 1,
-    file: 'src/loading/load.ts',
-    search: 'stored = [...saved.stored];',
+    file: 'src/loading/transaction.ts',
+    search: 'stored = [...saved];',
     replace: '',
     tests: [LOADER],
     names: 'a rollback',
@@ -1761,8 +1761,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'an equipment type that fails takes the types before it back with it',
     invariant: 4,
-    file: 'src/loading/load.ts',
-    search: "if (saved !== undefined) await session.connection.query('release savepoint part');",
+    file: 'src/loading/transaction.ts',
+    search: "if (saved !== undefined) await connection.query('release savepoint part');",
     replace: 'if (saved !== undefined) return;',
     tests: [SNAPSHOTS],
     names: 'equipment',
@@ -1797,7 +1797,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'rows are committed before the ledger, the state and the counts that belong to them',
     invariant: 1,
-    file: 'src/loading/load.ts',
+    file: 'src/loading/transaction.ts',
     search: 'await beforeCommit(counts, merged, time);',
     replace:
       'await session.commit({ isDurable: false });\n    await session.begin();\n    await beforeCommit(counts, merged, time);',
@@ -1833,7 +1833,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'a backfill commits only at its end',
     invariant: 1,
-    file: 'src/loading/load.ts',
+    file: 'src/loading/transaction.ts',
     search: 'await session.commit({ isDurable: isLast });',
     replace: 'if (isLast) await session.commit({ isDurable: isLast });',
     tests: [KILLED, BACKFILL],
@@ -1866,7 +1866,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     breaks: 'what was merged is merged once more with the next commit',
     invariant: 1,
-    file: 'src/loading/load.ts',
+    file: 'src/loading/transaction.ts',
     search: 'await staging.clear(db);',
     replace: 'await Promise.resolve();',
     tests: [LOADER],
