@@ -366,7 +366,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'the event of a closing keeps the time that the source has corrected',
     invariant: 1,
     file: 'migrations/views/followup_events.sql',
-    search: 'coalesce(case when s.is_last and not f.is_open and not f._was_open then f.resolved_at end, s.resolved_at,',
+    search:
+      'coalesce(case when s.is_last and not f.is_open and not f._was_open then f.resolved_at end, s.resolved_at,',
     replace: 'coalesce(s.resolved_at,',
     tests: [FACTS],
     names: 'followup_events tells',
