@@ -222,6 +222,6 @@ try {
   print({ server: server.description, followups: FOLLOWUPS, employees: EMPLOYEES, equipment: EQUIPMENT });
   await run(warehouse.connection, warehouse.url);
 } finally {
-  if (process.env['KEEP'] === undefined) await warehouse.drop();
+  await (process.env['KEEP'] === undefined ? warehouse.drop() : warehouse.connection.close());
   await server.close();
 }

@@ -491,9 +491,7 @@ CREATE INDEX "equipment_schedules_expires_idx" ON "safety"."equipment_schedules"
 CREATE INDEX "followup_states_ended_idx" ON "safety"."followup_states" USING btree ("valid_to");--> statement-breakpoint
 CREATE INDEX "followups_created_idx" ON "safety"."followups" USING btree ("created_at");--> statement-breakpoint
 CREATE INDEX "followups_assignee_idx" ON "safety"."followups" USING btree ("assignee_id");--> statement-breakpoint
-CREATE INDEX "followups_deleted_idx" ON "safety"."followups" USING btree ("id","account_id") WHERE "safety"."followups"."_deleted_at" is not null;--> statement-breakpoint
 CREATE INDEX "followups_reopened_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
-CREATE INDEX "followups_closed_again_idx" ON "safety"."followups" USING btree ("id","account_id","resolved_at","completer_id") WHERE not "safety"."followups"."is_open" and not "safety"."followups"."_was_open";--> statement-breakpoint
 CREATE INDEX "followups_due_moved_idx" ON "safety"."followups" USING btree ("id") WHERE "safety"."followups"."_due_moved";--> statement-breakpoint
 CREATE INDEX "resource_versions_creator_idx" ON "safety"."resource_versions" USING btree ("creator_id");--> statement-breakpoint
 CREATE INDEX "training_completions_expires_idx" ON "safety"."training_completions" USING btree ("expires_on");--> statement-breakpoint

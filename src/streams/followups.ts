@@ -76,15 +76,9 @@ export const followups = safetySchema.table(
     primaryKey({ columns: [t.account_id, t.id] }),
     index('followups_created_idx').on(t.created_at),
     index('followups_assignee_idx').on(t.assignee_id),
-    index('followups_deleted_idx')
-      .on(t.id, t.account_id)
-      .where(sql`${t._deleted_at} is not null`),
     index('followups_reopened_idx')
       .on(t.id)
       .where(sql`${t.is_open} and not ${t._was_open}`),
-    index('followups_closed_again_idx')
-      .on(t.id, t.account_id, t.resolved_at, t.completer_id)
-      .where(sql`not ${t.is_open} and not ${t._was_open}`),
     index('followups_due_moved_idx')
       .on(t.id)
       .where(sql`${t._due_moved}`),
