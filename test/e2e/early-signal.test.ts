@@ -46,7 +46,7 @@ beforeEach(async () => {
     `import { register } from 'node:module';
      register('data:text/javascript,' + encodeURIComponent(\`
        export async function resolve(specifier, context, next) {
-         if (specifier.includes('/program-')) process.kill(process.pid, 'SIGTERM');
+         if (specifier.startsWith('./') && context.parentURL?.endsWith('/main.js')) process.kill(process.pid, 'SIGTERM');
          return await next(specifier, context);
        }\`));`,
   );
