@@ -67,7 +67,10 @@ describe('usage', () => {
        };
        syncBuiltinESMExports();`,
     );
-    const { code, stderr } = await stage.cli.run(['status'], { ...stage.env, NODE_OPTIONS: `--import=${hook}` });
+    const { code, stderr } = await stage.cli.run(['status'], {
+      ...stage.env,
+      NODE_OPTIONS: `--import=${hook}`,
+    });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^ {4}at describeOwner \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
   });
