@@ -4,21 +4,12 @@ ARG NODE_IMAGE=node:24-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts: `prepare` would build before the sources are here, and no dependency needs one. Without optional
-# ones: neither the compiler nor a container needs the embedded PostgreSQL.
-RUN npm ci --omit=optional --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+# Without scripts: `prepare` would build before the sources are here, and no dependency needs one.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json ./
+COPY .ci/build.mjs ./.ci/
 COPY src ./src
-# Nothing in the image reads source maps.
-RUN npm run build -- --sourceMap false && chmod 755 dist/main.js
-
-FROM ${NODE_IMAGE} AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json ./
-# An embedded PostgreSQL has no place in a container, whose data ends with it.
-# npm leaves empty directories where it leaves packages out.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force \
-  && find node_modules -depth -type d -empty -delete
+RUN npm run build && chmod 755 dist/main.js
 
 FROM ${NODE_IMAGE}
 ARG VERSION=dev
@@ -34,9 +25,9 @@ ENV NODE_ENV=production \
     HTTP_HOST=0.0.0.0
 WORKDIR /app
 # Owned by root: the account that runs it can change none of it.
-COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY migrations ./migrations
+# With the packages that it uses. An embedded PostgreSQL has no place in a container, whose data ends with it.
 COPY --from=build /app/dist ./dist
 # `docker compose exec worker safety-sync status`
 RUN ln -s /app/dist/main.js /usr/local/bin/safety-sync
@@ -49,6 +40,7 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "if(!require('fs').readFileSync('/proc/1/cmdline','utf8').split('\\0').includes('start'))process.exit(0);fetch('http://127.0.0.1:'+(process.env.HTTP_PORT||8080)+'/healthz').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Node is process 1 and takes SIGTERM itself as soon as it has booted, before the program is loaded; `docker run --init`
 # covers its boot too. It starts no processes that would have to be collected.
-# The default of Node 24 lets new objects take 100 MB before they are looked at.
+# The default of Node 24 lets new objects take 90 MB more (first load of 20,000 follow-ups: 274 MB without, 183 with it,
+# medians of seven pairs) and is no quicker.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/dist/main.js"]
 CMD ["start"]

@@ -2,9 +2,7 @@
  * Builds unless what is built is newer than every source: npm runs `prepare` after `npm ci`, and the first
  * `npx safety-sync` of a checkout runs it again.
  */
-import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
-import process from 'node:process';
 import { fileURLToPath, URL } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -13,13 +11,7 @@ const modifiedMs = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 const sources = readdirSync(at('src'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => `${entry.parentPath}/${entry.name}`);
-const inputs = [...sources, ...['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].map(at)];
+const inputs = [...sources, ...['package-lock.json', 'tsconfig.json', '.ci/build.mjs'].map(at)];
 const builtMs = modifiedMs(at('dist/main.js'));
-if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > builtMs)) {
-  const { status } = spawnSync('npm', ['run', 'build'], {
-    cwd: at('.'),
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  });
-  process.exitCode = status ?? 1;
-}
+if (builtMs === undefined || inputs.some((path) => (modifiedMs(path) ?? 0) > builtMs))
+  await import('./build.mjs');

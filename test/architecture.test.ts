@@ -224,7 +224,7 @@ describe('the folders around a run', () => {
 
   it('mail is sent by one file, and what was told is recorded by the folder of alerts', () => {
     const mailers = sources.filter(({ packages }) => packages.includes('nodemailer')).map(({ path }) => path);
-    expect(mailers).toEqual(['alerts/mail.ts']);
+    expect(mailers).toEqual(['alerts/mail-transport.ts']);
     expect(importersOf('alerts/ledger.ts').filter((path) => folderOf(path) !== 'alerts')).toEqual([
       'cli/alerts.ts',
     ]);
@@ -275,7 +275,7 @@ function exportedBy(text: string): string[] {
 /** `path name` of everything of `src` that the files of a folder import; `path *` of files that are imported as a whole. */
 function readNamedImports(folder: string): string[] {
   const named = /(?:import|export)\s+(?:type\s+)?(\*|\{[^}]*\})[^'{};]*from\s*'(\.[^']*)'/g;
-  const late = /(\{[^}]*\})\s*=\s*await import\(\s*'(\.[^']*)'/g;
+  const late = /(\{[^{}]*\})\s*=\s*await import\(\s*'(\.[^']*)'/g;
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => {

@@ -9,7 +9,10 @@ export interface Figure {
   readonly records: number;
   /** Of all tables that the records fill. */
   readonly rows: number;
+  /** From the start of the process to its end. */
   readonly seconds: number;
+  /** The duration of the run alone. */
+  readonly runSeconds: number;
   readonly rowsPerSecond: number;
   /** Of one COPY of the same rows in the same run; null where nothing was written that could be copied. */
   readonly floorRowsPerSecond: number | null;
@@ -46,6 +49,7 @@ export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...
     records: work.runs.reduce((sum, run) => sum + run.records_read, 0),
     rows,
     seconds: work.seconds,
+    runSeconds: work.runSeconds,
     rowsPerSecond,
     floorRowsPerSecond: floor?.rowsPerSecond ?? null,
     ratio: floor === null ? null : rowsPerSecond / floor.rowsPerSecond,
@@ -59,6 +63,18 @@ export function toFigure({ figure, rows, work, floor, walBytes, rowsWritten, ...
   };
 }
 
+/** One figure for several measurements of it: the median of each number, and the largest memory. */
+export function medianOf(figures: readonly [Figure, ...Figure[]]): Figure {
+  const middle = (name: keyof Figure): Partial<Figure> => {
+    const values = figures.map((figure) => figure[name]).filter((value) => typeof value === 'number');
+    const sorted = values.toSorted((a, b) => a - b);
+    const value = name === 'peakMegabytes' ? sorted.at(-1) : sorted[Math.floor(sorted.length / 2)];
+    return { [name]: value ?? figures[0][name] };
+  };
+  const names = Object.keys(figures[0]) as (keyof Figure)[];
+  return Object.assign({}, figures[0], ...names.map(middle)) as Figure;
+}
+
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 const short = (value: number, digits: number): string => value.toFixed(digits);
 
@@ -67,6 +83,7 @@ const COLUMNS: readonly (readonly [title: string, cell: (figure: Figure) => stri
   ['records', (one) => whole(one.records)],
   ['rows', (one) => whole(one.rows)],
   ['s', (one) => short(one.seconds, 2)],
+  ['run s', (one) => short(one.runSeconds, 2)],
   ['rows/s', (one) => whole(one.rowsPerSecond)],
   ['floor', (one) => (one.floorRowsPerSecond === null ? '–' : whole(one.floorRowsPerSecond))],
   ['ratio', (one) => (one.ratio === null ? '–' : short(one.ratio, 2))],

@@ -1,9 +1,9 @@
 /** What PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their primary keys. */
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import net from 'node:net';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { readCitus } from '../../src/database/citus.ts';
+import { connect } from './connect.ts';
 import type { Warehouse } from './database.ts';
 
 export interface Floor {
@@ -57,20 +57,6 @@ export async function measureFloor(
     await sql.end({ timeout: 5 });
   }
 }
-
-const connect = (url: string): postgres.Sql =>
-  postgres(url, {
-    max: 1,
-    fetch_types: false,
-    onnotice: () => undefined,
-    ...({
-      socket: ({ host: [host], port: [port] }: { host: string[]; port: number[] }) =>
-        Object.assign(net.connect({ host: host ?? 'localhost', port: port ?? 5432, noDelay: true }), {
-          host,
-          port,
-        }),
-    } as object),
-  });
 
 async function createBareTable(sql: postgres.Sql, table: string): Promise<void> {
   await sql.unsafe(`create table floor."${table}" (like safety."${table}" including defaults)`);

@@ -1,16 +1,17 @@
-/** The two other processes of a measurement: the service and the worker, both as their users start them. */
+/** The other processes of a measurement: the service and the worker, as their users start them, and the peer. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import ts from 'typescript';
+import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/main.js');
-const USAGE_HOOK = join(ROOT, 'bench/support/usage-hook.ts');
+/** Below node_modules, where Node finds the packages that are not bundled. */
+const COMPILED = join(ROOT, 'node_modules/.cache/safety-sync-bench');
 const SETTINGS = ['SAFETY_BASE_URL', 'SAFETY_TOKEN', 'SAFETY_EQUIPMENT_TYPES'] as const;
 
 export interface ServiceSize {
@@ -72,7 +73,7 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** One run of one stream, as `--json` tells it. */
+/** One run of one stream, as `--json` reports it. */
 interface RunFigures {
   readonly stream: string;
   readonly records_read: number;
@@ -82,24 +83,23 @@ interface RunFigures {
 
 export interface Work {
   readonly runs: readonly RunFigures[];
-  /** Of the runs, without the start of the process. */
-  readonly seconds: number;
   /** From the start of the process to its end. */
-  readonly wallSeconds: number;
-  /** Of the worker's process. */
+  readonly seconds: number;
+  /** The duration of the runs, without the start of the process. */
+  readonly runSeconds: number;
+  /** User and system, of the process. */
   readonly cpuSeconds: number;
   readonly peakMemoryBytes: number;
   /** Bodies of the service's responses. */
   readonly bytes: number;
 }
 
-/** The worker is plain Node: the hook is made JavaScript first, so that no loader counts as the worker's memory. */
-async function compileHook(folder: string): Promise<string> {
-  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  const { outputText } = ts.transpileModule(await readFile(USAGE_HOOK, 'utf8'), { compilerOptions });
-  const file = join(folder, 'usage-hook.mjs');
-  await writeFile(file, outputText);
-  return file;
+/** A file of bench/support as JavaScript, so that no loader counts as the process's time or memory. */
+async function compile(name: string): Promise<string> {
+  const outfile = join(COMPILED, `${name}.mjs`);
+  const entryPoints = [join(ROOT, `bench/support/${name}.ts`)];
+  await build({ entryPoints, outfile, bundle: true, packages: 'external', platform: 'node', format: 'esm' });
+  return outfile;
 }
 
 /** Runs a verb of the built program to its end. Throws when it fails. */
@@ -107,32 +107,38 @@ export async function runWorker(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<Work> {
+  return await runProcess([PROGRAM, ...args, '--json'], env);
+}
+
+/** Loads a stream with DuckDB. */
+export async function runPeer(stream: string, env: Readonly<Record<string, string>>): Promise<Work> {
+  return await runProcess([await compile('duckdb'), stream], env);
+}
+
+async function runProcess(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Work> {
+  const hook = await compile('usage-hook');
   const folder = await mkdtemp(join(tmpdir(), 'safety-sync-bench-'));
   const usageFile = join(folder, 'usage.json');
   try {
     const startedMs = performance.now();
-    const child = spawn(
-      process.execPath,
-      ['--import', await compileHook(folder), PROGRAM, ...args, '--json'],
-      {
-        cwd: folder,
-        env: { PATH: process.env['PATH'], USAGE_FILE: usageFile, LOG_LEVEL: 'error', ...env },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, ['--import', hook, ...args], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], USAGE_FILE: usageFile, LOG_LEVEL: 'error', ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     const [code] = (await once(child, 'close')) as [number | null];
-    const wallSeconds = (performance.now() - startedMs) / 1000;
-    const told = Buffer.concat(chunks).toString();
-    if (code !== 0) throw new Error(`safety-sync ${args.join(' ')} ended with ${String(code)}: ${told}`);
-    const usage = JSON.parse(await readFile(usageFile, 'utf8')) as Omit<
+    const seconds = (performance.now() - startedMs) / 1000;
+    const printed = Buffer.concat(chunks).toString();
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${String(code)}: ${printed}`);
+    const usage = JSON.parse(await readFile(usageFile, 'utf8')) as Pick<
       Work,
-      'runs' | 'seconds' | 'wallSeconds'
+      'cpuSeconds' | 'peakMemoryBytes' | 'bytes'
     >;
-    const { runs } = JSON.parse(told) as Pick<Work, 'runs'>;
-    const seconds = runs.reduce((sum, run) => sum + run.duration_ms, 0) / 1000;
-    return { runs, seconds, wallSeconds, ...usage };
+    const { runs } = JSON.parse(printed) as Pick<Work, 'runs'>;
+    const runSeconds = runs.reduce((sum, run) => sum + run.duration_ms, 0) / 1000;
+    return { runs, seconds, runSeconds, ...usage };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

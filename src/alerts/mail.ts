@@ -1,7 +1,6 @@
-import { isLoopback } from '../config/account-config.ts';
 import type { MailConfig } from '../config/telling-config.ts';
 import { createRedactor, type Redact } from '../shared/redact.ts';
-import { ATTEMPT_MS, type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
 
 /** What nodemailer says of a failure. */
 interface SmtpFailure {
@@ -10,12 +9,6 @@ interface SmtpFailure {
   readonly responseCode?: number;
   readonly response?: string;
   readonly command?: string;
-}
-
-/** A password goes over the network under TLS only, unless the URL itself allows it. */
-function needsTls(smtpUrl: string): boolean {
-  const { protocol, hostname, password } = new URL(smtpUrl);
-  return protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
 }
 
 function toNotTaken(
@@ -27,9 +20,6 @@ function toNotTaken(
   const why = said === '' ? code : `${code}${where}: ${said}`;
   return new NotTaken(why, responseCode !== undefined && responseCode >= 500);
 }
-
-/** Bytes of one response: a server that says more than that is no mail server. */
-const MOST_RESPONSE_BYTES = 16 * 1024;
 
 /** As the server is sent them. */
 function secretsOf(smtpUrl: string): string[] {
@@ -46,19 +36,8 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
     place: `the mail server ${new URL(smtpUrl).host}`,
     async send({ subject, text, html, attachments = [] }, signal) {
       // Loaded when there is something to send: most processes never do.
-      const { createTransport } = await import('nodemailer');
-      const transport = createTransport({
-        ...(needsTls(smtpUrl) ? { requireTLS: true } : {}),
-        url: smtpUrl,
-        connectionTimeout: ATTEMPT_MS,
-        greetingTimeout: ATTEMPT_MS,
-        socketTimeout: ATTEMPT_MS,
-        dnsTimeout: ATTEMPT_MS,
-        maxResponseSize: MOST_RESPONSE_BYTES,
-        // Nothing that a message names is read from a disk or fetched.
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      });
+      const { openTransport } = await import('./mail-transport.ts');
+      const transport = openTransport(smtpUrl);
       try {
         await transport.sendMail({
           signal,

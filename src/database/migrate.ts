@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { SafetySyncError } from '../shared/errors.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
-import { VERSION } from '../version.ts';
+import { PACKAGE_URL, VERSION } from '../version.ts';
 import { completeAccess, confinementsIn, readPolicyTables } from './access.ts';
 import { extendCalendar } from './calendar.ts';
 import { assertCitus, distribute, grantControl, readCitus } from './citus.ts';
@@ -15,7 +15,7 @@ import { toDatabaseError } from './database-error.ts';
 import { applyDefinitions, readDefinitions } from './definitions.ts';
 import { grantReader, type ReaderRole } from './reader-role.ts';
 
-const MIGRATIONS_FOLDER = new URL('../../migrations/', import.meta.url);
+const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";

@@ -53,6 +53,28 @@ describe('usage', () => {
     expect(await stage.cli.run(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
+  it('a defect names the places in the source, although the program is bundled', async () => {
+    const hook = join(stage.cli.directory, 'defect.mjs');
+    await writeFile(
+      hook,
+      `import { syncBuiltinESMExports } from 'node:module';
+       import os from 'node:os';
+       const { hostname } = os;
+       os.hostname = () => {
+         const error = new Error('no name');
+         if (error.stack.includes('describeOwner')) throw error;
+         return hostname();
+       };
+       syncBuiltinESMExports();`,
+    );
+    const { code, stderr } = await stage.cli.run(['status'], {
+      ...stage.env,
+      NODE_OPTIONS: `--import=${hook}`,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ {4}at describeOwner \(file:.*\/src\/app\.ts:\d+:\d+\)$/m);
+  });
+
   it('what npm runs before the first npx of a checkout builds nothing that is built already', async () => {
     const before = (await stat(BINARY)).mtimeMs;
     await promisify(execFile)(process.execPath, [join(BINARY, '../../.ci/prepare.mjs')]);

@@ -39,14 +39,17 @@ async function stopWhileBlocked(table: string, args: readonly string[]) {
 
 beforeEach(async () => {
   stage = await createCliStage();
-  // Sends the signal when node is about to load the program: nothing of it has run yet, nothing is printed.
+  // Sends the signal when node is about to load the first file behind main.js: nothing of it has run yet, nothing is printed.
   const hook = join(stage.cli.directory, 'signal.mjs');
   await writeFile(
     hook,
     `import { register } from 'node:module';
      register('data:text/javascript,' + encodeURIComponent(\`
+       let isSent = false;
        export async function resolve(specifier, context, next) {
-         if (specifier.endsWith('cli/program.js')) process.kill(process.pid, 'SIGTERM');
+         const isOfMain = specifier.startsWith('./') && context.parentURL?.endsWith('/main.js');
+         if (isOfMain && !isSent) process.kill(process.pid, 'SIGTERM');
+         isSent ||= isOfMain;
          return await next(specifier, context);
        }\`));`,
   );

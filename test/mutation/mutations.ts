@@ -214,6 +214,15 @@ export const MUTATIONS: readonly Mutation[] = [
     tests: ['test/integration/cli-answers.test.ts'],
   },
   {
+    breaks: 'a defect names places in the bundle alone, which tell a reader nothing',
+    invariant: 6,
+    file: 'src/cli/program.ts',
+    search: '    .map(toSourceFrame)',
+    replace: "    .map((line) => (line === '' ? toSourceFrame(line) : line))",
+    tests: ['test/e2e/cli.test.ts'],
+    names: 'places in the source',
+  },
+  {
     breaks: 'with --json an error leaves stdout empty',
     invariant: 6,
     file: 'src/cli/program.ts',

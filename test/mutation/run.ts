@@ -28,7 +28,7 @@ const COPIED = [
   'CHANGELOG.md',
   'package.json',
   'tsconfig.json',
-  'tsconfig.build.json',
+  '.ci',
   'vitest.config.ts',
 ];
 const MOST_MS = 300_000;

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
-import { BINARY } from './built-cli.ts';
+import { fileURLToPath } from 'node:url';
+import { build, type BuildResult } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Another process that uses the embedded server. */
 interface EmbeddedUser {
@@ -16,8 +18,8 @@ interface EmbeddedUser {
 /** Prints one line of JSON when it has the server, releases it when its standard input ends, prints `released`. */
 const USER = `
   import { once } from 'node:events';
-  const { acquireEmbeddedServer } = await import(process.argv[1]);
-  const server = await acquireEmbeddedServer({ dataDir: process.argv[2], database: 'warehouse' });
+  import { acquireEmbeddedServer } from './src/embedded/server.ts';
+  const server = await acquireEmbeddedServer({ dataDir: process.argv[1], database: 'warehouse' });
   process.stdout.write(JSON.stringify({ url: server.url, joined: server.joined }) + '\\n');
   process.stdin.resume();
   await once(process.stdin, 'end');
@@ -25,10 +27,25 @@ const USER = `
   process.stdout.write('released\\n');
 `;
 
+/** Once for all: to compile the sources in each process would take longer than what is tested. */
+async function bundleUser(): Promise<string> {
+  bundled ??= build({
+    stdin: { contents: USER, resolveDir: ROOT },
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    minify: true,
+    write: false,
+  });
+  return (await bundled).outputFiles[0]?.text ?? '';
+}
+let bundled: Promise<BuildResult<{ write: false }>> | undefined;
+
 export async function startEmbeddedUser(dataDir: string): Promise<EmbeddedUser> {
-  // As it was built: to compile the sources in each process would take longer than what is tested.
-  const { href } = new URL('embedded/server.js', pathToFileURL(BINARY));
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', USER, href, dataDir], {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', await bundleUser(), dataDir], {
+    // Packages are looked for from here.
+    cwd: ROOT,
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
