@@ -25,8 +25,6 @@ export interface ResponseHeaders {
   readonly requestId: string | undefined;
   /** ms since 1970 by the other side's clock. */
   readonly serviceTimeMs: number | undefined;
-  /** ms that the service says it worked on the response. */
-  readonly responseTimeMs: number | undefined;
   /** ms that the other side asks us to wait before the next request. */
   readonly retryAfterMs: number | undefined;
   /** In lower case; undefined where the body comes as it is. */
@@ -72,7 +70,6 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
   return {
     requestId: requestId === '' ? undefined : requestId,
     serviceTimeMs,
-    responseTimeMs: toNonNegative(firstWithAnyPrefix(headers, 'response-time')),
     retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
     contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
     location: location === undefined ? undefined : toServerText(location, redact),
@@ -90,8 +87,8 @@ export interface Call {
   readonly objectKey?: string;
   readonly takeRecords?: TakeRecords;
   readonly meter: RequestMeter;
-  /** Hears of the bytes of this response; the meter is shared by all requests of a reader. */
-  readonly onBytes?: (bytes: number) => void;
+  /** Counts the bytes of this response; the meter is shared by all requests of a reader. */
+  readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -137,12 +134,9 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
 
   const call = async (request: Call): Promise<HttpResponse> => {
     const { method, params, token, meter, signal } = request;
-    const ended = new AbortController();
-    const onAbort = (): void => {
-      ended.abort(signal.reason);
-    };
-    signal.throwIfAborted();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const timedOut = new AbortController();
+    const ended = AbortSignal.any([signal, timedOut.signal]);
+    ended.throwIfAborted();
     let headers: ResponseHeaders | undefined;
     const budget = createWaitingBudget({
       timeoutMs: requestTimeoutMs,
@@ -150,7 +144,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
       onExhausted: () => {
         const what = headers === undefined ? 'no response' : 'the response did not go on';
         const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
-        ended.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
+        timedOut.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
       },
     });
     let context: ResponseContext | undefined;
@@ -162,7 +156,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
           path: `${pathPrefix}${encodeURIComponent(method)}`,
           headers: requestHeaders,
           body: stringifyExactJson({ ...params, token }),
-          signal: ended.signal,
+          signal: ended,
         })
         .finally(() => {
           budget.stopWaiting(0);
@@ -181,13 +175,13 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         budget,
         onReceived: (bytes) => {
           meter.bytes += bytes;
-          request.onBytes?.(bytes);
+          request.onBytes(bytes);
         },
       });
       assertAccepted(read, request, context);
       return { ...read, headers };
     } catch (error) {
-      if (ended.signal.aborted) throw ended.signal.reason;
+      if (ended.aborted) throw ended.reason;
       if (error instanceof SafetySyncError) throw error;
       if (error instanceof UnusableResponse && context !== undefined) throw toUnusableError(error, context);
       throw toConnectionError(error, {
@@ -197,8 +191,6 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         requestId: headers?.requestId,
         responseBegan: headers !== undefined,
       });
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   };
 

@@ -182,11 +182,6 @@ export function toConnectionError(error: unknown, failure: ConnectionFailure): S
   if (error instanceof Error) cause.name = error.name;
   if (code !== undefined) Object.assign(cause, { code });
   const reason = code === undefined ? cause.message : `${code}: ${cause.message}`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return new SafetySyncError('request_timeout', `${method}: no connection to ${origin} (${reason})`, {
-      cause,
-    });
-  }
   if (code !== undefined && NO_TLS_THERE.has(code) && origin.startsWith('https:')) {
     const noTls = `${method}: the port of ${origin} does not speak TLS, so no https`;
     return new SafetySyncError('network_error', noTls, { cause, advice: NO_TLS_ADVICE });

@@ -1,7 +1,7 @@
 /** What is left to be asked for of a slice after a response. Pure; times in ms since 1970. */
 import type { ListPage } from '../api/requests.ts';
-import { type CreationOrder, type CreationSlice, timeOf } from './creation-slice.ts';
-import { countDistinct } from './pages.ts';
+import type { CreationOrder, CreationSlice } from './creation-slice.ts';
+import { contentOf, countDistinct, timeOf } from './record-fields.ts';
 
 /** What two responses share: the records created in one millisecond, as text. */
 export interface Border {
@@ -37,14 +37,14 @@ export interface Task extends CreationSlice {
 /** The records at the border between two responses, to recognize them when they come again. */
 function atBorder(records: readonly unknown[], createdMs: number): Border {
   const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
-  return { createdMs, texts: new Set(shared.map((record) => JSON.stringify(record))) };
+  return { createdMs, texts: new Set(shared.map((record) => contentOf(record))) };
 }
 
 export function isShown(record: unknown, border: Border | undefined): boolean {
   return (
     border !== undefined &&
     timeOf(record, 'created_on') === border.createdMs &&
-    border.texts.has(JSON.stringify(record))
+    border.texts.has(contentOf(record))
   );
 }
 

@@ -5,13 +5,17 @@
 import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { isOfOneId } from './ask-user.ts';
-import { type CreationSlice, halve, readCreationOrder, timeOf } from './creation-slice.ts';
+import {
+  type CreationSlice,
+  FAILING_TIME,
+  halve,
+  partsBetween,
+  readCreationOrder,
+} from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
-import { FAILING_TIME, partsBetween } from './holes.ts';
-import { nameOf } from './pages.ts';
+import { isRequestSpecific } from './pages.ts';
+import { collectUndated, nameOf, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
-import { collectUndated, isAnyUnseen } from './unseen.ts';
 
 /** Halvings of a slice: 2^45 ms is a thousand years. */
 const DEEPEST = 50;
@@ -37,7 +41,7 @@ export type WalkStep =
 
 interface WalkOptions {
   /** Parts that are known to fail: they are not asked for. */
-  readonly without?: readonly TimeSlice[];
+  readonly without?: readonly TimeSlice[] | undefined;
   /** The slice failed before: a few attempts tell whether it still does. */
   readonly isSuspect?: boolean;
 }
@@ -172,7 +176,7 @@ function createWalk(
     if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
       // Records were deleted meanwhile, or the previous response kept something back: ask for its part again.
       isDoubtful = true;
-      const again = await reader.ask(previous.newerSlice);
+      const again = await reader.fetch(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
       counted += takePage({ ...previous.newerSlice, depth: task.depth }, again) - previous.counted;
       if ((again.page.paging?.total ?? 0) > previous.newerCount) {
@@ -191,7 +195,7 @@ function createWalk(
    * task is halved until nothing but that record's millisecond fails, which is left out.
    */
   async function* narrow(task: Task, error: unknown): Walk {
-    if (!isOfOneId(error) || !(await reader.isWell())) throw error;
+    if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
     isDoubtful = true;
     const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
     const halves = reader.mayDivide() ? halve(task, order) : undefined;
@@ -214,7 +218,7 @@ function createWalk(
         }
         let response: SliceResponse;
         try {
-          response = await reader.ask(task, { isSuspect: task.isSuspect });
+          response = await reader.fetch(task, { isSuspect: task.isSuspect });
         } catch (error) {
           yield* narrow(task, error);
           continue;
@@ -236,7 +240,7 @@ function createWalk(
       // How many records a hole has is not known: then only those count that no filter shows.
       const records = hasHoles ? Infinity : counted + undated.size;
       const seen = { topMs, records, undated: undated.size };
-      if (await isAnyUnseen(slice, reader, seen)) yield* readByPages(slice, 0);
+      if (await reader.isAnyUnseen(slice, seen)) yield* readByPages(slice, 0);
     },
   };
 }

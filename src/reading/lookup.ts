@@ -2,7 +2,8 @@
 import { SafetySyncError } from '../shared/errors.ts';
 import { DAY_MS, HOUR_MS } from '../shared/time.ts';
 import type { DueLookup, LookupResult } from '../streams/state.ts';
-import { type UserLookup, askForUser, isOfOneId } from './ask-user.ts';
+import { type UserLookup, askForUser } from './ask-user.ts';
+import { isRequestSpecific } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -70,7 +71,7 @@ async function lookUp(read: ReadRequest, batch: Batch, lookup: DueLookup): Promi
     batch.succeeded.push(await askForUser(read, lookup.userId));
     batch.inARow = 0;
   } catch (error) {
-    if (isOfOneId(error)) {
+    if (isRequestSpecific(error)) {
       batch.failed.push({ lookup, error });
       batch.inARow += 1;
     } else {
@@ -191,5 +192,5 @@ export async function* readLookups(read: ReadRequest): Steps<ReadOutcome> {
     if (reason !== null) return { kind: 'skipped', reason };
     if (failure !== undefined) throw toFailure(failure);
   }
-  return { kind: 'read', covered: null, state: {}, note: await describeFailing(read), failure: null };
+  return { kind: 'read', covered: null, note: await describeFailing(read), failure: null };
 }

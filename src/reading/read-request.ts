@@ -22,8 +22,6 @@ export interface SyncSettings {
   readonly maxDeleteRatio: number;
   /** Slices of a backfill that are read side by side. */
   readonly readers: number;
-  /** Records of a slice that is worth planning; default: by `sliceRecordsFor`. */
-  readonly sliceRecords?: number;
 }
 
 /** The service, as one run asks it. */
@@ -69,8 +67,8 @@ export interface ReadRequest {
   readonly kind: RunKind;
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
-  /** Nobody waits: what failed lately need not be tried again yet. */
-  readonly isScheduled?: boolean;
+  /** Holes that are not due are not tried again yet. */
+  readonly isScheduled: boolean;
   /** Creation time that a backfill covers. */
   readonly range: CreationSlice;
   /** Forget the ledger of an earlier backfill. */

@@ -9,7 +9,7 @@
 import type { ListPage } from '../api/requests.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
-import { timeOf } from './creation-slice.ts';
+import { timeOf } from './record-fields.ts';
 
 /** A Date header tells whole seconds, and a response is some time on its way: smaller differences say nothing. */
 const NOISE_MS = 5 * SECOND_MS;

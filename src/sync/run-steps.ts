@@ -101,7 +101,6 @@ async function* retirePart(part: string): Steps {
     outcome: {
       kind: 'read',
       covered: { parts: [part] },
-      state: {},
       note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
       failure: null,
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { cutEvenly } from '../../../src/reading/backfill-plan.ts';
-import { halve, readCreationOrder, timeOf, toCreationFilters } from '../../../src/reading/creation-slice.ts';
+import { halve, readCreationOrder, toCreationFilters } from '../../../src/reading/creation-slice.ts';
+import { timeOf } from '../../../src/reading/record-fields.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const created = (...times: unknown[]) => times.map((created_on) => ({ created_on }));
@@ -11,10 +12,10 @@ test('a slice is asked for by exclusive bounds', () => {
 });
 
 test('a time is a number or its text, and nothing else', () => {
-  expect(timeOf({ at: '1700000000000' }, 'at')).toBe(1_700_000_000_000);
+  expect(timeOf({ updated_on: '1700000000000' }, 'updated_on')).toBe(1_700_000_000_000);
   for (const at of [undefined, null, '', 'noon', NaN, {}, '-5x'])
-    expect(timeOf({ at }, 'at')).toBeUndefined();
-  expect(timeOf('no record', 'at')).toBeUndefined();
+    expect(timeOf({ updated_on: at }, 'updated_on')).toBeUndefined();
+  expect(timeOf('no record', 'updated_on')).toBeUndefined();
 });
 
 test('the order of creation is newest first only when every record tells and none is newer than the one before', () => {

@@ -19,7 +19,7 @@ async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[])
   const read = { stream, service: { api: { page } } } as unknown as Parameters<typeof createSliceReader>[0];
   const slice = { fromMs: 5, toMs };
   try {
-    const lists = createSliceReader(read, { pageSize: 2, filters: {} }).readByPages(slice);
+    const lists = createSliceReader(read, 2).readByPages(slice);
     while ((await lists.next()).done !== true);
     return asked / 2;
   } catch (error) {
