@@ -92,13 +92,12 @@ function createBackfill(
 /** Continues a backfill that was cut off, if it has the same range; else begins a new one. */
 export async function* readBackfill(
   read: ReadRequest,
-  pageSize: number,
   { range, restart }: { readonly range: CreationSlice; readonly restart: boolean },
 ): Steps<BackfillOutcome> {
   const { stream, settings, state, warehouse } = read;
   const stop = new AbortController();
   const service = { ...read.service, signal: AbortSignal.any([read.service.signal, stop.signal]) };
-  const reader = createSliceReader({ stream, service }, pageSize);
+  const reader = createSliceReader({ stream, service });
   const stored = await warehouse.readLedger();
   const isResumed =
     stored !== undefined && isResumable(stored, { range, restart, watermarkMs: state.watermark?.ms ?? null });
@@ -107,7 +106,7 @@ export async function* readBackfill(
         ...stored,
         total: await reader.fetchTotal(range),
         isRead: false,
-        sliceRecords: sliceRecordsFor(settings.readers, pageSize),
+        sliceRecords: sliceRecordsFor(settings.readers, reader.pageSize),
       }
     : yield* makePlan(read, range, reader);
   const backfill = createBackfill(read, reader, made);
@@ -137,10 +136,9 @@ function joinFailures({ failures: [first, ...others] }: Backfill): SafetySyncErr
 /** Reads parts that earlier runs left out. Returns those for which the service still fails. */
 export async function* readHoles(
   read: ReadRequest,
-  pageSize: number,
   holes: readonly Hole[],
 ): Steps<Pick<BackfillOutcome, 'holes' | 'failure'>> {
-  const backfill = createBackfill(read, createSliceReader(read, pageSize), {
+  const backfill = createBackfill(read, createSliceReader(read), {
     plan: { ...WHOLE_TIME, watermark: null },
     slices: holes.map(({ slice }) => slice),
     sliceRecords: Infinity,

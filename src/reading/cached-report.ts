@@ -112,11 +112,12 @@ export function requestParams(pageSize: number) {
   return { include_all_completions: true, limit: pageSize };
 }
 
-export async function* readCachedReport(read: ReadRequest): Steps<ReadOutcome> {
+export async function* readCachedReport(
+  read: ReadRequest,
+  { cacheMs, pageSize }: { readonly cacheMs: number; readonly pageSize: number },
+): Steps<ReadOutcome> {
   const { stream, state } = read;
   const { clock } = read.service;
-  if (stream.readMode.kind !== 'cached_report') throw new TypeError(`${stream.name} is no cached report`);
-  const { cacheMs, pageSize } = stream.readMode;
   const remainingMs = remainingFreshness(state.check, clock.now());
   if (read.kind === 'sync' && !read.force && remainingMs > 0) {
     const minutes = Math.ceil(remainingMs / MINUTE_MS);

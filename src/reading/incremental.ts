@@ -30,20 +30,19 @@ interface ReadWalk {
 }
 
 interface WalkOptions {
-  readonly pageSize: number;
   /** Only changes after this time; absent: everything. */
   readonly updatedAfterMs?: number;
   /** The first response shows that the walk has to begin elsewhere. */
   readonly isTooLate?: (first: FirstResponse) => boolean;
   /** Left out by earlier runs. */
-  readonly without?: readonly TimeSlice[];
+  readonly without?: readonly TimeSlice[] | undefined;
 }
 
 /** Yields the records of a walk; returns what is missing, and what its first response shows. */
-async function* readWalk(read: ReadRequest, options: WalkOptions): Steps<ReadWalk> {
-  const { pageSize, updatedAfterMs, isTooLate = () => false, without } = options;
+async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<ReadWalk> {
+  const { updatedAfterMs, isTooLate = () => false, without } = options;
   const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
-  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, pageSize, filters), { without });
+  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: FoundHole[] = [];
   let first: FirstResponse | undefined;
   for (;;) {
@@ -85,12 +84,12 @@ interface Changes {
 async function* readChanges(
   read: ReadRequest,
   watermark: ServiceTime,
-  options: Pick<WalkOptions, 'pageSize' | 'without'>,
+  without?: readonly TimeSlice[],
 ): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
     const earlierOf = ({ clock }: FirstResponse) => Math.min(fromMs, readFrom(watermark, clock));
     const { failure, first, holes } = yield* readWalk(read, {
-      ...options,
+      without,
       updatedAfterMs: updatedAfter(fromMs, read.settings.followupsOverlapMs),
       isTooLate: (one) => earlierOf(one) < fromMs,
     });
@@ -127,37 +126,37 @@ function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
-async function* readFirstSync(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+async function* readFirstSync(read: ReadRequest): Steps<ReadOutcome> {
   const { clock } = read.service;
   const startedMs = clock.monotonicMs();
   const everything = { range: WHOLE_TIME, restart: false };
-  const { plan, isResumed, failure, holes } = yield* readBackfill(read, pageSize, everything);
+  const { plan, isResumed, failure, holes } = yield* readBackfill(read, everything);
   const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
     return toOutcome(read, { failure, watermark: plan.watermark, holes });
   }
   const without = holes.map(({ slice }) => slice);
-  const changes = yield* readChanges(read, plan.watermark, { pageSize, without });
+  const changes = yield* readChanges(read, plan.watermark, without);
   return toOutcome(read, { ...changes, holes: [...holes, ...changes.holes] });
 }
 
 /** Reads the changes, and the holes of earlier runs: a manual run all of them, a scheduled one those that are due. */
-async function* readSync(read: ReadRequest, watermark: ServiceTime, pageSize: number): Steps<ReadOutcome> {
+async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadOutcome> {
   const known = await read.warehouse.readHoles();
   const without = known.map(({ slice }) => slice);
-  const changes = yield* readChanges(read, watermark, { pageSize, without });
+  const changes = yield* readChanges(read, watermark, without);
   if (changes.failure !== null) return toOutcome(read, changes);
   const isTried = ({ isDue }: Hole): boolean => isDue || !read.isScheduled;
-  const tried = yield* readHoles(read, pageSize, known.filter(isTried));
+  const tried = yield* readHoles(read, known.filter(isTried));
   const waiting = known.filter((hole) => !isTried(hole));
   const holes = [...tried.holes, ...changes.holes, ...waiting];
   return toOutcome(read, { ...changes, failure: tried.failure, holes });
 }
 
 /** Only a backfill of everything has read all changes that the service had made when it began. */
-async function* readAsked(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
   const { range, state } = read;
-  const { plan, failure, holes } = yield* readBackfill(read, pageSize, read);
+  const { plan, failure, holes } = yield* readBackfill(read, read);
   const watermark = isWholeTime(range) ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
   return toOutcome(read, { failure, watermark, holes });
 }
@@ -166,15 +165,15 @@ async function* readAsked(read: ReadRequest, pageSize: number): Steps<ReadOutcom
  * Reconciliation. First the changes that an incremental read finds, so that every other difference is a change that
  * incremental reads have missed, or a deletion, which they cannot see.
  */
-async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   const before = read.state.watermark;
-  const changes = before === null ? null : yield* readChanges(read, before, { pageSize });
+  const changes = before === null ? null : yield* readChanges(read, before);
   if (changes !== null) {
     if (changes.failure !== null) return toOutcome(read, changes);
     yield { kind: 'commit' };
   }
   // Holes are requested, too: deletions follow only from a read that is complete.
-  const { failure, first, holes } = yield* readWalk(read, { pageSize });
+  const { failure, first, holes } = yield* readWalk(read);
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
   return {
@@ -187,18 +186,14 @@ async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadO
   };
 }
 
-export async function* readIncremental(read: ReadRequest): Steps<ReadOutcome> {
-  const { stream, state, kind } = read;
-  if (stream.readMode.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
-  const { pageSize } = stream.readMode;
-  switch (kind) {
+export function readIncremental(read: ReadRequest): Steps<ReadOutcome> {
+  const { watermark } = read.state;
+  switch (read.kind) {
     case 'backfill':
-      return yield* readAsked(read, pageSize);
+      return readAsked(read);
     case 'reconcile':
-      return yield* readEverything(read, pageSize);
+      return readEverything(read);
     case 'sync':
-      return state.watermark === null
-        ? yield* readFirstSync(read, pageSize)
-        : yield* readSync(read, state.watermark, pageSize);
+      return watermark === null ? readFirstSync(read) : readSync(read, watermark);
   }
 }

@@ -4,12 +4,10 @@ import { ExactNumber } from '../shared/exact-number.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
-import { toCreationFilters, WHOLE_TIME } from './creation-slice.ts';
-import { walkCreation } from './creation-walk.ts';
+import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
 import type { KnownRecord, ReadRequest } from './read-request.ts';
 import { findRecord, timeOf } from './record-fields.ts';
-import { createSliceReader } from './slice-reader.ts';
 import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -83,8 +81,9 @@ async function findFollowup(
   known: KnownRecord,
   pageSize: number,
 ): Promise<FoundRecord | null> {
+  // Without a stored record the whole list is read until it appears, because the service has no filter by the id of a follow-up.
   const requests = known.stored === null ? [] : requestsFor(known.stored);
-  for (const request of requests) {
+  for (const request of requests.length === 0 ? [{}] : requests) {
     try {
       const found = await findOnPages(read, known, { limit: pageSize, ...request });
       if (found !== null) return found;
@@ -92,20 +91,7 @@ async function findFollowup(
       if (!isRefused(error)) throw error;
     }
   }
-  if (requests.length > 0) return null;
-  // Nothing is known of it, and the service has no filter by the id of a follow-up: the list is read until it appears.
-  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, pageSize));
-  for (;;) {
-    const next = await walk.next();
-    if (next.done === true) {
-      if (next.value !== null) throw next.value;
-      return null;
-    }
-    if (next.value.kind === 'hole') throw next.value.error;
-    if (next.value.kind !== 'records') continue;
-    const record = findRecord(next.value.records, read.stream.keyField, known.key);
-    if (record !== undefined) return { record, about: {} };
-  }
+  return null;
 }
 
 /** Of several records with one key the last one counts, as in the merge: the response is read to its end. */

@@ -53,8 +53,10 @@ function isShort({ records, paging }: ListPage, distinct: number, pageSize: numb
 export type SliceReader = ReturnType<typeof createSliceReader>;
 
 /** `filters`: `updated_after`, for an incremental read. */
-export function createSliceReader(source: Source, pageSize: number, filters: Params = {}) {
-  const { keyField, method } = source.stream;
+export function createSliceReader(source: Source, filters: Params = {}) {
+  const { keyField, method, name, readMode } = source.stream;
+  if (readMode.kind !== 'incremental') throw new TypeError(`${name} is not read in slices`);
+  const { pageSize } = readMode;
   let divided = 0;
 
   const toParams = (slice: CreationSlice) => ({ limit: pageSize, ...filters, ...toCreationFilters(slice) });

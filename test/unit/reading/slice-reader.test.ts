@@ -15,11 +15,14 @@ async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[])
     const records = (params['page'] === 2 ? second : first).map((id) => ({ id, created_on: 5 }));
     return Promise.resolve({ records, count: records.length, paging: { total, lastPage: 2 }, envelope: {} });
   };
-  const stream = STREAMS.find(({ name }) => name === 'followups');
+  const stream = {
+    ...STREAMS.find(({ name }) => name === 'followups'),
+    readMode: { kind: 'incremental', pageSize: 2 },
+  };
   const read = { stream, service: { api: { page } } } as unknown as Parameters<typeof createSliceReader>[0];
   const slice = { fromMs: 5, toMs };
   try {
-    const lists = createSliceReader(read, 2).readByPages(slice);
+    const lists = createSliceReader(read).readByPages(slice);
     while ((await lists.next()).done !== true);
     return asked / 2;
   } catch (error) {
