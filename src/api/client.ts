@@ -149,16 +149,9 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
     setMaxListeners(0, ...sources);
     for (const source of sources) source.addEventListener('abort', onAbort, { once: true });
     try {
-      return await runRetrying({
-        policy: options,
-        fewRetries: request.fewRetries,
-        signal: stop.signal,
-        clock: options.clock,
-        attempt: (attemptNumber) => attempt({ ...request, signal: stop.signal, takeNext }, attemptNumber),
-        onRetry: (attemptNumber, delayMs, error) =>
-          options.onRetry?.({ method, attempt: attemptNumber, delayMs, error }),
-        coolingMs: limiter.coolingMs,
-      });
+      const { signal } = stop;
+      const call = { ...request, signal, takeNext };
+      return await runRetrying({ options, limiter, request, signal, attempt: (nth) => attempt(call, nth) });
     } catch (error) {
       if (error instanceof SafetySyncError)
         error.place = { entry: options.entry, tokenFile: options.tokenFile };

@@ -1,20 +1,17 @@
 /** Repeats a request whose error can go away by itself. */
 import { SafetySyncError } from '../shared/errors.ts';
-import { type Clock, sleep } from '../shared/time.ts';
+import { sleep } from '../shared/time.ts';
+import type { Limiter } from './limiter.ts';
 import type { ApiClientOptions, FewRetries } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
 interface Retrying<T> {
-  readonly policy: RetryPolicy;
-  readonly fewRetries: FewRetries | undefined;
+  readonly options: ApiClientOptions;
+  readonly limiter: Pick<Limiter, 'coolingMs'>;
+  readonly request: { readonly method: string; readonly fewRetries?: FewRetries | undefined };
   readonly signal: AbortSignal;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly attempt: (attemptNumber: number) => Promise<T>;
-  /** Called before each wait; `attemptNumber` is the failed one. */
-  readonly onRetry: (attemptNumber: number, delayMs: number, error: SafetySyncError) => void;
-  /** Remaining cool-down of all requests, in ms. */
-  readonly coolingMs: () => number;
 }
 
 /** Full jitter: between nothing and the exponential delay, so that requests that failed together are spread. */
@@ -36,7 +33,9 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
 
 /** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
 export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
-  const { policy, fewRetries, signal, clock } = retrying;
+  const { options, limiter, request, signal } = retrying;
+  const { method, fewRetries } = request;
+  const { clock } = options;
   let failedMs: number | undefined;
   /** Attempts in a row that ended in one of `fewRetries`. */
   let fewInARow = 0;
@@ -48,15 +47,15 @@ export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
       if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
       failedMs ??= clock.monotonicMs();
       fewInARow = fewRetries?.codes.has(error.code) === true ? fewInARow + 1 : 0;
-      if (attemptNumber > policy.retryAttempts || fewInARow > (fewRetries?.retries ?? Infinity)) {
+      if (attemptNumber > options.retryAttempts || fewInARow > (fewRetries?.retries ?? Infinity)) {
         throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
       }
       // A throttled response has begun a cool-down of all requests: its length is the delay.
       const delayMs =
         error.code === 'rate_limit_exceeded'
-          ? retrying.coolingMs()
-          : drawRetryDelayMs(policy, attemptNumber, error.retryAfterMs);
-      retrying.onRetry(attemptNumber, delayMs, error);
+          ? limiter.coolingMs()
+          : drawRetryDelayMs(options, attemptNumber, error.retryAfterMs);
+      options.onRetry?.({ method, attempt: attemptNumber, delayMs, error });
       await sleep(delayMs, signal);
     }
   }

@@ -17,7 +17,8 @@ export function createSlots(limiter: Limiter): Slots {
   const queue: (() => void)[] = [];
   let taken = 0;
   let inFlight = 0;
-  let waiting = 0;
+  /** Requests in flight and waiting. */
+  let requests = 0;
 
   function admit(): void {
     while (taken < limiter.concurrencyNow && queue.length > 0) {
@@ -57,10 +58,10 @@ export function createSlots(limiter: Limiter): Slots {
       return inFlight;
     },
     get waiting() {
-      return waiting;
+      return requests - inFlight;
     },
     run: async (request, signal) => {
-      waiting += 1;
+      requests += 1;
       try {
         for (;;) {
           await sleep(limiter.coolingMs(), signal);
@@ -70,13 +71,11 @@ export function createSlots(limiter: Limiter): Slots {
             // No request holds a slot through a cool-down.
             const ordinal = await start(signal);
             if (ordinal === undefined) continue;
-            waiting -= 1;
             inFlight += 1;
             try {
               return await request(ordinal);
             } finally {
               inFlight -= 1;
-              waiting += 1;
             }
           } finally {
             taken -= 1;
@@ -84,7 +83,7 @@ export function createSlots(limiter: Limiter): Slots {
           }
         }
       } finally {
-        waiting -= 1;
+        requests -= 1;
       }
     },
   };

@@ -6,7 +6,7 @@ import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
 import { toCreationFilters } from './creation-slice.ts';
 import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
-import type { KnownRecord, ReadRequest } from './read-request.ts';
+import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
 import { findRecord, timeOf } from './record-fields.ts';
 import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -31,11 +31,15 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
     case 'cached_report':
       return await findOnPages(read, known, { ...requestParams(1), m_user_ids: [known.key] });
     case 'incremental':
-      return await findFollowup(read, known, readMode.pageSize);
+      return await findFirst(requestsFor(known.stored), (params) =>
+        findOnPages(read, known, { limit: readMode.pageSize, ...params }),
+      );
     case 'snapshot':
       return readMode.per === 'account'
         ? await findInPart(read, known, toWhole(read.stream))
-        : await findEquipment(read, known);
+        : await findFirst(typesFor(known, read.settings), (type) =>
+            findInPart(read, known, toTypePart(type)),
+          );
   }
 }
 
@@ -64,33 +68,38 @@ function toNumberParameter(value: unknown): number | ExactNumber | undefined {
   return Number.isSafeInteger(Number(value)) ? Number(value) : new ExactNumber(value);
 }
 
-/** What never changes in a follow-up and has a filter: its response and its creation time. The narrowest request first. */
-function requestsFor(stored: WireRecord): Params[] {
-  const responseId = toNumberParameter(stored['response_id']);
+/**
+ * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Where nothing
+ * is stored the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
+ */
+function requestsFor(stored: WireRecord | null): readonly Params[] {
+  const responseId = toNumberParameter(stored?.['response_id']);
   const createdMs = timeOf(stored, 'created_on');
   const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
   const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
   const byTime = fromMs === null ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
   // If one of the stored values is wrong, the other one may still be right.
   const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
-  return [...both, ...byResponse, ...byTime];
+  const requests = [...both, ...byResponse, ...byTime];
+  return requests.length === 0 ? [{}] : requests;
 }
 
-async function findFollowup(
-  read: OneRequest,
-  known: KnownRecord,
-  pageSize: number,
+/** Makes requests one after the other until one finds the record. If one was refused, none of the others proves its absence. */
+async function findFirst<Question>(
+  questions: readonly Question[],
+  find: (question: Question) => Promise<FoundRecord | null>,
 ): Promise<FoundRecord | null> {
-  // Without a stored record the whole list is read until it appears, because the service has no filter by the id of a follow-up.
-  const requests = known.stored === null ? [] : requestsFor(known.stored);
-  for (const request of requests.length === 0 ? [{}] : requests) {
+  let refused: SafetySyncError | undefined;
+  for (const question of questions) {
     try {
-      const found = await findOnPages(read, known, { limit: pageSize, ...request });
+      const found = await find(question);
       if (found !== null) return found;
     } catch (error) {
       if (!isRefused(error)) throw error;
+      refused ??= error;
     }
   }
+  if (refused !== undefined) throw refused;
   return null;
 }
 
@@ -110,27 +119,12 @@ async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part):
   }
 }
 
-/** First in the type where it was last found, then in the others that are configured. */
-async function findEquipment(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
-  const { equipmentTypes } = read.settings;
-  const types = [...new Set([...(known.askedType === null ? [] : [known.askedType]), ...equipmentTypes])];
-  if (types.length === 0) {
-    const message = 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for';
-    throw new SafetySyncError('configuration_invalid', message);
-  }
-  let failure: SafetySyncError | undefined;
-  for (const type of types) {
-    try {
-      const found = await findInPart(read, known, toTypePart(type));
-      if (found !== null) return found;
-    } catch (error) {
-      // A type that the service no longer knows has no equipment, but another type may have this one.
-      if (!isRefused(error)) throw error;
-      failure ??= error;
-    }
-  }
-  if (failure !== undefined) throw failure;
-  return null;
+/** First the type where it was last found, then the others that are configured. */
+function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
+  const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
+  if (types.size > 0) return [...types];
+  const message = 'SAFETY_EQUIPMENT_TYPES is empty: there is no equipment type to request';
+  throw new SafetySyncError('configuration_invalid', message);
 }
 
 /**
