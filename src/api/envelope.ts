@@ -1,7 +1,7 @@
 /** Reads the envelope of a response: whether the request succeeded, and how many records there are. */
 import { z } from 'zod';
 
-/** What a response says about itself (specification, "Common protocol"). */
+/** The result of a request according to its response (specification, "Common protocol"). */
 type Verdict =
   | { readonly kind: 'success' }
   | { readonly kind: 'error'; readonly identifier: string; readonly description: string | undefined }

@@ -10,7 +10,7 @@ import { nextWatermark, readFirstResponse } from './watermark.ts';
 
 /** The fewest pages of a slice. */
 const SLICE_PAGES = 5;
-/** What a reader loses when the worker is killed: a response that is being stored, and the next one. */
+/** Pages that a reader loses when the worker is killed: one that is being stored, and the next one. */
 const PAGES_IN_HAND = 2;
 
 /** Records of a slice: as many as may be lost and read again when the worker is killed. */

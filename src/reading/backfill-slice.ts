@@ -22,7 +22,7 @@ export interface FoundHole {
   readonly error: SafetySyncError;
 }
 
-/** What the slices of one backfill share. */
+/** The state that the slices of one backfill share. */
 export interface Backfill {
   readonly method: string;
   readonly plan: BackfillPlan;

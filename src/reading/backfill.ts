@@ -92,7 +92,7 @@ function createBackfill(
 /** Continues a backfill that was cut off, if it has the same range; else begins a new one. */
 export async function* readBackfill(
   read: ReadRequest,
-  { range, restart }: { readonly range: CreationSlice; readonly restart: boolean },
+  { range = WHOLE_TIME, restart = false }: Pick<ReadRequest, 'range' | 'restart'>,
 ): Steps<BackfillOutcome> {
   const { stream, settings, state, warehouse } = read;
   const stop = new AbortController();
@@ -186,7 +186,7 @@ interface SideBySide {
   readonly abort: () => void;
 }
 
-/** How often the step that says that all readers wait is repeated. */
+/** How often the `idle` step is repeated while all readers wait. */
 const IDLE_MS = 100;
 
 /**

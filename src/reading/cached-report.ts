@@ -3,10 +3,9 @@ import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { CalculationCheck, ServiceTime } from '../streams/state.ts';
 import type { ListPage } from '../api/requests.ts';
-import { keyOf } from '../streams/wire.ts';
 import { countExtraRows, fetchPage, pages, PageTally } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
-import { countDistinct } from './record-fields.ts';
+import { countDistinct, keyOf } from './record-fields.ts';
 import { type ResponseClock, offsetOf, wentBackBy } from './watermark.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
@@ -24,7 +23,7 @@ export function freshFor(cacheMs: number, serviceTimeMs: number, calculatedAtMs:
   return Math.max(0, cacheMs - ageMs);
 }
 
-/** ms until there may be a newer report; 0 as soon as one of the clocks says so, or says something impossible. */
+/** ms until there may be a newer report; 0 as soon as that is so by one of the clocks, or one of them is impossible. */
 export function remainingFreshness(check: CalculationCheck | null, nowMs: number): number {
   if (check === null) return 0;
   const passed = [nowMs - check.atMs, check.agoByDatabaseMs];
@@ -78,7 +77,7 @@ async function isStillWhole(
   );
 }
 
-/** All pages, of which the first is known. Returns why they are not one complete report, else null. */
+/** Yields all pages; the first one is known. Returns why they are not one complete report, else null. */
 async function* readPages(
   read: ReadRequest,
   options: { first: ListPage; calculatedAtMs: number | undefined; pageSize: number },

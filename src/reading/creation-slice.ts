@@ -1,5 +1,5 @@
 /**
- * Ranges of creation time and what one response says about them. Pure. All times in ms since 1970; `null` is open.
+ * Ranges of creation time, and the order of the records in a response. Pure. All times in ms since 1970; `null` is open.
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
 import type { TimeSlice } from '../streams/state.ts';
@@ -72,8 +72,8 @@ export function describeSlice({ fromMs, toMs }: CreationSlice): string {
 }
 
 /**
- * Holes are parts of creation time that are left out because the service fails for a record in them. This is where a failing
- * part without bounds is divided, and what the ledger has in the place of open bounds.
+ * Holes are parts of creation time that are left out because the service fails for a record in them. These are the
+ * bounds for a failing part without bounds: in the ledger, and where it is divided.
  */
 export const FAILING_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
 
@@ -83,7 +83,7 @@ export const toHole = ({ fromMs, toMs }: CreationSlice): TimeSlice => ({
   toMs: toMs ?? FAILING_TIME.toMs,
 });
 
-/** The slice that a hole of the ledger stands for. */
+/** The slice to request for a hole of the ledger. */
 export const ofHole = ({ fromMs, toMs }: TimeSlice): CreationSlice => ({
   fromMs: fromMs <= FAILING_TIME.fromMs ? null : fromMs,
   toMs: toMs >= FAILING_TIME.toMs ? null : toMs,

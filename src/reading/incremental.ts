@@ -1,4 +1,4 @@
-/** Follow-ups: everything at first, then what changed since the watermark (specification: followups.list). */
+/** Follow-ups: all of them at first, then the changes since the watermark (specification: followups.list). */
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Hole, ServiceTime, TimeSlice } from '../streams/state.ts';
@@ -22,7 +22,7 @@ import {
 const LONG_MS = MINUTE_MS;
 
 interface ReadWalk {
-  /** What is missing, but for the holes; null: nothing. */
+  /** Why records are missing outside of the holes; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly first: FirstResponse | undefined;
   /** Left out now. */
@@ -72,11 +72,11 @@ interface OpenHole {
 }
 
 interface Changes {
-  /** What is missing; null: everything was read. */
+  /** Why records are missing; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly watermark: ServiceTime | null;
   readonly note?: string | null;
-  /** Parts of which nothing is stored: the ledger has them, so the watermark may pass what changed there. */
+  /** Parts without stored records. The ledger has them, so the watermark may pass their changes. */
   readonly holes: readonly OpenHole[];
 }
 
@@ -129,8 +129,7 @@ function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }
 async function* readFirstSync(read: ReadRequest): Steps<ReadOutcome> {
   const { clock } = read.service;
   const startedMs = clock.monotonicMs();
-  const everything = { range: WHOLE_TIME, restart: false };
-  const { plan, isResumed, failure, holes } = yield* readBackfill(read, everything);
+  const { plan, isResumed, failure, holes } = yield* readBackfill(read, {});
   const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
     return toOutcome(read, { failure, watermark: plan.watermark, holes });
@@ -155,7 +154,7 @@ async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadO
 
 /** Only a backfill of everything has read all changes that the service had made when it began. */
 async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
-  const { range, state } = read;
+  const { range = WHOLE_TIME, state } = read;
   const { plan, failure, holes } = yield* readBackfill(read, read);
   const watermark = isWholeTime(range) ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
   return toOutcome(read, { failure, watermark, holes });

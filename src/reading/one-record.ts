@@ -69,8 +69,8 @@ function toNumberParameter(value: unknown): number | ExactNumber | undefined {
 }
 
 /**
- * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Where nothing
- * is stored the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
+ * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Without
+ * a stored record the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
  */
 function requestsFor(stored: WireRecord | null): readonly Params[] {
   const responseId = toNumberParameter(stored?.['response_id']);

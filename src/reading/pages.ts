@@ -6,7 +6,7 @@ import { countDistinct, nameOf } from './record-fields.ts';
 
 /** Bounds a list that would never end. */
 const MOST_PAGES = 100_000;
-/** Repeated records about which the service is asked one by one. */
+/** Repeated records that are requested one by one. */
 const MOST_REPEATS = 20;
 
 /** The stream and the service: what a request needs. */
@@ -45,7 +45,7 @@ export function isRequestSpecific(error: unknown): error is SafetySyncError {
   return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
 }
 
-/** The service refuses what was asked for: a page beyond the last one, or an unknown equipment type. */
+/** The service refuses a parameter: a page beyond the last one, or an unknown equipment type. */
 export function isRefused(error: unknown): error is SafetySyncError {
   return (
     error instanceof SafetySyncError &&
@@ -152,17 +152,17 @@ export async function* pages(
 }
 
 /**
- * How many rows the source holds beside the first one of the same record. A repeated row alone proves nothing, because it may
- * stand in the place of another record. So the service is asked about each repeated record by itself; the response counts
- * where it is complete. `askAlone` makes that request; undefined: there is none for this record.
+ * How many rows the source has in addition to the first one of the same record. A repeated row alone proves nothing, because
+ * it may have replaced another record. So each repeated record is requested by itself, and the response counts if it is
+ * complete. `toRequest` returns the parameters; undefined: there are none for this record.
  */
 export async function countExtraRows(
   source: Source,
   repeated: PageTally['repeated'],
-  askAlone: (record: unknown) => (Params & { readonly limit: number }) | undefined,
+  toRequest: (record: unknown) => (Params & { readonly limit: number }) | undefined,
 ): Promise<number> {
   const { keyField } = source.stream;
-  const requests = [...repeated.values()].map(askAlone).filter((params) => params !== undefined);
+  const requests = [...repeated.values()].map(toRequest).filter((params) => params !== undefined);
   const different = new Map(requests.map((params) => [JSON.stringify(params), params]));
   let extra = 0;
   for (const params of [...different.values()].slice(0, MOST_REPEATS)) {

@@ -1,6 +1,6 @@
 /** The only functions of reading that look into a record of a list: its key, its times, its content. */
 import { ExactNumber } from '../shared/exact-number.ts';
-import { isWireRecord, keyOf } from '../streams/wire.ts';
+import { isWireRecord, keyOf as keyOfRecord } from '../streams/wire.ts';
 
 /** The years 1 to 9999: a time outside of them is an error of the data and orders nothing. */
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
@@ -13,6 +13,9 @@ export function timeOf(record: unknown, field: 'created_on' | 'updated_on'): num
   const ms = isText ? Number(value) : value;
   return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
 }
+
+/** The key of a record; null: it has no usable one. */
+export const keyOf = (record: unknown, keyField: string): string | null => keyOfRecord(record, keyField);
 
 /** The content of a record as text: equal for two that the service sent alike. */
 export const contentOf = (record: unknown): string => JSON.stringify(record);

@@ -27,7 +27,7 @@ export interface SliceResponse {
   readonly shortfall: SafetySyncError | null;
 }
 
-/** What was read of a slice. */
+/** The records of a slice that were read. */
 interface Seen {
   /** Later creations are growth, and need not have been seen. */
   readonly topMs: number;
@@ -78,7 +78,7 @@ export function createSliceReader(source: Source, filters: Params = {}) {
   const probe = async (slice: CreationSlice) => await fetchNewest(toParams(slice));
   const fetchTotal = async (slice: CreationSlice) => (await probe(slice))?.paging?.total;
 
-  /** In the millisecond of a record no row stands in the place of another one unless both have that creation time. */
+  /** A request for one millisecond returns only rows with that creation time. */
   const countExtra = (repeated: PageTally['repeated']): Promise<number> =>
     countExtraRows(source, repeated, (record) => {
       const fromMs = Math.floor(timeOf(record, 'created_on') ?? 0);
@@ -136,8 +136,8 @@ export function createSliceReader(source: Source, filters: Params = {}) {
 
     /**
      * The last resort, by page numbers: for a slice that cannot be divided any further, or whose records have no creation
-     * time. Throws `read_incomplete` when the pages do not show all of it. Returns how many rows the source holds beside
-     * the first one of the same record.
+     * time. Throws `read_incomplete` when the pages do not show all of it. Returns how many rows the source has in
+     * addition to the first one of the same record.
      */
     async *readByPages(slice: CreationSlice): AsyncGenerator<readonly unknown[], number, undefined> {
       // Where each response has ties in another order, the attempts together show what none of them shows. This counts only for

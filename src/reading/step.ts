@@ -1,5 +1,5 @@
 /**
- * What a reader yields: records, and what has to be stored together with them. A reader sends requests and yields steps; it
+ * The steps of a reader: records, and the notes that have to be stored together with them. A reader sends requests and yields steps; it
  * writes nothing. sync/run-steps.ts carries the steps out in their order.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -59,7 +59,7 @@ export type ReadOutcome =
     }
   | {
       readonly kind: 'read';
-      /** What was read completely; null deletes nothing. */
+      /** The parts that were read completely; null deletes nothing. */
       readonly covered: Coverage | null;
       readonly state?: StateChange;
       /** For the run record. */

@@ -4,16 +4,23 @@ import type { ListRequest } from '../../../src/api/requests.ts';
 import { createSliceReader } from '../../../src/reading/slice-reader.ts';
 import { STREAMS } from '../../../src/streams/index.ts';
 
-type Attempt = readonly [first: string[], second: string[], total: number];
+type Attempt = readonly [first: string[], second: string[], total: number, lastPage?: null];
 
 /** Pages of two records; each attempt asks for two of them. */
 async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[]): Promise<number | string> {
   let asked = 0;
   const page = ({ params }: ListRequest) => {
-    const [first, second, total] = attempts[Math.min(attempts.length - 1, Math.floor(asked / 2))] as Attempt;
+    const [first, second, total, lastPage = 2] = attempts[
+      Math.min(attempts.length - 1, Math.floor(asked / 2))
+    ] as Attempt;
     asked += 1;
     const records = (params['page'] === 2 ? second : first).map((id) => ({ id, created_on: 5 }));
-    return Promise.resolve({ records, count: records.length, paging: { total, lastPage: 2 }, envelope: {} });
+    return Promise.resolve({
+      records,
+      count: records.length,
+      paging: { total, lastPage: lastPage ?? undefined },
+      envelope: {},
+    });
   };
   const stream = {
     ...STREAMS.find(({ name }) => name === 'followups'),
@@ -44,4 +51,8 @@ test('in a slice that still grows each attempt must be complete by itself', asyn
 test('attempts before a deletion do not count: the deleted record would stand for a missing one', async () => {
   // "a" is deleted after the first attempt, "d" is never shown.
   expect(await attemptsNeeded(6, [[['a', 'b'], ['a'], 4], MISSES_A])).toBe('read_incomplete');
+});
+
+test('pages with a total but no last page end when that many records were seen', async () => {
+  expect(await attemptsNeeded(6, [[['a', 'b'], ['c'], 3, null]])).toBe(1);
 });
