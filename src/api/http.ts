@@ -5,8 +5,7 @@ import { stringifyExactJson } from '../shared/exact-json.ts';
 import type { Redact } from '../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { readVerdict } from './envelope.ts';
-import type { RequestMeter } from './requests.ts';
-import type { ApiClientOptions } from './requests.ts';
+import type { ApiClientOptions, RequestMeter } from './requests.ts';
 import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
 import type { CutResponse, TakeRecords } from './response-body.ts';
 import {
