@@ -1,34 +1,21 @@
-/** Reads what a response says beside its list: whether it succeeded, and how much there is. */
+/** Reads the envelope of a response: whether the request succeeded, and how many records there are. */
 import { z } from 'zod';
 
-const envelopeSchema = z.discriminatedUnion('ok', [
-  z.looseObject({ ok: z.literal(true) }),
-  z.looseObject({
-    ok: z.literal(false),
-    error: z.string().min(1),
-    // Left out of the judgement: an odd description must not hide the identifier.
-    description: z.string().optional().catch(undefined),
-  }),
-]);
-
-/** What every response says about itself (specification, "Common protocol"). */
+/** The result of a request according to its response (specification, "Common protocol"). */
 type Verdict =
   | { readonly kind: 'success' }
   | { readonly kind: 'error'; readonly identifier: string; readonly description: string | undefined }
   /** JSON, but not a response of this protocol. */
   | { readonly kind: 'foreign'; readonly problem: string };
 
-export function readVerdict(envelope: Readonly<Record<string, unknown>>): Verdict {
-  const parsed = envelopeSchema.safeParse(envelope);
-  if (!parsed.success) {
-    const problem =
-      envelope['ok'] === false
-        ? 'ok is false, but there is no error identifier'
-        : 'there is no ok that is true or false';
-    return { kind: 'foreign', problem };
-  }
-  if (parsed.data.ok) return { kind: 'success' };
-  return { kind: 'error', identifier: parsed.data.error, description: parsed.data.description };
+export function readVerdict({ ok, error, description }: Readonly<Record<string, unknown>>): Verdict {
+  if (ok === true) return { kind: 'success' };
+  if (ok !== false) return { kind: 'foreign', problem: 'there is no ok that is true or false' };
+  if (typeof error !== 'string' || error === '')
+    return { kind: 'foreign', problem: 'ok is false, but there is no error identifier' };
+  // An unusable description must not hide the identifier.
+  const text = typeof description === 'string' ? description : undefined;
+  return { kind: 'error', identifier: error, description: text };
 }
 
 const countSchema = z
@@ -39,16 +26,13 @@ const countSchema = z
 
 const pagingSchema = z.object({ total: countSchema, last_page: countSchema });
 
-/** How much there is, as far as the response says so in a usable way. */
+/** How many records there are; undefined where the response has no usable value. */
 export interface Paging {
   readonly total: number | undefined;
   readonly lastPage: number | undefined;
 }
 
-/**
- * Tolerant: numbers as text are accepted, anything unusable is undefined. undefined as a whole: the response has no paging;
- * one that says nothing usable is still a hint that there are pages.
- */
+/** undefined: the response has no paging. Paging without a usable value is still a sign that there are pages. */
 export function readPaging(envelope: Readonly<Record<string, unknown>>): Paging | undefined {
   const { paging } = envelope;
   if (paging === undefined || paging === null) return undefined;

@@ -5,8 +5,7 @@ import { stringifyExactJson } from '../shared/exact-json.ts';
 import type { Redact } from '../shared/redact.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { readVerdict } from './envelope.ts';
-import type { RequestMeter } from './requests.ts';
-import type { ApiClientOptions } from './requests.ts';
+import type { ApiClientOptions, RequestMeter } from './requests.ts';
 import { ACCEPTED_ENCODINGS, createWaitingBudget, readBody } from './response-body.ts';
 import type { CutResponse, TakeRecords } from './response-body.ts';
 import {
@@ -23,43 +22,31 @@ export type RawHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export interface ResponseHeaders {
   readonly requestId: string | undefined;
-  /** ms since 1970 by the other side's clock. */
+  /** ms since 1970 by the service's clock. */
   readonly serviceTimeMs: number | undefined;
-  /** ms that the service says it worked on the response. */
-  readonly responseTimeMs: number | undefined;
-  /** ms that the other side asks us to wait before the next request. */
+  /** ms that the service wants us to wait before the next request. */
   readonly retryAfterMs: number | undefined;
-  /** In lower case; undefined where the body comes as it is. */
+  /** In lower case; undefined where the body is not compressed. */
   readonly contentEncoding: string | undefined;
   readonly location: string | undefined;
 }
 
-function first(headers: RawHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
+const first = (headers: RawHeaders, name: string): string | undefined => [headers[name]].flat()[0];
 
-/** The specification calls its prefix "neutral": where SVC- is missing, another prefix of the same header will do. */
+/** The specification calls the prefix of its headers neutral: without SVC- another prefix of the same header is taken. */
 function firstWithAnyPrefix(headers: RawHeaders, suffix: string): string | undefined {
-  const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`));
-  return first(headers, `svc-${suffix}`) ?? (other === undefined ? undefined : first(headers, other));
+  const other = Object.keys(headers).find((name) => name.endsWith(`-${suffix}`)) ?? '';
+  return first(headers, `svc-${suffix}`) ?? first(headers, other);
 }
 
-function toNonNegative(text: string | undefined): number | undefined {
-  if (text === undefined || text.trim() === '') return undefined;
-  const value = Number(text);
-  return Number.isFinite(value) && value >= 0 ? value : undefined;
-}
-
-function toTime(text: string | undefined): number | undefined {
-  const time = text === undefined ? Number.NaN : Date.parse(text);
+function toTime(text = ''): number | undefined {
+  const time = Date.parse(text);
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Seconds, or a date: that is held against the other side's own Date, ours may be hours off. */
-function toRetryAfterMs(text: string | undefined, nowMs: number): number | undefined {
-  const seconds = toNonNegative(text);
-  if (seconds !== undefined) return seconds * SECOND_MS;
+/** Seconds, or a date, which is compared with the service's own Date because our clock may be hours off. */
+function toRetryAfterMs(text = '', nowMs: number): number | undefined {
+  if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return Number(text) * SECOND_MS;
   const time = toTime(text);
   return time === undefined ? undefined : Math.max(0, time - nowMs);
 }
@@ -72,7 +59,6 @@ export function readHeaders(headers: RawHeaders, redact: Redact, nowMs: number):
   return {
     requestId: requestId === '' ? undefined : requestId,
     serviceTimeMs,
-    responseTimeMs: toNonNegative(firstWithAnyPrefix(headers, 'response-time')),
     retryAfterMs: toRetryAfterMs(first(headers, 'retry-after'), serviceTimeMs ?? nowMs),
     contentEncoding: encoding === '' || encoding === 'identity' ? undefined : encoding,
     location: location === undefined ? undefined : toServerText(location, redact),
@@ -88,12 +74,12 @@ export interface Call {
   readonly listKey?: string;
   /** See `ListRequest`. */
   readonly fields?: readonly string[];
-  /** The property that a usable response has; undefined: any will do. */
+  /** The property that a usable response has; undefined: none is needed. */
   readonly objectKey?: string;
   readonly takeRecords?: TakeRecords;
   readonly meter: RequestMeter;
-  /** Hears of the bytes of this response; the meter is shared by all requests of a reader. */
-  readonly onBytes?: (bytes: number) => void;
+  /** Counts the bytes of this response; the meter is shared by all requests of a reader. */
+  readonly onBytes: (bytes: number) => void;
   readonly signal: AbortSignal;
 }
 
@@ -103,12 +89,12 @@ export interface HttpResponse extends CutResponse {
 }
 
 interface Http {
-  /** Everything that goes wrong is a SafetySyncError. */
+  /** Rejects with a SafetySyncError only. */
   call(call: Call): Promise<HttpResponse>;
   close(): Promise<void>;
 }
 
-/** undici waits for a fraction less than the service announces, so an idle connection is not used as it closes. */
+/** undici takes a fraction less than the service announces, so that no request meets a connection that is being closed. */
 const KEEP_ALIVE_MS = 4 * SECOND_MS;
 
 function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin: string): Pool {
@@ -117,7 +103,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MINUTE_MS,
-    // Both are measured by the waiting budget, which does not count our own time.
+    // The waiting budget measures both, because it does not count our own time.
     headersTimeout: 0,
     bodyTimeout: 0,
     // TLS 1.2: specification, "Common protocol".
@@ -139,12 +125,9 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
 
   const call = async (request: Call): Promise<HttpResponse> => {
     const { method, params, token, meter, signal } = request;
-    const ended = new AbortController();
-    const onAbort = (): void => {
-      ended.abort(signal.reason);
-    };
-    signal.throwIfAborted();
-    signal.addEventListener('abort', onAbort, { once: true });
+    const timedOut = new AbortController();
+    const ended = AbortSignal.any([signal, timedOut.signal]);
+    ended.throwIfAborted();
     let headers: ResponseHeaders | undefined;
     const budget = createWaitingBudget({
       timeoutMs: requestTimeoutMs,
@@ -152,7 +135,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
       onExhausted: () => {
         const what = headers === undefined ? 'no response' : 'the response did not go on';
         const message = `${method}: ${what} within ${requestTimeoutMs} ms of waiting`;
-        ended.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
+        timedOut.abort(new SafetySyncError('request_timeout', message, { requestId: headers?.requestId }));
       },
     });
     let context: ResponseContext | undefined;
@@ -164,7 +147,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
           path: `${pathPrefix}${encodeURIComponent(method)}`,
           headers: requestHeaders,
           body: stringifyExactJson({ ...params, token }),
-          signal: ended.signal,
+          signal: ended,
         })
         .finally(() => {
           budget.stopWaiting(0);
@@ -173,7 +156,7 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
       context = { method, params, status: response.statusCode, headers, redact };
       meter.lastRequestId = headers.requestId ?? meter.lastRequestId;
       budget.beginBody();
-      // Destroying a body that still arrives is told as an error of the body; the reader has its own.
+      // A body that is destroyed while it arrives emits an error; the reader has thrown its own.
       response.body.on('error', () => undefined);
       const read = await readBody({
         body: response.body,
@@ -184,13 +167,13 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         budget,
         onReceived: (bytes) => {
           meter.bytes += bytes;
-          request.onBytes?.(bytes);
+          request.onBytes(bytes);
         },
       });
       assertAccepted(read, request, context);
       return { ...read, headers };
     } catch (error) {
-      if (ended.signal.aborted) throw ended.signal.reason;
+      if (ended.aborted) throw ended.reason;
       if (error instanceof SafetySyncError) throw error;
       if (error instanceof UnusableResponse && context !== undefined) throw toUnusableError(error, context);
       throw toConnectionError(error, {
@@ -200,15 +183,13 @@ export function createHttp(options: ApiClientOptions, redact: Redact): Http {
         requestId: headers?.requestId,
         responseBegan: headers !== undefined,
       });
-    } finally {
-      signal.removeEventListener('abort', onAbort);
     }
   };
 
   return { call, close: () => pool.destroy() };
 }
 
-/** Throws where the response is complete JSON, but none that was asked for. */
+/** Throws where the response is complete JSON, but not the one that was requested. */
 function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, context: ResponseContext): void {
   const { envelope, listFound } = response;
   const fail = (message: string): never => {
@@ -219,7 +200,7 @@ function assertAccepted(response: CutResponse, { listKey, objectKey }: Call, con
   const verdict = readVerdict(envelope);
   if (verdict.kind === 'error') throw toServiceError(verdict, context);
   if (verdict.kind === 'foreign') fail(verdict.problem);
-  // A cache or gateway may send a part of a response under 206, or a stored one under 5xx: it must not delete rows.
+  // A cache or gateway may send a part of a response with 206, or a stored one with 5xx, and that must not delete rows.
   if (context.status !== 200) fail('ok is true under a status that the service never uses');
   if (listKey !== undefined && listFound !== 'array') {
     fail(listFound === 'absent' ? `${listKey} is missing` : `${listKey} is not a list`);

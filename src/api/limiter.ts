@@ -2,7 +2,7 @@
  * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be simulated.
  *
  * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while not back to the
- * number that was throttled. The same response begins one cool-down in which nothing starts; responses to requests that
+ * number that was throttled. That response also begins one cool-down in which no request starts. Responses to requests that
  * were in flight when it began are throttled for the same reason and change nothing. The cool-downs grow until a request
  * succeeds that started after the newest one. Requests are spaced by the rate that was measured between throttled
  * responses (sending-rate.ts), or further apart where a bound is set.
@@ -18,7 +18,7 @@ const SUCCESSES_PER_STEP = 4;
 /** How long a concurrency that was throttled is not tried again; twice as long each time that it is throttled again. */
 const SHORTEST_HOLD_MS = MINUTE_MS;
 const LONGEST_HOLD_MS = 16 * MINUTE_MS;
-/** Nothing asked for so long: nobody wanted to. */
+/** A pause between two requests that is longer had no request waiting. */
 const IDLE_MS = SECOND_MS;
 
 export type LimiterOptions = Pick<
@@ -30,9 +30,9 @@ export interface Limiter {
   readonly concurrencyNow: number;
   /** 0 when nothing cools down. */
   readonly coolingMs: () => number;
-  /** How long until the next request may start by the requests-per-minute bound. */
+  /** ms until the next request may start by the spacing. */
   readonly pacingMs: () => number;
-  /** Call when a request is sent; its ordinal names it in the calls below. */
+  /** Call when a request is sent; its ordinal identifies it in the calls below. */
   recordStart(): number;
   recordSuccess(ordinal: number): void;
   recordThrottled(ordinal: number, retryAfterMs: number | undefined): void;
@@ -51,7 +51,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
   let successes = 0;
   const rate = createSendingRate({ nowMs: clock.monotonicMs(), maxCoolDownMs: retryMaxDelayMs });
   let lastEventMs = clock.monotonicMs();
-  /** The lowest concurrency that is throttled, as far as we know, and until when that is believed. */
+  /** The lowest concurrency that was throttled, and until when it is not tried again. */
   let throttledAt = Number.POSITIVE_INFINITY;
   let holdMs = SHORTEST_HOLD_MS;
   let holdUntilMs = Number.NEGATIVE_INFINITY;
@@ -83,7 +83,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
       const idleMs = nowMs - Math.max(lastEventMs, coolingUntilMs, nextStartMs);
       if (idleMs > IDLE_MS) rate.recordIdle(idleMs);
       lastEventMs = nowMs;
-      // Behind a cool-down one request goes ahead: others would only be throttled with it.
+      // After a cool-down one request goes first: others would only be throttled with it.
       const aloneMs = rate.isThrottled ? retryMinDelayMs : 0;
       nextStartMs = nowMs + Math.max(spacingMs, rate.spacingMs, aloneMs);
       started += 1;

@@ -1,4 +1,4 @@
-/** The client's vocabulary: what it is made of, what it is asked, and what it tells. */
+/** The client's options, requests, responses and events. */
 import type { ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { Received } from '../shared/received.ts';
 import type { Clock } from '../shared/time.ts';
@@ -8,11 +8,11 @@ export interface ApiClientOptions {
   /** May have a path and a trailing slash; `/v1/METHOD` is added. */
   readonly baseUrl: string;
   readonly token: string;
-  /** The token as it stands now where it is kept; undefined: it is kept nowhere, or cannot be read. */
+  /** Reads the token from its file; undefined: it has no file, or cannot be read. */
   readonly readToken?: (() => string | undefined) | undefined;
-  /** A token that was read again is asked with from now on. */
+  /** Called when the client begins to use another token. */
   readonly onNewToken?: (token: string) => void;
-  /** The account's name in the accounts file, and the file of its token: errors advise by them. */
+  /** The account's name in the accounts file, and the file of its token, for the advice of errors. */
   readonly entry?: string;
   readonly tokenFile?: string;
   /** Most requests in flight, from 1. */
@@ -22,30 +22,30 @@ export interface ApiClientOptions {
   readonly requestTimeoutMs: number;
   /** Retries after the first attempt. */
   readonly retryAttempts: number;
-  /** The most that the first retry waits; doubled with every further one. Also the shortest cool-down. */
+  /** The longest delay of the first retry; doubled with each further one. Also the shortest cool-down. */
   readonly retryMinDelayMs: number;
-  /** Bounds every wait, also one that a Retry-After header asks for. */
+  /** Bounds every delay, also that of a Retry-After header. */
   readonly retryMaxDelayMs: number;
   readonly clock: Clock;
   /** In [0, 1). */
   readonly random: () => number;
   readonly onRetry?: (event: RetryEvent) => void;
-  /** Every request that got a response, or none. */
+  /** Called after every request, with or without a response. */
   readonly onRequest?: (event: RequestEvent) => void;
   readonly userAgent: string;
 }
 
-/** What one reader's requests cost. The client counts into it as things happen, also when the request fails in the end. */
+/** Counters of one reader's requests. The client increments them as it goes, also when a request fails in the end. */
 export interface RequestMeter {
   /** HTTP requests sent, repeated ones included. */
   requests: number;
-  /** Those of them that repeated a failed one. */
+  /** Requests that repeated a failed one. */
   retries: number;
   /** The service's identifier of the newest response. */
   lastRequestId: string | undefined;
-  /** Bytes of response bodies as they came over the wire (compressed where the service compresses). */
+  /** Bytes of response bodies as received (compressed where the service compresses). */
   bytes: number;
-  /** Responses that said "rate limit exceeded". */
+  /** Responses with `rate_limit_exceeded`. */
   throttled: number;
 }
 
@@ -60,7 +60,7 @@ interface Request {
   readonly params: Readonly<Record<string, unknown>>;
   readonly meter: RequestMeter;
   readonly signal?: AbortSignal | undefined;
-  /** Errors that are not worth as many retries as others. */
+  /** Errors with fewer retries than others. */
   readonly fewRetries?: FewRetries | undefined;
 }
 
@@ -72,47 +72,38 @@ export interface ListRequest extends Request {
 }
 
 export interface ObjectRequest extends Request {
-  /** The property of the response that holds what was asked for. */
+  /** The property of the response that holds the object. */
   readonly objectKey: string;
 }
 
 export interface FewRetries {
   readonly codes: ReadonlySet<ErrorCode>;
-  /** Retries while nothing but these comes. */
+  /** Most retries after these errors in a row. */
   readonly retries: number;
 }
 
-/** `restart`: the response broke in the middle and is asked for again; everything that the call yielded so far is void. */
+/** `restart`: the response broke off and is requested again; the records so far are void. */
 export type ListPart =
   { readonly kind: 'records'; readonly records: readonly Received[] } | { readonly kind: 'restart' };
 
-interface ServiceResponse {
+export interface ListResponse {
+  /** Elements of the list, of any type. */
+  readonly count: number;
   /** The whole response, its list as an empty array. */
   readonly envelope: Readonly<Record<string, unknown>>;
-  readonly requestId: string | undefined;
-  /** The response's Date header, ms since 1970: the other side's clock. */
-  readonly serviceTimeMs: number | undefined;
-}
-
-export interface ListResponse extends ServiceResponse {
-  /** Elements of the list, whatever they were. */
-  readonly count: number;
-  /** Undefined where the response has no paging object. */
+  /** undefined: the response has no paging object. */
   readonly paging: Paging | undefined;
-  readonly responseTimeMs: number | undefined;
+  /** The response's Date header, ms since 1970: the service's clock. */
+  readonly serviceTimeMs: number | undefined;
 }
 
 export interface ListPage extends ListResponse {
   readonly records: readonly Received[];
 }
 
-export interface ObjectResponse extends ServiceResponse {
-  readonly object: unknown;
-}
-
 export interface ClientPressure {
   readonly inFlight: number;
-  /** Requests that wait for a slot, a cool-down or the requests-per-minute bound (not for their own retry delay). */
+  /** Requests that wait for a slot, a cool-down or the requests-per-minute limit (not for their own retry delay). */
   readonly waiting: number;
   readonly concurrencyNow: number;
   /** ms since 1970 by our clock; undefined while nothing cools down. */
@@ -129,13 +120,13 @@ export interface RetryEvent {
 
 export interface RequestEvent {
   readonly method: string;
-  /** Which part was asked for: page, limit and bounds of time. Nothing that tells of a person, and no token. */
+  /** Page, limit and bounds of time: no personal data, and no token. */
   readonly part: Readonly<Record<string, number>>;
   readonly attempt: number;
   readonly durationMs: number;
-  /** Of the response's body, as they came over the wire. */
+  /** Size of the response's body as received. */
   readonly bytes: number;
-  /** Elements of the list; null: there is no response, or it is no success. */
+  /** Elements of the list; null: the request failed. */
   readonly records: number | null;
   readonly requestId: string | undefined;
   readonly errorCode: ErrorCode | null;

@@ -1,4 +1,4 @@
-/** What went wrong with a request, as errors with a code; nothing that the other side says reaches them as it came. */
+/** Errors of requests. Texts of the service are redacted and shortened before they become part of a message. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { SERVICE_ERRORS, type ServiceErrorIdentifier } from '../shared/service-errors.ts';
 import type { Redact } from '../shared/redact.ts';
@@ -21,17 +21,17 @@ export class UnusableResponse extends Error {
   }
 }
 
-/** How many characters of a server's own words an error shows. */
+/** Characters of a body that an error shows. */
 const EXCERPT_LENGTH = 80;
-/** More of a text is not even looked at: a description may be as large as a response. */
+/** The rest of a longer text is ignored: a description may be as large as a response. */
 const LONGEST_READ = 64 * 1024;
 const LONGEST_DESCRIPTION = 300;
 /** Longer than an excerpt of a body: system errors name host, port and reason. */
 const LONGEST_REASON = 200;
 
 /**
- * Text that the other side controls, made safe for messages and logs: printable characters on one line, without the
- * token, not longer than asked. The token goes before the cut, so that no part of it is left at the end.
+ * Makes a text of the service safe for messages and logs: printable characters on one line, without the token, at most
+ * `longest` of them. The token is removed before the text is cut, so that no part of it is left at the end.
  */
 export function toServerText(text: string, redact: Redact, longest: number = EXCERPT_LENGTH): string {
   const oneLine = redact(text.slice(0, LONGEST_READ))
@@ -56,7 +56,7 @@ function shorten(value: unknown): unknown {
   return value;
 }
 
-/** A request as errors may show it: its parameters without the token, long values shortened. */
+/** The parameters of a request for a message: without the token, long values shortened. */
 export function describeRequest(params: Readonly<Record<string, unknown>>): string {
   const shown = Object.entries(params)
     .filter(([name]) => name !== 'token')
@@ -65,7 +65,7 @@ export function describeRequest(params: Readonly<Record<string, unknown>>): stri
   return text.length > LONGEST_SHAPE ? `${text.slice(0, LONGEST_SHAPE)}…` : text;
 }
 
-/** What an error says about the response that caused it. */
+/** The response that caused an error. */
 export interface ResponseContext {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -96,20 +96,14 @@ export function toServiceError(
       ? identifier
       : `${identifier}: ${toServerText(error.description, redact, LONGEST_DESCRIPTION)}`;
   const request = redact(`${method} ${describeRequest(params)}`);
-  const isThrottled = status === TOO_MANY_REQUESTS;
-  if (isServiceErrorIdentifier(error.identifier)) {
-    // The service's own word counts more than the status where it says that asking again is of no use.
-    const canSucceedLater = SERVICE_ERRORS[error.identifier].recovery === 'retry';
-    return new SafetySyncError(
-      isThrottled && canSucceedLater ? 'rate_limit_exceeded' : error.identifier,
-      `The service refused ${request}: ${described}`,
-      options,
-    );
-  }
-  // A gateway before the service may throttle in words of its own.
+  const known = isServiceErrorIdentifier(error.identifier) ? error.identifier : undefined;
+  const unknown = known === undefined ? ' with an identifier that its specification does not name' : '';
+  // The identifier counts more than the status where it says that another attempt is useless; a gateway may throttle with its own.
+  const canSucceedLater = known === undefined || SERVICE_ERRORS[known].recovery === 'retry';
+  const isThrottled = status === TOO_MANY_REQUESTS && canSucceedLater;
   return new SafetySyncError(
-    isThrottled ? 'rate_limit_exceeded' : 'service_error_unknown',
-    `The service refused ${request} with an identifier that its specification does not name: ${described}`,
+    isThrottled ? 'rate_limit_exceeded' : (known ?? 'service_error_unknown'),
+    `The service refused ${request}${unknown}: ${described}`,
     options,
   );
 }
@@ -120,7 +114,7 @@ function describeStatus({ status, headers }: ResponseContext): string {
   return `HTTP ${status}, a redirect${target}, not followed because the token is in the body`;
 }
 
-/** JSON, or what was to become it, is the service's own response: its records are not for messages. */
+/** JSON, also the beginning of it, is the service's own response, whose records must not be in messages. */
 function isOwnResponse({ code, head }: UnusableResponse, status: number): boolean {
   if (status === 200) return code === 'response_cut' || /^[\p{C}\p{Z}\s]*[[{"]/u.test(head);
   return head.includes('"ok"');
@@ -136,12 +130,12 @@ export function toUnusableError(unusable: UnusableResponse, context: ResponseCon
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
   const said = `${method}: ${unusable.message} (${describeStatus(context)})${begins}`;
   if (status === TOO_MANY_REQUESTS) return new SafetySyncError('rate_limit_exceeded', said, options);
-  // Nothing at all behind a status that the service never uses: somebody else responded.
+  // An empty body with a status that the service never uses is of another server.
   const isOthers = status !== 200 && unusable.code === 'response_cut' && excerpt === '';
   return new SafetySyncError(isOthers ? 'response_not_json' : unusable.code, said, options);
 }
 
-/** How OpenSSL calls a response that is no TLS. */
+/** OpenSSL's errors for a response that is not TLS. */
 const NO_TLS_THERE = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',
@@ -154,7 +148,7 @@ const NO_TLS_ADVICE =
 function toSystemError(error: unknown): { readonly code: string | undefined; readonly message: string } {
   if (!(error instanceof Error)) return { code: undefined, message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // Several addresses were tried: each one's failure says more than "aggregate".
+  // Several addresses were tried: the failure of one says more than "aggregate".
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
   if (error.message === '' || code === undefined) {
     if (inner !== undefined && inner !== error) return toSystemError(inner);
@@ -167,13 +161,13 @@ interface ConnectionFailure {
   readonly origin: string;
   readonly redact: Redact;
   readonly requestId: string | undefined;
-  /** The beginning of the response had arrived: then it is the response that was cut. */
+  /** The beginning of the response had arrived: then the response was cut. */
   readonly responseBegan: boolean;
 }
 
 /**
- * No response, or one whose connection broke. undici's own error objects hold sockets and bytes of the response, which
- * may echo the request with its token: of the cause only name, code and cleaned message go on.
+ * No response, or a connection that broke during it. The cause has only name, code and redacted message of undici's error,
+ * because that holds sockets and bytes of the response, which may echo the request with its token.
  */
 export function toConnectionError(error: unknown, failure: ConnectionFailure): SafetySyncError {
   const { method, origin, requestId } = failure;
@@ -182,11 +176,6 @@ export function toConnectionError(error: unknown, failure: ConnectionFailure): S
   if (error instanceof Error) cause.name = error.name;
   if (code !== undefined) Object.assign(cause, { code });
   const reason = code === undefined ? cause.message : `${code}: ${cause.message}`;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    return new SafetySyncError('request_timeout', `${method}: no connection to ${origin} (${reason})`, {
-      cause,
-    });
-  }
   if (code !== undefined && NO_TLS_THERE.has(code) && origin.startsWith('https:')) {
     const noTls = `${method}: the port of ${origin} does not speak TLS, so no https`;
     return new SafetySyncError('network_error', noTls, { cause, advice: NO_TLS_ADVICE });

@@ -1,28 +1,20 @@
-/** Repeats a request that failed, as long as its error can go away by itself. */
-import pRetry from 'p-retry';
+/** Repeats a request whose error can go away by itself. */
 import { SafetySyncError } from '../shared/errors.ts';
-import { type Clock, sleep } from '../shared/time.ts';
+import { sleep } from '../shared/time.ts';
+import type { Limiter } from './limiter.ts';
 import type { ApiClientOptions, FewRetries } from './requests.ts';
 
 type RetryPolicy = Pick<ApiClientOptions, 'retryAttempts' | 'retryMinDelayMs' | 'retryMaxDelayMs' | 'random'>;
 
 interface Retrying<T> {
-  readonly policy: RetryPolicy;
-  readonly fewRetries: FewRetries | undefined;
+  readonly options: ApiClientOptions;
+  readonly limiter: Pick<Limiter, 'coolingMs'>;
+  readonly request: { readonly method: string; readonly fewRetries?: FewRetries | undefined };
   readonly signal: AbortSignal;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly attempt: (attemptNumber: number) => Promise<T>;
-  /** Told before each wait; `attemptNumber` is the failed one. */
-  readonly onRetry: (attemptNumber: number, delayMs: number, error: SafetySyncError) => void;
-  /** A cool-down of all requests that holds the retry back anyway, in ms. */
-  readonly coolingMs: () => number;
 }
 
-function canSucceedLater(error: unknown): error is SafetySyncError {
-  return error instanceof SafetySyncError && error.recovery === 'retry';
-}
-
-/** Full jitter: anything between nothing and the exponential delay, so that many who failed together part. */
+/** Full jitter: between nothing and the exponential delay, so that requests that failed together are spread. */
 export function drawRetryDelayMs(policy: RetryPolicy, attemptNumber: number, retryAfterMs = 0): number {
   const ceiling = Math.min(policy.retryMaxDelayMs, policy.retryMinDelayMs * 2 ** (attemptNumber - 1));
   return Math.max(policy.random() * ceiling, Math.min(retryAfterMs, policy.retryMaxDelayMs));
@@ -39,54 +31,32 @@ function withAttempts(error: SafetySyncError, attempts: number, repeatedForMs: n
   });
 }
 
-/**
- * Repeats what can succeed later. Whether it can is said by the error's `recovery`, and by nothing else.
- *
- * p-retry counts the attempts, ends them by the signal and hands on the last error. Its delays are switched off, because
- * they are no full jitter and know neither Retry-After nor the cool-down that all requests share: ours are slept in
- * `onFailedAttempt`, which it awaits.
- */
+/** Only the error's `recovery` decides whether a request is repeated. Rejects with the signal's reason when it is aborted. */
 export async function runRetrying<T>(retrying: Retrying<T>): Promise<T> {
-  const { policy, signal, fewRetries } = retrying;
-  let attempts = 0;
+  const { options, limiter, request, signal } = retrying;
+  const { method, fewRetries } = request;
+  const { clock } = options;
   let failedMs: number | undefined;
   /** Attempts in a row that ended in one of `fewRetries`. */
   let fewInARow = 0;
-  const attempt = async (attemptNumber: number): Promise<T> => {
-    attempts = attemptNumber;
+  for (let attemptNumber = 1; ; attemptNumber += 1) {
     try {
+      signal.throwIfAborted();
       return await retrying.attempt(attemptNumber);
     } catch (error) {
-      const isOne = error instanceof SafetySyncError && fewRetries?.codes.has(error.code) === true;
-      fewInARow = isOne ? fewInARow + 1 : 0;
-      failedMs ??= retrying.clock.monotonicMs();
-      throw error;
+      if (!(error instanceof SafetySyncError) || error.recovery !== 'retry') throw error;
+      failedMs ??= clock.monotonicMs();
+      fewInARow = fewRetries?.codes.has(error.code) === true ? fewInARow + 1 : 0;
+      if (attemptNumber > options.retryAttempts || fewInARow > (fewRetries?.retries ?? Infinity)) {
+        throw withAttempts(error, attemptNumber, clock.monotonicMs() - failedMs);
+      }
+      // A throttled response has begun a cool-down of all requests: its length is the delay.
+      const delayMs =
+        error.code === 'rate_limit_exceeded'
+          ? limiter.coolingMs()
+          : drawRetryDelayMs(options, attemptNumber, error.retryAfterMs);
+      options.onRetry?.({ method, attempt: attemptNumber, delayMs, error });
+      await sleep(delayMs, signal);
     }
-  };
-  const isWorthRepeating = (error: unknown): error is SafetySyncError =>
-    canSucceedLater(error) && fewInARow <= (fewRetries?.retries ?? Infinity);
-  try {
-    return await pRetry(attempt, {
-      retries: policy.retryAttempts,
-      minTimeout: 0,
-      maxTimeout: 0,
-      signal,
-      shouldRetry: ({ error }) => isWorthRepeating(error),
-      onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-        if (retriesLeft === 0 || !isWorthRepeating(error)) return;
-        // A throttled response has begun a cool-down: its length is the delay, for all alike.
-        const delayMs =
-          error.code === 'rate_limit_exceeded'
-            ? retrying.coolingMs()
-            : drawRetryDelayMs(policy, attemptNumber, error.retryAfterMs);
-        retrying.onRetry(attemptNumber, delayMs, error);
-        await sleep(delayMs, signal);
-        signal.throwIfAborted();
-      },
-    });
-  } catch (error) {
-    if (!canSucceedLater(error)) throw error;
-    const nowMs = retrying.clock.monotonicMs();
-    throw withAttempts(error, attempts, nowMs - (failedMs ?? nowMs));
   }
 }

@@ -2,28 +2,28 @@
  * The rate at which a service of unknown limits lets requests through, measured between its throttled responses (429):
  * multiplicative decrease to a little less than what was measured, slow growth from there. Pure: times are given.
  *
- * A cycle runs from the first success behind a throttled response to the next such success. What it let through on the
- * whole, its cool-down included, is what the service allows, whatever its window: a fixed one that was used up early, a
- * sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so that throttled
- * responses stay rare; what is not throttled for long grows faster, since the service may allow more than it did.
+ * A cycle runs from the first success after a throttled response to the next such success. Its average rate, cool-down
+ * included, is what the service allows, with any kind of window: a fixed one that was used up early, a sliding one, a bucket
+ * of tokens. The next cycle starts a little below that and grows slowly, so that throttled responses stay rare. A cycle that
+ * is not throttled for long grows faster, because the service may allow more than before.
  *
- * Windows of up to a minute are believed in. Of a throttled stretch a cycle counts a minute at most, and one that no
- * window explains (an outage, a daily quota) makes everything forgotten. The distance is MOST_SPACING_MS at most.
+ * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is too long for such
+ * a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at most.
  */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
-/** Where a cycle starts, as a share of what the one before let through. */
+/** The rate at which a cycle starts, as a share of the previous one. */
 const START_SHARE = 0.96;
-/** A cycle grows back to where it was throttled in so many requests at least, and in so long at least, ms. */
+/** The fewest requests, and the shortest time in ms, in which a cycle grows back to the rate that was throttled. */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
 /**
  * After a long cycle the rate is at least 96 % of the one before, because slow growth met the limit close above it; after a
- * short one at least 80 %, because that says less.
+ * short one at least 80 %, because that is less certain.
  */
 const MIN_KEPT_AFTER_LONG = 0.96;
 const MIN_KEPT_AFTER_SHORT = 0.8;
-/** A cycle with fewer requests says next to nothing: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
+/** A cycle with fewer requests is no measurement: the next one doubles its rate every DOUBLING_REQUESTS, until it is throttled. */
 const TELLING_REQUESTS = 20;
 const DOUBLING_REQUESTS = 8;
 /**
@@ -36,19 +36,19 @@ const FASTEST_GROWTH = 4;
 /** Growth factor in the first cycle. Its measured rate is too low, because it includes unbounded cool-downs. */
 const FIRST_GROWTH = 10;
 const LONGEST_WINDOW_MS = MINUTE_MS;
-/** Whoever allows less is met by cool-downs: a longer distance would keep us from noticing that it allows more. */
+/** Lower limits are left to cool-downs, because with a longer distance it would go unnoticed that the service allows more. */
 export const MOST_SPACING_MS = 10 * SECOND_MS;
-/** Requests per ms that nobody needs to be held to. */
+/** A rate in requests per ms that counts as no limit. */
 const UNLIMITED = 1;
 
 interface SendingRate {
-  /** ms between two requests; 0: nothing is known of a limit. */
+  /** ms between two requests; 0: no limit is known. */
   readonly spacingMs: number;
-  /** Throttled, and nothing was let through since. */
+  /** Throttled, without a success since then. */
   readonly isThrottled: boolean;
-  /** So long nothing was asked, and nothing kept anybody from asking: it says nothing of a limit. */
+  /** A time in which no request waited is no part of the measurement. */
   recordIdle(ms: number): void;
-  /** True when it was throttled for longer than any window explains: what was known is forgotten. */
+  /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
   recordSuccess(nowMs: number): boolean;
   recordThrottled(nowMs: number): void;
 }
@@ -63,7 +63,7 @@ export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions):
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;
-  /** When the throttled responses began behind which nothing was let through. */
+  /** When the present stretch of throttled responses began. */
   let throttledSinceMs: number | undefined;
   let cycleStartMs = nowMs;
   let accepted = 0;

@@ -1,18 +1,18 @@
-/** The token that is asked with, and what becomes of it when the service refuses it. */
+/** The token of the requests, and its replacement after the service refused it. */
 import { createRedactor, type Redact } from '../shared/redact.ts';
 import type { ApiClientOptions } from './requests.ts';
 
-/** From how many characters on the beginning of a token is as secret as the token. */
+/** A beginning of a token with so many characters is as secret as the token. */
 const SHORTEST_TOKEN_BEGINNING = 12;
 
 interface Token {
-  /** To ask with: one that was refused is first read again. */
+  /** The token for a request. One that was refused is read from its file again. */
   take(): string;
-  /** The service refused this one. True: there is another one to ask with. */
+  /** The service refused this token. True: there is another one to try. */
   refuse(refused: string): boolean;
-  /** The one that was refused last stands no longer where tokens are kept. */
+  /** The file no longer has the token that was refused last. */
   readonly isReplaced: boolean;
-  /** Takes every token that was ever asked with out of a text. */
+  /** Removes every token that was ever used from a text. */
   readonly redact: Redact;
 }
 
@@ -36,7 +36,7 @@ export function createToken(options: Pick<ApiClientOptions, 'token' | 'readToken
     },
     refuse(refused) {
       lastRefused = refused;
-      // Another request may have read it already.
+      // Another request may have read the new one already.
       if (current === refused) renew();
       return current !== refused;
     },

@@ -68,8 +68,7 @@ export async function forecastBackfill(
       requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
     };
   }
-  const { sliceRecords = sliceRecordsFor({ readers, pageSize: readMode.pageSize }) } = context.settings;
-  const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecords));
+  const slices = Math.max(1, Math.ceil((total ?? 0) / sliceRecordsFor(readers, readMode.pageSize)));
   return {
     stream,
     records: total,

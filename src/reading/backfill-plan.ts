@@ -1,150 +1,128 @@
-/** Asks how much there is, and cuts creation time into slices. All times in ms since 1970, `to` exclusive. */
+/** Plans a backfill: finds out how many records there are, and cuts creation time into slices. Times in ms since 1970, `to` exclusive. */
 import type { ListPage } from '../api/requests.ts';
 import type { BackfillPlan, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { isOfOneId } from './ask-user.ts';
 import { type CreationSlice, readCreationOrder, toCreationFilters } from './creation-slice.ts';
-import { fetchPage, isRefusedPage } from './pages.ts';
+import { fetchPage, isRefused, isRequestSpecific } from './pages.ts';
 import type { ReadRequest } from './read-request.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
 import { records, type Steps } from './step.ts';
 import { nextWatermark, readFirstResponse } from './watermark.ts';
 
-/** Pages of a slice at least: a handful. */
+/** The fewest pages of a slice. */
 const SLICE_PAGES = 5;
-/** What a reader can have in hand when the worker dies: a response that is being stored, and the next one. */
+/** Pages that a reader loses when the worker is killed: one that is being stored, and the next one. */
 const PAGES_IN_HAND = 2;
 
-/** Records of a slice that is worth planning: as many as may be lost and read again when the worker is killed. */
-export function sliceRecordsFor({
-  readers,
-  pageSize,
-}: {
-  readonly readers: number;
-  readonly pageSize: number;
-}): number {
-  return Math.max(SLICE_PAGES, PAGES_IN_HAND * readers) * pageSize;
-}
+/** Records of a slice: as many as may be lost and read again when the worker is killed. */
+export const sliceRecordsFor = (readers: number, pageSize: number): number =>
+  Math.max(SLICE_PAGES, PAGES_IN_HAND * readers) * pageSize;
 
-/** The slice of a plan without a lower bound begins here; it is asked for without that bound. */
+/** Where the oldest slice of a plan without a lower bound begins in the ledger; its request has no lower bound. */
 const EARLIEST_MS = 0;
 
-/** A total is what the service says. One that is out of all proportion plans no more slices; a full one is cut again. */
+/** Bounds the plan where the service returns a total that is far too high; a slice that is too large is cut again. */
 const MOST_PARTS = 10_000;
 
 /** Equal parts of the time from `fromMs` to `toMs`, newest first; fewer where the time is too short. */
 export function cutEvenly({ fromMs, toMs }: TimeSlice, parts: number): TimeSlice[] {
   const count = Math.max(1, Math.min(parts, MOST_PARTS, Math.floor(toMs - fromMs)));
-  const edges = Array.from({ length: count + 1 }, (_, index) =>
-    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count),
-  );
-  return edges
-    .slice(1)
-    .map((end, index) => ({ fromMs: edges[index] ?? fromMs, toMs: end }))
-    .reverse();
+  const edge = (index: number) =>
+    index === count ? toMs : Math.floor(fromMs + ((toMs - fromMs) * index) / count);
+  return Array.from({ length: count }, (_, at) => ({
+    fromMs: edge(count - 1 - at),
+    toMs: edge(count - at),
+  }));
 }
 
-interface PlanRequest extends CreationSlice {
-  /** Records in the range, as the service says. */
-  readonly total: number;
-  /** Of what was seen of the range. */
-  readonly oldestMs: number;
-  readonly newestMs: number;
-  /** Records of a slice that is worth planning. */
-  readonly sliceRecords: number;
-}
-
-/** Slices of about `sliceRecords`, were the records spread evenly; those that turn out too large are cut again. */
-function planSlices(request: PlanRequest): TimeSlice[] {
-  const { fromMs, toMs, total, oldestMs, newestMs, sliceRecords } = request;
-  const bottom = fromMs ?? EARLIEST_MS;
-  const top = toMs ?? Math.floor(newestMs) + 1;
-  const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
-  const slices = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil(total / sliceRecords));
-  const oldest = slices.at(-1);
-  return oldest === undefined
-    ? []
-    : [...slices.slice(0, -1), { fromMs: Math.min(bottom, busyFrom), toMs: oldest.toMs }];
-}
-
-export function toLedgerSlice({ fromMs, toMs }: TimeSlice): LedgerSlice {
+export function toPending({ fromMs, toMs }: TimeSlice): LedgerSlice {
   return { fromMs, toMs, status: 'pending', readToMs: toMs, expected: null, records: 0, failures: 0 };
 }
 
-/** The last page of a newest-first list tells where creation time begins. */
-async function findOldest(read: ReadRequest, first: ListPage, { range, sliceRecords }: PlanOptions) {
-  const pageSize = first.records.length;
+export function toDone({ fromMs, toMs }: TimeSlice, count: number): LedgerSlice {
+  return { fromMs, toMs, status: 'done', readToMs: fromMs, expected: count, records: count, failures: 0 };
+}
+
+/** The last page of a newest-first list shows where creation time begins; undefined: it cannot be read. */
+async function findOldest(
+  read: ReadRequest,
+  range: CreationSlice,
+  first: ListPage,
+): Promise<number | undefined> {
   const page = first.paging?.lastPage;
-  const isOneSlice = (first.paging?.total ?? 0) <= sliceRecords;
-  if (page === undefined || page < 2 || isOneSlice) return undefined;
-  const filters = toCreationFilters(range);
+  if (page === undefined || page < 2) return undefined;
   try {
-    const last = await fetchPage(read, { limit: pageSize, page, ...filters });
+    const last = await fetchPage(read, { limit: first.records.length, page, ...toCreationFilters(range) });
     return readCreationOrder(last.records)?.oldestMs;
   } catch (error) {
-    if (isRefusedPage(error) || isOfOneId(error)) return undefined;
+    if (isRefused(error) || isRequestSpecific(error)) return undefined;
     throw error;
   }
 }
 
-/** Where the service fails for one of the newest records, any other one tells enough for a plan. */
-async function askFirst(range: CreationSlice, reader: SliceReader): Promise<SliceResponse> {
+interface PlanResponse extends SliceResponse {
+  /** Records of a full page. */
+  readonly pageRecords: number;
+}
+
+/** Where the service fails for one of the newest records, another one is enough for a plan. */
+async function fetchFirst(range: CreationSlice, reader: SliceReader): Promise<PlanResponse> {
   try {
-    return await reader.ask(range);
+    const response = await reader.fetch(range);
+    // A service with smaller pages gets smaller slices.
+    return { ...response, pageRecords: Math.max(1, response.page.records.length) };
   } catch (error) {
-    const page = isOfOneId(error) ? await reader.probe(range) : undefined;
+    const page = isRequestSpecific(error) ? await reader.probe(range) : undefined;
     if (page === undefined || page.records.length === 0) throw error;
-    return { page, distinct: 1, shortfall: null };
+    return { page, distinct: 1, shortfall: null, pageRecords: reader.pageSize };
   }
 }
 
 interface MadePlan {
   readonly plan: BackfillPlan;
   readonly slices: readonly LedgerSlice[];
-  /** Records in its range; undefined when the service does not say. */
+  /** Records in its range; undefined when the service returns no total. */
   readonly total: number | undefined;
-  /** One response held all of it, and was taken: nothing is left to read. */
+  /** Records of a slice. */
+  readonly sliceRecords: number;
+  /** One response held all records, and they were yielded. */
   readonly isRead: boolean;
 }
 
-interface PlanOptions {
-  readonly range: CreationSlice;
-  readonly reader: SliceReader;
-  /** Records of a slice that is worth planning. */
-  readonly sliceRecords: number;
-}
-
-/** Yields the plan, which is stored before anything of it is read. A range that one response holds is read at once. */
-export async function* makePlan(read: ReadRequest, options: PlanOptions): Steps<MadePlan> {
-  const { range, reader, sliceRecords } = options;
+/** Yields the plan, which is stored before its slices are read. A range that fits into one response is read at once. */
+export async function* makePlan(
+  read: ReadRequest,
+  range: CreationSlice,
+  reader: SliceReader,
+): Steps<MadePlan> {
   const { clock } = read.service;
-  const { page: first, distinct, shortfall } = await askFirst(range, reader);
+  const { page: first, distinct, shortfall, pageRecords } = await fetchFirst(range, reader);
   if (shortfall !== null) throw shortfall;
-  const plan: BackfillPlan = {
-    ...range,
-    watermark: nextWatermark(null, readFirstResponse(first, clock.now())),
-  };
-  const order = readCreationOrder(first.records);
+  const watermark = nextWatermark(null, readFirstResponse(first, clock.now()));
+  const plan: BackfillPlan = { ...range, watermark };
+  const newestMs = readCreationOrder(first.records)?.newestMs ?? first.serviceTimeMs ?? clock.now();
   const total = first.paging?.total;
-  const newestMs = order?.newestMs ?? first.serviceTimeMs ?? clock.now();
-  const isWhole = total !== undefined && distinct >= total;
-  const oldestMs = isWhole
+  const isRead = total !== undefined && distinct >= total;
+  const sliceRecords = sliceRecordsFor(read.settings.readers, pageRecords);
+  const isOneSlice = (total ?? 0) <= sliceRecords;
+  const oldestMs = isRead
     ? newestMs
-    : ((await findOldest(read, first, options)) ?? range.fromMs ?? EARLIEST_MS);
-  const parts = planSlices({ ...range, total: total ?? 0, oldestMs, newestMs, sliceRecords });
-  const slices = parts.map((part): LedgerSlice => {
-    const slice = toLedgerSlice(part);
-    return isWhole
-      ? { ...slice, status: 'done', readToMs: part.fromMs, expected: total, records: distinct }
-      : slice;
-  });
+    : ((isOneSlice ? undefined : await findOldest(read, range, first)) ?? range.fromMs ?? EARLIEST_MS);
+  // As if the records were spread evenly; a slice that turns out too large is cut again.
+  const bottom = range.fromMs ?? EARLIEST_MS;
+  const top = range.toMs ?? Math.floor(newestMs) + 1;
+  const busyFrom = Math.min(Math.max(bottom, Math.floor(oldestMs)), top - 1);
+  const parts = cutEvenly({ fromMs: busyFrom, toMs: top }, Math.ceil((total ?? 0) / sliceRecords)).map(
+    (part) => (part.fromMs === busyFrom ? { ...part, fromMs: Math.min(bottom, busyFrom) } : part),
+  );
+  const slices = parts.map((part) => (isRead ? toDone(part, distinct) : toPending(part)));
   const done = slices.filter(({ status }) => status === 'done');
   yield {
-    ...records(isWhole ? first.records : []),
+    ...records(isRead ? first.records : []),
     notes: [
       { kind: 'plan', plan, slices: parts },
       ...done.map((slice) => ({ kind: 'slice', slice }) as const),
     ],
   };
   yield { kind: 'commit' };
-  return { plan, slices, total, isRead: isWhole };
+  return { plan, slices, total, sliceRecords, isRead };
 }

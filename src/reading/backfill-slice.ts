@@ -2,15 +2,14 @@
 import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { BackfillPlan, LedgerChange, LedgerSlice, TimeSlice } from '../streams/state.ts';
-import { cutEvenly, toLedgerSlice } from './backfill-plan.ts';
-import type { CreationSlice } from './creation-slice.ts';
+import { cutEvenly, toDone, toPending } from './backfill-plan.ts';
+import { type CreationSlice, toHole } from './creation-slice.ts';
 import { walkCreation, type WalkStep } from './creation-walk.ts';
-import { toHole } from './holes.ts';
+import { collectUndated } from './record-fields.ts';
 import type { SliceReader } from './slice-reader.ts';
 import { type BackfillProgress, records, type RecordsStep } from './step.ts';
-import { collectUndated } from './unseen.ts';
 
-/** A slice that cannot be read completely is halved this often before it counts as failed. */
+/** How often a slice that cannot be read completely is halved before it counts as failed. */
 const MOST_HALVINGS = 3;
 
 interface Work {
@@ -24,12 +23,12 @@ export interface FoundHole {
   readonly error: SafetySyncError;
 }
 
-/** What the slices of one backfill share. */
+/** The state that the slices of one backfill share. */
 export interface Backfill {
   readonly method: string;
   readonly plan: BackfillPlan;
   readonly reader: SliceReader;
-  /** Records of a slice that is worth planning. */
+  /** Records of a slice. */
   readonly sliceRecords: number;
   readonly queue: Work[];
   readonly failures: SafetySyncError[];
@@ -37,24 +36,19 @@ export interface Backfill {
   readonly holes: FoundHole[];
   /** Different records of the slices that are done. */
   seen: number;
-  /** Names of the records that tell no creation time, which are of no slice. */
+  /** Names of the records without a creation time, which are of no slice. */
   readonly undated: Set<string>;
   /** The upper end of the newest slice. */
   readonly topMs: number;
-  /** The newest slice is asked for without its upper end. */
+  /** The newest slice is requested without its upper end. */
   isTopOpen: boolean;
   /** The lower end of the oldest slice. */
   readonly bottomMs: number;
   readonly progress: { -readonly [Name in keyof BackfillProgress]: BackfillProgress[Name] };
 }
 
-type SliceSteps = AsyncGenerator<RecordsStep, void, undefined>;
-
-/** What to ask for: the ends of an unbounded plan are open, whatever the ledger says of them. */
-function boundsOf(
-  { topMs, isTopOpen, plan, bottomMs }: Pick<Backfill, 'topMs' | 'isTopOpen' | 'plan' | 'bottomMs'>,
-  slice: LedgerSlice,
-): CreationSlice {
+/** The slice to request: an end of an unbounded plan is open, whatever the ledger has for it. */
+function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerSlice): CreationSlice {
   const isTop = isTopOpen && slice.toMs === topMs && slice.readToMs === slice.toMs;
   const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;
   return { fromMs: isBottom ? null : slice.fromMs, toMs: isTop ? null : slice.readToMs };
@@ -72,8 +66,11 @@ function toStep(
   return { ...records(list), notes, progress: { ...backfill.progress } };
 }
 
-/** Reads one slice to its end, or until it turns out to be too large, or to have a hole, and is cut into smaller ones. */
-export async function* readSlice(backfill: Backfill, work: Work): SliceSteps {
+/** Reads one slice to its end, or until it turns out to be too large, or to have a hole, and is replaced by smaller ones. */
+export async function* readSlice(
+  backfill: Backfill,
+  work: Work,
+): AsyncGenerator<RecordsStep, void, undefined> {
   const { reader, sliceRecords } = backfill;
   const bounds = boundsOf(backfill, work.slice);
   let state = work.slice;
@@ -89,135 +86,93 @@ export async function* readSlice(backfill: Backfill, work: Work): SliceSteps {
       continue;
     }
     if (next.value.kind === 'hole') {
-      yield leaveOut(backfill, { ...work, slice: state, finalRecords }, next.value);
+      yield leaveOut(backfill, { ...work, slice: state }, next.value, finalRecords);
       return;
     }
     const { records: list, remainingTo, seen } = next.value;
     state = { ...state, records: seenBefore + seen };
-    const rest = state.expected === null ? 0 : state.expected - state.records;
-    if (typeof remainingTo === 'number' && rest > 2 * sliceRecords) {
-      const parts = cutEvenly({ fromMs: state.fromMs, toMs: remainingTo }, Math.ceil(rest / sliceRecords));
-      if (isCuttable(state, remainingTo, parts)) {
-        yield cutRemainder(backfill, { state, list, remainingTo, parts, halvings: work.halvings });
+    if (typeof remainingTo === 'number') {
+      const rest = (state.expected ?? 0) - state.records;
+      const older = { fromMs: state.fromMs, toMs: remainingTo };
+      const parts = rest > 2 * sliceRecords ? cutEvenly(older, Math.ceil(rest / sliceRecords)) : [];
+      // More records in one millisecond than a response holds do not lower the border: then only several parts are smaller.
+      const isSmaller = parts.length > (remainingTo < state.toMs ? 0 : 1);
+      if (isSmaller && remainingTo > state.fromMs) {
+        const newer = toDone({ fromMs: remainingTo, toMs: state.toMs }, state.records);
+        yield replace(backfill, { ...work, slice: state }, [newer, ...parts.map(toPending)], list);
         return;
       }
-    }
-    if (typeof remainingTo === 'number') {
       state = { ...state, readToMs: Math.min(state.readToMs, remainingTo) };
       finalRecords = state.records;
     }
     yield toStep(backfill, list, [{ kind: 'slice', slice: { ...state, records: finalRecords } }]);
   }
   const failure = next.value ?? (await findShortfall(backfill, state, bounds));
-  if (failure !== null) {
-    yield giveUpOrHalve(backfill, { ...work, slice: state }, failure);
+  if (failure === null) {
+    backfill.seen += state.records;
+    const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
+    yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
     return;
   }
-  const done: LedgerSlice = { ...state, status: 'done', readToMs: state.fromMs };
-  backfill.seen += done.records;
-  yield toStep(backfill, [], [{ kind: 'slice', slice: done }], 1);
+  const halves = cutEvenly(state, 2);
+  if (work.halvings < MOST_HALVINGS && halves.length === 2) {
+    yield replace(backfill, { slice: state, halvings: work.halvings + 1 }, halves.map(toPending));
+    return;
+  }
+  backfill.failures.push(failure);
+  yield toStep(backfill, [], [{ kind: 'slice', slice: { ...state, status: 'failed' } }]);
 }
 
-/** Fewer distinct records than were announced when the slice was begun: deletions explain it, or nothing does. */
+/** Fewer distinct records than were announced when the slice was begun: records were deleted, or are missing. */
 async function findShortfall(
   { method, reader }: Backfill,
   state: LedgerSlice,
   bounds: CreationSlice,
 ): Promise<SafetySyncError | null> {
   if (state.expected === null || state.records >= state.expected) return null;
-  const total = (await reader.askTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
+  const total = (await reader.fetchTotal({ fromMs: bounds.fromMs, toMs: state.toMs })) ?? 0;
   if (state.records >= total) return null;
   const why = `${total} records were announced, ${state.records} delivered`;
   return new SafetySyncError('read_incomplete', `${method}: ${why}`);
 }
 
-/** A slice whose first millisecond holds more than a response shows no new border: cutting it must at least divide it. */
-function isCuttable(state: LedgerSlice, remainingTo: number, parts: readonly TimeSlice[]): boolean {
-  return remainingTo > state.fromMs && (remainingTo < state.toMs || parts.length > 1);
-}
-
-/** The newest part of the slice is stored as a slice of its own; the rest becomes slices of the usual size. */
-function cutRemainder(
+/** Puts smaller slices in the place of one, newest first, in the ledger and, those that are not read, at the front of the queue. */
+function replace(
   backfill: Backfill,
-  cut: {
-    readonly state: LedgerSlice;
-    readonly list: readonly Received[];
-    readonly remainingTo: number;
-    readonly parts: readonly TimeSlice[];
-    readonly halvings: number;
-  },
+  { slice, halvings }: Work,
+  smaller: readonly LedgerSlice[],
+  list: readonly Received[] = [],
 ): RecordsStep {
-  const { state, list, remainingTo, parts } = cut;
-  const seen = state.records;
-  backfill.seen += seen;
-  const done: LedgerSlice = {
-    fromMs: remainingTo,
-    toMs: state.toMs,
-    status: 'done',
-    readToMs: remainingTo,
-    expected: seen,
-    records: seen,
-    failures: 0,
-  };
-  const isNewestPartEmpty = remainingTo === state.toMs;
-  backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: cut.halvings })));
-  return toStep(
-    backfill,
-    list,
-    isNewestPartEmpty
-      ? [{ kind: 'cut', slice: state, parts }]
-      : [
-          { kind: 'cut', slice: state, parts: [done, ...parts] },
-          { kind: 'slice', slice: done },
-        ],
-  );
+  const parts = smaller.filter(({ fromMs, toMs }) => fromMs < toMs);
+  const open = parts.filter(({ status }) => status === 'pending');
+  backfill.queue.unshift(...open.map((part) => ({ slice: part, halvings })));
+  for (const { status, records: count } of smaller) if (status === 'done') backfill.seen += count;
+  return toStep(backfill, list, [
+    { kind: 'cut', slice, parts },
+    ...parts
+      .filter(({ status }) => status !== 'pending')
+      .map((part) => ({ kind: 'slice', slice: part }) as const),
+  ]);
 }
 
-/** The hole, and what is newer and older than it, become slices of their own: the newer one was read, the older one is next. */
+/** The newer part of the slice was read, the hole is left out, and the older part is next. */
 function leaveOut(
   backfill: Backfill,
-  { slice, halvings, finalRecords }: Work & { readonly finalRecords: number },
+  { slice, halvings }: Work,
   { part, error }: Extract<WalkStep, { kind: 'hole' }>,
+  finalRecords: number,
 ): RecordsStep {
   const hole = { fromMs: part.fromMs ?? slice.fromMs, toMs: part.toMs ?? slice.toMs };
   backfill.holes.push({ slice: toHole(part), error });
   if (hole.fromMs >= slice.toMs) {
-    // Newer than the plan: the slice is asked for once more, up to the beginning of the plan.
+    // Newer than the plan: the slice is requested once more, up to the beginning of the plan.
     backfill.isTopOpen = false;
     backfill.queue.unshift({ slice: { ...slice, records: finalRecords }, halvings });
     return toStep(backfill, [], [{ kind: 'hole', slice: toHole(part) }]);
   }
-  const newer = { fromMs: hole.toMs, toMs: slice.toMs };
-  const older = { fromMs: slice.fromMs, toMs: hole.fromMs };
-  const done: LedgerSlice = {
-    ...toLedgerSlice(newer),
-    status: 'done',
-    readToMs: newer.fromMs,
-    expected: slice.records,
-    records: slice.records,
-  };
-  const failed: LedgerSlice = { ...toLedgerSlice(hole), status: 'failed', failures: slice.failures + 1 };
-  const isAny = ({ fromMs, toMs }: TimeSlice): boolean => fromMs < toMs;
-  backfill.seen += slice.records;
-  if (isAny(older)) backfill.queue.unshift({ slice: toLedgerSlice(older), halvings });
-  const parts = [newer, hole, older].filter(isAny);
-  return toStep(
-    backfill,
-    [],
-    [
-      { kind: 'cut', slice, parts },
-      ...(isAny(newer) ? [{ kind: 'slice', slice: done } as const] : []),
-      { kind: 'slice', slice: failed },
-    ],
-  );
-}
-
-function giveUpOrHalve(backfill: Backfill, { slice, halvings }: Work, failure: SafetySyncError): RecordsStep {
-  const parts = cutEvenly(slice, 2);
-  if (halvings < MOST_HALVINGS && parts.length === 2) {
-    backfill.queue.unshift(...parts.map((part) => ({ slice: toLedgerSlice(part), halvings: halvings + 1 })));
-    return toStep(backfill, [], [{ kind: 'cut', slice, parts }]);
-  }
-  backfill.failures.push(failure);
-  return toStep(backfill, [], [{ kind: 'slice', slice: { ...slice, status: 'failed' } }]);
+  return replace(backfill, { slice, halvings }, [
+    toDone({ fromMs: hole.toMs, toMs: slice.toMs }, slice.records),
+    { ...toPending(hole), status: 'failed', failures: slice.failures + 1 },
+    toPending({ fromMs: slice.fromMs, toMs: hole.fromMs }),
+  ]);
 }

@@ -1,9 +1,10 @@
 /**
- * Ranges of creation time and what one response says about them. Pure. All times in ms since 1970; `null` is open.
+ * Ranges of creation time, and the order of the records in a response. Pure. All times in ms since 1970; `null` is open.
  * A record never changes its creation time, so disjoint slices never share or lose one.
  */
 import type { Received } from '../shared/received.ts';
-import { ExactNumber } from '../shared/exact-number.ts';
+import type { TimeSlice } from '../streams/state.ts';
+import { timeOf } from './record-fields.ts';
 
 export interface CreationSlice {
   /** Inclusive. */
@@ -16,7 +17,7 @@ export const WHOLE_TIME: CreationSlice = { fromMs: null, toMs: null };
 
 export const isWholeTime = ({ fromMs, toMs }: CreationSlice): boolean => fromMs === null && toMs === null;
 
-/** The filters of followups.list that ask for a slice. Their bounds are exclusive; were they inclusive, a neighbour's record would be seen twice. */
+/** The filters of followups.list for a slice. Their bounds are exclusive; with inclusive ones a record of a neighbour would be seen twice. */
 export function toCreationFilters({ fromMs, toMs }: CreationSlice): Record<string, number> {
   return {
     ...(fromMs === null ? {} : { created_after: fromMs - 1 }),
@@ -24,28 +25,14 @@ export function toCreationFilters({ fromMs, toMs }: CreationSlice): Record<strin
   };
 }
 
-/** The years 1 to 9999: a time outside of them is an error of the data and orders nothing. */
-const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
-const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59Z');
-
-/** ms; undefined where the value is absent or unusable. */
-export function readMs(value: unknown): number | undefined {
-  const isText = value instanceof ExactNumber || (typeof value === 'string' && /^\d{1,16}$/.test(value));
-  const ms = isText ? Number(value) : value;
-  return typeof ms === 'number' && ms >= MIN_TIME_MS && ms <= MAX_TIME_MS ? ms : undefined;
-}
-
-/** A time field of a record, ms; undefined where it is absent or unusable. */
-export const timeOf = (record: Received, field: string): number | undefined => readMs(record.field(field));
-
 export interface CreationOrder {
   readonly oldestMs: number;
   readonly newestMs: number;
-  /** Every record tells its creation and none is newer than the one before it. */
+  /** Every record has a creation time, and none is newer than the one before it. */
   readonly isNewestFirst: boolean;
 }
 
-/** undefined when no record tells when it was created. */
+/** undefined when no record has a creation time. */
 export function readCreationOrder(records: readonly Received[]): CreationOrder | undefined {
   let oldestMs = Infinity;
   let newestMs = -Infinity;
@@ -83,4 +70,36 @@ export function halve(
 export function describeSlice({ fromMs, toMs }: CreationSlice): string {
   const time = (ms: number | null, open: string) => (ms === null ? open : new Date(ms).toISOString());
   return `${time(fromMs, 'from the beginning')} to ${time(toMs, 'now')}`;
+}
+
+/**
+ * Holes are parts of creation time that are left out because the service fails for a record in them. These are the
+ * bounds for a failing part without bounds: in the ledger, and where it is divided.
+ */
+export const FAILING_TIME: TimeSlice = { fromMs: 0, toMs: Date.parse('2100-01-01T00:00:00Z') };
+
+/** A hole as the ledger has it. */
+export const toHole = ({ fromMs, toMs }: CreationSlice): TimeSlice => ({
+  fromMs: fromMs ?? FAILING_TIME.fromMs,
+  toMs: toMs ?? FAILING_TIME.toMs,
+});
+
+/** The slice to request for a hole of the ledger. */
+export const ofHole = ({ fromMs, toMs }: TimeSlice): CreationSlice => ({
+  fromMs: fromMs <= FAILING_TIME.fromMs ? null : fromMs,
+  toMs: toMs >= FAILING_TIME.toMs ? null : toMs,
+});
+
+/** The parts of a slice between holes, oldest first. */
+export function partsBetween(slice: CreationSlice, holes: readonly TimeSlice[]): CreationSlice[] {
+  const parts: CreationSlice[] = [];
+  let { fromMs } = slice;
+  for (const hole of holes.toSorted((one, other) => one.fromMs - other.fromMs)) {
+    const part = ofHole(hole);
+    if (part.fromMs !== null && part.fromMs > (fromMs ?? -Infinity))
+      parts.push({ fromMs, toMs: part.fromMs });
+    if (part.toMs === null) return parts;
+    fromMs = Math.max(fromMs ?? part.toMs, part.toMs);
+  }
+  return [...parts, { fromMs, toMs: slice.toMs }];
 }

@@ -1,33 +1,32 @@
-/** What is left to be asked for of a slice after a response. Pure; times in ms since 1970. */
+/** The parts of a slice that are still to be requested after a response. Pure; times in ms since 1970. */
 import type { Received } from '../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
-import { type CreationOrder, type CreationSlice, timeOf } from './creation-slice.ts';
-import { countDistinct } from './pages.ts';
+import type { CreationOrder, CreationSlice } from './creation-slice.ts';
+import { countDistinct, timeOf } from './record-fields.ts';
 
-/** What two responses share: the records created in one millisecond, as text. */
+/** The records that two responses share, because they were created in one millisecond, as text. */
 export interface Border {
   readonly createdMs: number;
   readonly texts: ReadonlySet<string>;
 }
 
-/** What the previous response said; used to detect records that were deleted or withheld in between. */
+/** The previous response, to detect records that were deleted since then or that it lacked. */
 interface Previous {
-  /** Records that it left for the task; undefined: it told no total. */
+  /** Records that it left for the task; undefined: it had no total. */
   readonly remainingTotal: number | undefined;
   /** The part that it delivered, above the border, and the records that it delivered of it. */
   readonly newerSlice: CreationSlice;
   readonly newerCount: number;
-  /** Those of them that count as read. */
+  /** How many of them count as read. */
   counted: number;
-  /** Its oldest records, which come again. */
+  /** Its oldest records, which the next response repeats. */
   readonly border: Border;
-  /** All that it held, and how many of them differ: it may have ended there only because responses end there. */
+  /** All its records, and how many of them differ: it may have ended there only because responses have a limit. */
   readonly recordCount: number;
   readonly distinct: number;
 }
 
 export interface Task extends CreationSlice {
-  readonly depth: number;
   readonly previous?: Previous;
   /** Read it by page numbers at once. */
   readonly byPages?: true;
@@ -35,7 +34,7 @@ export interface Task extends CreationSlice {
   readonly isSuspect?: boolean;
 }
 
-/** The records at the border between two responses, to recognize them when they come again. */
+/** The records at the border between two responses, to recognize them in the next one. */
 function atBorder(records: readonly Received[], createdMs: number): Border {
   const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
   return { createdMs, texts: new Set(shared.map((record) => record.text)) };
@@ -47,7 +46,7 @@ export function isShown(record: Received, border: Border | undefined): boolean {
   );
 }
 
-/** What is left of a task after a newest-first response that does not hold all of it; undefined when that is not one. */
+/** The rest of a task after a newest-first response that does not hold all of it; undefined for another response. */
 export function cutOff(
   task: Task,
   {
@@ -63,9 +62,8 @@ export function cutOff(
   if (task.toMs !== null && toMs > task.toMs) return undefined;
   if (task.toMs === toMs) {
     // More records in one millisecond than a response holds.
-    const millisecond: Task = { fromMs: oldestMs, toMs, depth: task.depth, byPages: true };
-    const older: Task = { fromMs: task.fromMs, toMs: oldestMs, depth: task.depth };
-    return task.fromMs === oldestMs ? [millisecond] : [millisecond, older];
+    const millisecond: Task = { fromMs: oldestMs, toMs, byPages: true };
+    return task.fromMs === oldestMs ? [millisecond] : [millisecond, { fromMs: task.fromMs, toMs: oldestMs }];
   }
   const total = page.paging?.total;
   const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
@@ -79,10 +77,10 @@ export function cutOff(
     recordCount: page.records.length,
     distinct: countDistinct(page.records, keyField),
   };
-  return [{ fromMs: task.fromMs, toMs, depth: task.depth, previous }];
+  return [{ fromMs: task.fromMs, toMs, previous }];
 }
 
-/** The response holds records from outside of the slice: the service does not heed its bounds. */
+/** The response holds records from outside of the slice: the service ignores its bounds. */
 export function isBeside(slice: CreationSlice, order: CreationOrder | undefined): boolean {
   if (order === undefined) return false;
   // A service whose bounds are inclusive shows one millisecond more on either side.

@@ -1,21 +1,23 @@
 /**
- * Reads every record of a slice of creation time such that none that was there all the while can be missed
- * (specification: followups.list). Page numbers shift under the reader; creation time does not. See docs/design.md.
+ * Reads every record of a slice of creation time, so that none is missed that existed all the time (specification:
+ * followups.list). Page numbers shift while they are read; creation times do not. See docs/design.md.
  */
-import type { ListPage } from '../api/requests.ts';
 import type { Received } from '../shared/received.ts';
+import type { ListPage } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { TimeSlice } from '../streams/state.ts';
-import { isOfOneId } from './ask-user.ts';
-import { type CreationSlice, halve, readCreationOrder, timeOf } from './creation-slice.ts';
+import {
+  type CreationSlice,
+  FAILING_TIME,
+  halve,
+  partsBetween,
+  readCreationOrder,
+} from './creation-slice.ts';
 import { type Border, cutOff, isBeside, isShown, type Task } from './creation-task.ts';
-import { FAILING_TIME, partsBetween } from './holes.ts';
-import { nameOf } from './pages.ts';
+import { isRequestSpecific } from './pages.ts';
+import { collectUndated, nameOf, timeOf } from './record-fields.ts';
 import type { SliceReader, SliceResponse } from './slice-reader.ts';
-import { collectUndated, isAnyUnseen } from './unseen.ts';
 
-/** Halvings of a slice: 2^45 ms is a thousand years. */
-const DEEPEST = 50;
 /** Nothing was created later. */
 const FAR_FUTURE_MS = Date.parse('9999-01-01T00:00:00Z');
 export type WalkStep =
@@ -23,23 +25,23 @@ export type WalkStep =
   | { readonly kind: 'first'; readonly page: ListPage }
   | {
       readonly kind: 'records';
-      /** What this response brought, without what the previous one had shown. */
+      /** The records of a response, without those of the previous one. */
       readonly records: readonly Received[];
-      /** The part that is still to be read is older than this, ms (exclusive); null: not known; undefined: nothing is left. */
+      /** The part that is still to be read is older than this, ms (exclusive); null: unknown; undefined: nothing is left. */
       readonly remainingTo: number | null | undefined;
       /** Different records of the part that was read so far. */
       readonly seen: number;
     }
   /**
-   * The service fails for every response that holds a certain record of this part, and for nothing else: it is left out.
-   * Everything newer was read, what is older comes next.
+   * The service fails for every response with a certain record of this part, and for no other: the part is left out. The
+   * newer part was read, the older one is next.
    */
   | { readonly kind: 'hole'; readonly part: CreationSlice; readonly error: SafetySyncError };
 
 interface WalkOptions {
-  /** Parts that are known to fail: they are not asked for. */
-  readonly without?: readonly TimeSlice[];
-  /** The slice failed before: a few attempts tell whether it still does. */
+  /** Parts that are known to fail: they are not requested. */
+  readonly without?: readonly TimeSlice[] | undefined;
+  /** The slice failed before: two attempts show whether it still does. */
   readonly isSuspect?: boolean;
 }
 
@@ -49,34 +51,20 @@ type Walk<Result = void> = AsyncGenerator<WalkStep, Result, undefined>;
 export async function* walkCreation(
   slice: CreationSlice,
   reader: SliceReader,
-  options: WalkOptions = {},
+  { without = [], isSuspect = false }: WalkOptions = {},
 ): Walk<SafetySyncError | null> {
-  try {
-    yield* createWalk(slice, reader, options).run();
-    return null;
-  } catch (error) {
-    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
-    throw error;
-  }
-}
-
-function createWalk(
-  slice: CreationSlice,
-  reader: SliceReader,
-  { without = [], isSuspect = false }: WalkOptions,
-) {
   /** Newest first: the last one is the next. */
-  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, depth: 0, isSuspect }));
+  const tasks: Task[] = partsBetween(slice, without).map((part) => ({ ...part, isSuspect }));
   let hasHoles = without.length > 0;
-  /** Different records of the parts that were read, which share none: each is of the one part that holds its creation time. */
+  /** Different records of the parts that were read. They share none, because a record is in the part of its creation time. */
   let counted = 0;
-  /** Records without a usable creation time are of no part. */
+  /** Records without a usable creation time are in no part. */
   const undated = new Set<string>();
-  /** The responses do not add up by creation time alone: ask once more at the end what there is. */
+  /** The responses do not add up by creation time alone: at the end the records are compared with the totals. */
   let isDoubtful = hasHoles;
-  /** The newest creation that was told first. */
+  /** The newest creation time of the first response that has one. */
   let newestMs: number | undefined;
-  /** What is being read and is not complete: all of it is still to be read. */
+  /** The part that is being read and is not complete: all of it is still to be read. */
   let inHand: CreationSlice | undefined;
 
   function remainingTo(): number | null | undefined {
@@ -92,8 +80,8 @@ function createWalk(
   }
 
   /**
-   * Names of the different records of a part. A service with inclusive bounds shows those of a neighbour, too, which are
-   * counted there; outside of the slice there is no neighbour. What was created since the first response is growth, which is
+   * Names of the different records of a part. A service with inclusive bounds returns those of a neighbour, too, which are
+   * counted there; outside of the slice there is no neighbour. Records created since the first response are growth, which is
    * not expected.
    */
   function namesOf(part: CreationSlice, list: readonly Received[]): Set<string> {
@@ -109,7 +97,7 @@ function createWalk(
     return new Set(list.filter(isOfPart).map((record) => nameOf(record, reader.keyField)));
   }
 
-  /** `others`: records of the parts beside this one. */
+  /** `others`: records of the other parts. */
   async function* readByPages(part: CreationSlice, others: number): Walk {
     inHand = part;
     const names = new Set<string>();
@@ -124,7 +112,7 @@ function createWalk(
     yield toStep([]);
   }
 
-  /** Puts what is left of a task after this response on the list. Returns how many records of the task are counted. */
+  /** Adds the tasks that are left after this response. Returns how many records of the task are counted. */
   function divide(task: Task, page: ListPage): number {
     const { keyField } = reader;
     const order = readCreationOrder(page.records);
@@ -137,19 +125,14 @@ function createWalk(
       return next.previous.counted;
     }
     isDoubtful = true;
-    if (isBeside(task, order) || page.paging?.total === undefined) {
-      // The filter does nothing, or nothing would tell when a half is whole: halving would lead nowhere.
-      tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
-      return 0;
-    }
-    const halves = order === undefined || task.depth >= DEEPEST ? undefined : halve(task, order);
-    if (halves === undefined)
-      tasks.push({ fromMs: task.fromMs, toMs: task.toMs, depth: task.depth, byPages: true });
-    else for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth + 1 });
+    // Halving needs a filter that has an effect, and a total that shows when a half is complete.
+    const isDivisible = order !== undefined && !isBeside(task, order) && page.paging?.total !== undefined;
+    const halves = isDivisible ? halve(task, order) : undefined;
+    tasks.push(...(halves?.reverse() ?? [{ fromMs: task.fromMs, toMs: task.toMs, byPages: true } as const]));
     return 0;
   }
 
-  /** Without a total: nothing came that the previous response had not shown, and not because it is as full as that one. */
+  /** Without a total: there is no record that the previous response lacks, and not because this one is as full as that. */
   function isWhole({ page: { records, paging }, distinct }: SliceResponse, { previous }: Task): boolean {
     const total = paging?.total;
     if (total !== undefined) return distinct >= total;
@@ -171,13 +154,13 @@ function createWalk(
     const own = takePage(task, response);
     const { previous } = task;
     if (previous?.remainingTotal !== undefined && total !== undefined && total < previous.remainingTotal) {
-      // Records were deleted meanwhile, or the previous response kept something back: ask for its part again.
+      // Records were deleted meanwhile, or the previous response lacked some: request its part again.
       isDoubtful = true;
-      const again = await reader.ask(previous.newerSlice);
+      const again = await reader.fetch(previous.newerSlice);
       if (again.shortfall !== null) throw again.shortfall;
-      counted += takePage({ ...previous.newerSlice, depth: task.depth }, again) - previous.counted;
+      counted += takePage(previous.newerSlice, again) - previous.counted;
       if ((again.page.paging?.total ?? 0) > previous.newerCount) {
-        // The records of the task itself come only after these.
+        // The records of the task itself are yielded only after these.
         inHand = task;
         yield toStep(again.page.records);
         inHand = undefined;
@@ -188,56 +171,62 @@ function createWalk(
   }
 
   /**
-   * A question failed again and again although the service is well: a record that it would hold makes the service fail. The
-   * task is halved until nothing but that record's millisecond fails, which is left out.
+   * A request failed in all attempts although the service is well: a record of its response makes the service fail. The task
+   * is halved until only that record's millisecond fails, which is left out.
    */
   async function* narrow(task: Task, error: unknown): Walk {
-    if (!isOfOneId(error) || !(await reader.isWell())) throw error;
+    if (!isRequestSpecific(error) || !(await reader.isWell())) throw error;
     isDoubtful = true;
     const order = { oldestMs: FAILING_TIME.fromMs, newestMs: FAILING_TIME.toMs, isNewestFirst: true };
     const halves = reader.mayDivide() ? halve(task, order) : undefined;
     if (halves !== undefined) {
-      for (const half of halves.reverse()) tasks.push({ ...half, depth: task.depth, isSuspect: true });
+      tasks.push(...halves.reverse().map((half) => ({ ...half, isSuspect: true })));
       return;
     }
     hasHoles = true;
     yield { kind: 'hole', part: { fromMs: task.fromMs, toMs: task.toMs }, error };
   }
 
-  return {
-    async *run(): Walk {
-      for (let isFirst = true; ;) {
-        const task = tasks.pop();
-        if (task === undefined) break;
-        if (task.byPages === true) {
-          yield* readByPages(task, counted);
-          continue;
-        }
-        let response: SliceResponse;
-        try {
-          response = await reader.ask(task, { isSuspect: task.isSuspect });
-        } catch (error) {
-          yield* narrow(task, error);
-          continue;
-        }
-        const { page, shortfall } = response;
-        if (shortfall !== null) {
-          // What came is right, but all of the task is still to be read.
-          inHand = task;
-          yield toStep(page.records, task.previous?.border);
-          throw shortfall;
-        }
-        newestMs ??= readCreationOrder(page.records)?.newestMs;
-        if (isFirst) yield { kind: 'first', page };
-        isFirst = false;
-        yield* take(task, response);
+  async function* run(): Walk {
+    for (let isFirst = true; ;) {
+      const task = tasks.pop();
+      if (task === undefined) break;
+      if (task.byPages === true) {
+        yield* readByPages(task, counted);
+        continue;
       }
-      if (!isDoubtful) return;
-      const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
-      // How many records a hole has is not known: then only those count that no filter shows.
-      const records = hasHoles ? Infinity : counted + undated.size;
-      const seen = { topMs, records, undated: undated.size };
-      if (await isAnyUnseen(slice, reader, seen)) yield* readByPages(slice, 0);
-    },
-  };
+      let response: SliceResponse;
+      try {
+        response = await reader.fetch(task, { isSuspect: task.isSuspect });
+      } catch (error) {
+        yield* narrow(task, error);
+        continue;
+      }
+      const { page, shortfall } = response;
+      if (shortfall !== null) {
+        // The records are right, but all of the task is still to be read.
+        inHand = task;
+        yield toStep(page.records, task.previous?.border);
+        throw shortfall;
+      }
+      newestMs ??= readCreationOrder(page.records)?.newestMs;
+      if (isFirst) yield { kind: 'first', page };
+      isFirst = false;
+      yield* take(task, response);
+    }
+    if (!isDoubtful) return;
+    const topMs = newestMs === undefined ? FAR_FUTURE_MS : Math.floor(newestMs) + 1;
+    // How many records a hole has is unknown: then only those count that no filter shows.
+    const records = hasHoles ? Infinity : counted + undated.size;
+    if (await reader.isAnyUnseen(slice, { topMs, records, undated: undated.size }))
+      yield* readByPages(slice, 0);
+  }
+
+  try {
+    yield* run();
+    return null;
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
+    throw error;
+  }
 }

@@ -1,13 +1,11 @@
-/** Follow-ups: everything at first, then what changed since the watermark (specification: followups.list). */
+/** Follow-ups: all of them at first, then the changes since the watermark (specification: followups.list). */
 import { SafetySyncError } from '../shared/errors.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Hole, ServiceTime, TimeSlice } from '../streams/state.ts';
 import { readBackfill, readHoles } from './backfill.ts';
 import type { FoundHole } from './backfill-slice.ts';
-import { describeSlice, isWholeTime, WHOLE_TIME } from './creation-slice.ts';
+import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
-import { toHole, toPart } from './holes.ts';
-import type { StreamDefinition } from '../streams/stream.ts';
 import type { ReadRequest } from './read-request.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
@@ -20,60 +18,51 @@ import {
   updatedAfter,
 } from './watermark.ts';
 
-/** A first sync that took longer reads what changed meanwhile before it ends. */
+/** A first sync that took longer than this reads the changes since its beginning before it ends. */
 const LONG_MS = MINUTE_MS;
 
 interface ReadWalk {
-  /** What is missing, but for the holes; null: nothing. */
+  /** Why records are missing outside of the holes; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly first: FirstResponse | undefined;
   /** Left out now. */
   readonly holes: readonly FoundHole[];
 }
 
-/** Yields the records of a walk; returns what it missed, if anything, and what its first response told. */
-async function* readWalk(
-  { stream, service }: ReadRequest,
-  {
-    pageSize,
-    filters,
-    isTooLate = () => false,
-    without = [],
-  }: {
-    readonly pageSize: number;
-    readonly filters: Readonly<Record<string, number>>;
-    /** The first response tells that the walk has to begin elsewhere. */
-    readonly isTooLate?: (first: FirstResponse) => boolean;
-    /** Left out by earlier runs. */
-    readonly without?: readonly TimeSlice[];
-  },
-): Steps<ReadWalk> {
-  const reader = createSliceReader({ stream, service }, { pageSize, filters });
-  const walk = walkCreation(WHOLE_TIME, reader, { without });
+interface WalkOptions {
+  /** Only changes after this time; absent: everything. */
+  readonly updatedAfterMs?: number;
+  /** The first response shows that the walk has to begin elsewhere. */
+  readonly isTooLate?: (first: FirstResponse) => boolean;
+  /** Left out by earlier runs. */
+  readonly without?: readonly TimeSlice[] | undefined;
+}
+
+/** Yields the records of a walk; returns what is missing, and what its first response shows. */
+async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<ReadWalk> {
+  const { updatedAfterMs, isTooLate = () => false, without } = options;
+  const filters = updatedAfterMs === undefined ? {} : { updated_after: updatedAfterMs };
+  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: FoundHole[] = [];
   let first: FirstResponse | undefined;
   for (;;) {
     const next = await walk.next();
     if (next.done === true) return { failure: next.value, first, holes };
-    if (next.value.kind === 'first') first = readFirstResponse(next.value.page, service.clock.now());
-    else if (next.value.kind === 'records') yield records(next.value.records);
-    else {
-      const slice = toHole(next.value.part);
-      holes.push({ slice, error: next.value.error });
-      yield { ...records([]), notes: [{ kind: 'hole', slice }] };
+    switch (next.value.kind) {
+      case 'first':
+        first = readFirstResponse(next.value.page, read.service.clock.now());
+        break;
+      case 'records':
+        yield records(next.value.records);
+        if (first !== undefined && isTooLate(first)) return { failure: null, first, holes };
+        break;
+      case 'hole': {
+        const slice = toHole(next.value.part);
+        holes.push({ slice, error: next.value.error });
+        yield { ...records([]), notes: [{ kind: 'hole', slice }] };
+      }
     }
-    if (next.value.kind === 'records' && first !== undefined && isTooLate(first))
-      return { failure: null, first, holes };
   }
-}
-
-interface Changes {
-  /** What is missing; null: everything was read. */
-  readonly failure: SafetySyncError | null;
-  readonly watermark: ServiceTime | null;
-  readonly note: string | null;
-  /** Parts of which nothing is stored: the ledger has them, so the watermark may pass what changed there. */
-  readonly holes: readonly OpenHole[];
 }
 
 interface OpenHole {
@@ -82,23 +71,31 @@ interface OpenHole {
   readonly error?: SafetySyncError;
 }
 
-/** Reads what changed since the watermark; returns the next one. */
+interface Changes {
+  /** Why records are missing; null: none are. */
+  readonly failure: SafetySyncError | null;
+  readonly watermark: ServiceTime | null;
+  readonly note?: string | null;
+  /** Parts without stored records. The ledger has them, so the watermark may pass their changes. */
+  readonly holes: readonly OpenHole[];
+}
+
+/** Reads the changes since the watermark; returns the next one. */
 async function* readChanges(
   read: ReadRequest,
   watermark: ServiceTime,
-  { pageSize, without = [] }: { readonly pageSize: number; readonly without?: readonly TimeSlice[] },
+  without?: readonly TimeSlice[],
 ): Steps<Changes> {
   for (let fromMs = watermark.ms; ;) {
     const earlierOf = ({ clock }: FirstResponse) => Math.min(fromMs, readFrom(watermark, clock));
     const { failure, first, holes } = yield* readWalk(read, {
-      pageSize,
       without,
-      filters: { updated_after: updatedAfter(fromMs, read.settings.followupsOverlapMs) },
+      updatedAfterMs: updatedAfter(fromMs, read.settings.followupsOverlapMs),
       isTooLate: (one) => earlierOf(one) < fromMs,
     });
     const earlierMs = first === undefined ? fromMs : earlierOf(first);
     if (failure === null && earlierMs < fromMs) {
-      // The first response told that the service's clock went back: what it changed since then was not asked for.
+      // The first response shows that the service's clock went back: changes since then were not requested.
       fromMs = earlierMs;
       continue;
     }
@@ -111,77 +108,71 @@ async function* readChanges(
   }
 }
 
-/** A run is no success while a hole is open, even when it is not yet time to try that again. */
-function toFailure({ method }: StreamDefinition, holes: readonly OpenHole[]): SafetySyncError | null {
+/** A run does not succeed while a hole is open, also when it is too early to try that again. */
+function toFailure({ stream: { method } }: ReadRequest, holes: readonly OpenHole[]): SafetySyncError | null {
   const [first] = holes;
   if (first === undefined) return null;
   const cause = holes.find(({ error }) => error !== undefined)?.error;
   const more = holes.length === 1 ? '' : ` (and ${holes.length - 1} more ranges)`;
-  const why = cause === undefined ? 'left out since an earlier run, to be tried again later' : cause.message;
-  const message = `${method}, created ${describeSlice(toPart(first.slice))}${more}: ${why}`;
+  const why = cause?.message ?? 'left out since an earlier run, to be tried again later';
+  const message = `${method}, created ${describeSlice(ofHole(first.slice))}${more}: ${why}`;
   return new SafetySyncError('range_unreadable', message, { cause, requestId: cause?.requestId });
 }
 
-function toOutcome(
-  { stream }: ReadRequest,
-  { failure, watermark, note, holes }: Changes & { readonly holes: readonly OpenHole[] },
-): ReadOutcome {
-  // What came is stored; what did not come must be asked for again, so the watermark stays.
+function toOutcome(read: ReadRequest, { failure, watermark, note = null, holes }: Changes): ReadOutcome {
+  // Records that are missing must be requested again, so the watermark stays.
   const state = failure === null ? { watermark } : {};
-  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(stream, holes) };
+  return { kind: 'read', covered: null, state, note, failure: failure ?? toFailure(read, holes) };
 }
 
 /** The first sync: the same mechanism as a backfill of everything, and continued like one. */
-async function* readFirstSync(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+async function* readFirstSync(read: ReadRequest): Steps<ReadOutcome> {
   const { clock } = read.service;
   const startedMs = clock.monotonicMs();
-  const { plan, isResumed, failure, holes } = yield* readBackfill(read, {
-    range: WHOLE_TIME,
-    restart: false,
-  });
+  const { plan, isResumed, failure, holes } = yield* readBackfill(read, {});
   const tookLong = clock.monotonicMs() - startedMs > LONG_MS;
   if (failure !== null || plan.watermark === null || !(isResumed || tookLong)) {
-    return toOutcome(read, { failure, watermark: plan.watermark, note: null, holes });
+    return toOutcome(read, { failure, watermark: plan.watermark, holes });
   }
   const without = holes.map(({ slice }) => slice);
-  const changes = yield* readChanges(read, plan.watermark, { pageSize, without });
+  const changes = yield* readChanges(read, plan.watermark, without);
   return toOutcome(read, { ...changes, holes: [...holes, ...changes.holes] });
 }
 
-/** What changed, and what earlier runs had to leave out: by hand at once, else further and further apart. */
-async function* readSync(read: ReadRequest, watermark: ServiceTime, pageSize: number): Steps<ReadOutcome> {
+/** Reads the changes, and the holes of earlier runs: a manual run all of them, a scheduled one those that are due. */
+async function* readSync(read: ReadRequest, watermark: ServiceTime): Steps<ReadOutcome> {
   const known = await read.warehouse.readHoles();
   const without = known.map(({ slice }) => slice);
-  const changes = yield* readChanges(read, watermark, { pageSize, without });
+  const changes = yield* readChanges(read, watermark, without);
   if (changes.failure !== null) return toOutcome(read, changes);
-  const isTried = ({ isDue }: Hole): boolean => isDue || read.isScheduled !== true;
-  const tried = yield* readHoles(read, known.filter(isTried), { pageSize });
+  const isTried = ({ isDue }: Hole): boolean => isDue || !read.isScheduled;
+  const tried = yield* readHoles(read, known.filter(isTried));
   const waiting = known.filter((hole) => !isTried(hole));
   const holes = [...tried.holes, ...changes.holes, ...waiting];
   return toOutcome(read, { ...changes, failure: tried.failure, holes });
 }
 
-/** A backfill of everything knows all that the service had changed when it began, any other one does not. */
+/** Only a backfill of everything has read all changes that the service had made when it began. */
 async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
-  const { range, restart, state } = read;
-  const { plan, failure, holes } = yield* readBackfill(read, { range, restart });
+  const { range = WHOLE_TIME, state } = read;
+  const { plan, failure, holes } = yield* readBackfill(read, read);
   const watermark = isWholeTime(range) ? laterWatermark(state.watermark, plan.watermark) : state.watermark;
-  return toOutcome(read, { failure, watermark, note: null, holes });
+  return toOutcome(read, { failure, watermark, holes });
 }
 
 /**
- * Reconciliation. First what an incremental read would find, so that everything else which differs from here on is
- * something that incremental reads had missed, or a deletion, of which they never hear.
+ * Reconciliation. First the changes that an incremental read finds, so that every other difference is a change that
+ * incremental reads have missed, or a deletion, which they cannot see.
  */
-async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadOutcome> {
+async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
   const before = read.state.watermark;
-  const changes = before === null ? null : yield* readChanges(read, before, { pageSize });
+  const changes = before === null ? null : yield* readChanges(read, before);
   if (changes !== null) {
     if (changes.failure !== null) return toOutcome(read, changes);
     yield { kind: 'commit' };
   }
-  // Holes are asked for like everything else: only what was seen as a whole says what was deleted.
-  const { failure, first, holes } = yield* readWalk(read, { pageSize, filters: {} });
+  // Holes are requested, too: deletions follow only from a read that is complete.
+  const { failure, first, holes } = yield* readWalk(read);
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
   return {
@@ -189,23 +180,19 @@ async function* readEverything(read: ReadRequest, pageSize: number): Steps<ReadO
     covered: failure === null && holes.length === 0 ? { parts: null } : null,
     state: failure === null ? { watermark } : {},
     note: changes?.note ?? null,
-    failure: failure ?? toFailure(read.stream, holes),
+    failure: failure ?? toFailure(read, holes),
     ...(stored === null ? {} : { repairUpToMs: stored.ms }),
   };
 }
 
-export async function* readIncremental(read: ReadRequest): Steps<ReadOutcome> {
-  const { stream, state, kind } = read;
-  if (stream.readMode.kind !== 'incremental') throw new TypeError(`${stream.name} is not incremental`);
-  const { pageSize } = stream.readMode;
-  switch (kind) {
+export function readIncremental(read: ReadRequest): Steps<ReadOutcome> {
+  const { watermark } = read.state;
+  switch (read.kind) {
     case 'backfill':
-      return yield* readAsked(read);
+      return readAsked(read);
     case 'reconcile':
-      return yield* readEverything(read, pageSize);
+      return readEverything(read);
     case 'sync':
-      return state.watermark === null
-        ? yield* readFirstSync(read, pageSize)
-        : yield* readSync(read, state.watermark, pageSize);
+      return watermark === null ? readFirstSync(read) : readSync(read, watermark);
   }
 }

@@ -1,31 +1,30 @@
-/** Asks for one record, in the fewest requests that the service offers: only users can be asked for by their id alone. */
+/** Requests one record, in the fewest requests that the service offers: it has a method by id for users only. */
+import type { Received } from '../shared/received.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
-import type { Received } from '../shared/received.ts';
 import type { ReadContext, WireRecord } from '../streams/stream.ts';
-import { keyOf } from '../streams/wire.ts';
 import { askForUser } from './ask-user.ts';
 import { isOlder, readLastUpdated, requestParams } from './cached-report.ts';
-import { readMs, toCreationFilters, WHOLE_TIME } from './creation-slice.ts';
-import { walkCreation } from './creation-walk.ts';
-import { createPageTally, fetchPage, isRefusedPage, MOST_PAGES } from './pages.ts';
-import type { KnownRecord, ReadRequest } from './read-request.ts';
-import { createSliceReader } from './slice-reader.ts';
+import { toCreationFilters } from './creation-slice.ts';
+import { isRefused, pages, PageTally, type Params, type Source } from './pages.ts';
+import type { KnownRecord, ReadRequest, SyncSettings } from './read-request.ts';
+import { findRecord, readMs } from './record-fields.ts';
 import { readPart, type Part, toWhole, toTypePart } from './snapshot.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 
-type OneRequest = Pick<ReadRequest, 'stream' | 'service' | 'settings'>;
+type OneRequest = Source & Pick<ReadRequest, 'settings'>;
 
 export interface FoundRecord {
   readonly record: Received;
   readonly about: ReadContext;
-  /** The service's own time of the response, ms. */
+  /** When the response was made, by the service's clock, ms. */
   readonly serviceTimeMs?: number | undefined;
 }
 
 /** null: the service does not have it. */
 export async function askForRecord(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
-  switch (read.stream.readMode.kind) {
+  const { readMode } = read.stream;
+  switch (readMode.kind) {
     case 'lookup': {
       const lookup = await askForUser(read, known.key);
       return lookup.kind === 'unknown' ? null : { record: lookup.record, about: {} };
@@ -33,34 +32,35 @@ export async function askForRecord(read: OneRequest, known: KnownRecord): Promis
     case 'cached_report':
       return await findOnPages(read, known, { ...requestParams(1), m_user_ids: [known.key] });
     case 'incremental':
-      return await findFollowup(read, known);
+      return await findFirst(requestsFor(known.stored), (params) =>
+        findOnPages(read, known, { limit: readMode.pageSize, ...params }),
+      );
     case 'snapshot':
-      return read.stream.readMode.per === 'account'
+      return readMode.per === 'account'
         ? await findInPart(read, known, toWhole(read.stream))
-        : await findEquipment(read, known);
+        : await findFirst(typesFor(known, read.settings), (type) =>
+            findInPart(read, known, toTypePart(type)),
+          );
   }
 }
 
-/** A service that does not heed a filter announces pages of everybody. */
+/** A service that ignores a filter announces pages of all records. */
 async function findOnPages(
   read: OneRequest,
   { key }: KnownRecord,
-  params: Readonly<Record<string, unknown>>,
+  params: Params,
 ): Promise<FoundRecord | null> {
-  const { keyField } = read.stream;
-  const tally = createPageTally();
-  for (let number = 1; number <= MOST_PAGES; number += 1) {
-    const page = await fetchPage(read, number === 1 ? params : { ...params, page: number });
-    const record = page.records.findLast((one) => keyOf(one, keyField) === key);
+  const { keyField, method } = read.stream;
+  const tally = new PageTally(keyField);
+  for await (const page of pages(read, params, { tally })) {
+    const record = findRecord(page.records, keyField, key);
     const calculatedAtMs = readLastUpdated(page);
     const about = calculatedAtMs === undefined ? {} : { calculatedAtMs };
     if (record !== undefined) return { record, about, serviceTimeMs: page.serviceTimeMs };
-    tally.add(page, keyField);
-    if (!tally.hasFurther(number)) break;
   }
   const shortfall = tally.shortfall();
   if (shortfall === null) return null;
-  throw new SafetySyncError('read_incomplete', `${read.stream.method}: ${shortfall}`);
+  throw new SafetySyncError('read_incomplete', `${method}: ${shortfall}`);
 }
 
 function toNumberParameter(value: unknown): number | ExactNumber | undefined {
@@ -69,95 +69,68 @@ function toNumberParameter(value: unknown): number | ExactNumber | undefined {
   return Number.isSafeInteger(Number(value)) ? Number(value) : new ExactNumber(value);
 }
 
-/** What never changes of a follow-up and can be asked for: where and when it was created. The narrowest question first. */
-function questionsOf(stored: WireRecord): Readonly<Record<string, unknown>>[] {
-  const responseId = toNumberParameter(stored['response_id']);
-  const createdMs = readMs(stored['created_on']);
-  const byResponse = responseId === undefined ? {} : { response_id: responseId };
+/**
+ * Filters by what never changes in a follow-up: its response and its creation time. The narrowest request first. Without
+ * a stored record the whole list is read until the record appears, because the service has no filter by the id of a follow-up.
+ */
+function requestsFor(stored: WireRecord | null): readonly Params[] {
+  const responseId = toNumberParameter(stored?.['response_id']);
+  const createdMs = readMs(stored?.['created_on']);
+  const byResponse = responseId === undefined ? [] : [{ response_id: responseId }];
   const fromMs = createdMs === undefined ? null : Math.floor(createdMs);
-  const byTime = fromMs === null ? {} : toCreationFilters({ fromMs, toMs: fromMs + 1 });
-  const both = { ...byResponse, ...byTime };
-  if (responseId === undefined || fromMs === null) return Object.keys(both).length === 0 ? [] : [both];
-  // Where what is stored is wrong, one of the two may still be right.
-  return [both, byResponse, byTime];
+  const byTime = fromMs === null ? [] : [toCreationFilters({ fromMs, toMs: fromMs + 1 })];
+  // If one of the stored values is wrong, the other one may still be right.
+  const both = byResponse.flatMap((one) => byTime.map((other) => ({ ...one, ...other })));
+  const requests = [...both, ...byResponse, ...byTime];
+  return requests.length === 0 ? [{}] : requests;
 }
 
-async function findFollowup(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
-  const { stream } = read;
-  if (stream.readMode.kind !== 'incremental')
-    throw new TypeError(`${stream.name} is no list by creation time`);
-  const { pageSize } = stream.readMode;
-  const questions = known.stored === null ? [] : questionsOf(known.stored);
+/** Makes requests one after the other until one finds the record. If one was refused, none of the others proves its absence. */
+async function findFirst<Question>(
+  questions: readonly Question[],
+  find: (question: Question) => Promise<FoundRecord | null>,
+): Promise<FoundRecord | null> {
+  let refused: SafetySyncError | undefined;
   for (const question of questions) {
     try {
-      const found = await findOnPages(read, known, { limit: pageSize, ...question });
+      const found = await find(question);
       if (found !== null) return found;
     } catch (error) {
-      if (!isRefusedPage(error)) throw error;
+      if (!isRefused(error)) throw error;
+      refused ??= error;
     }
   }
-  if (questions.length > 0) return null;
-  // Nothing is known of it, and the service has no question for a follow-up by its id: the list, until it comes.
-  const walk = walkCreation(WHOLE_TIME, createSliceReader(read, { pageSize, filters: {} }));
-  for (;;) {
-    const next = await walk.next();
-    if (next.done === true) {
-      if (next.value !== null) throw next.value;
-      return null;
-    }
-    if (next.value.kind === 'hole') throw next.value.error;
-    if (next.value.kind !== 'records') continue;
-    const record = next.value.records.findLast((one) => keyOf(one, stream.keyField) === known.key);
-    if (record !== undefined) return { record, about: {} };
-  }
-}
-
-/** A record that comes twice is the one that came last, as the merge has it: the response is read to its end. */
-async function findInPart(read: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
-  let found: FoundRecord | null = null;
-  const steps = readPart({ read, part, missingKeys: new Set([key]) });
-  for (;;) {
-    const next = await steps.next();
-    if (next.done === true) {
-      if (next.value !== null && found === null) {
-        throw new SafetySyncError('read_incomplete', `${part.label}: ${next.value}`);
-      }
-      return found;
-    }
-    const step = next.value;
-    if (step.kind === 'rollback') found = null;
-    if (step.kind !== 'records') continue;
-    const record = step.records.at(-1);
-    if (record !== undefined) found = { record, about: step.about };
-  }
-}
-
-/** Of the type that it was last found in, else of the others that are configured. */
-async function findEquipment(read: OneRequest, known: KnownRecord): Promise<FoundRecord | null> {
-  const { equipmentTypes } = read.settings;
-  const types = [...new Set([...(known.askedType === null ? [] : [known.askedType]), ...equipmentTypes])];
-  if (types.length === 0) {
-    const message = 'SAFETY_EQUIPMENT_TYPES is empty: no equipment type to ask for';
-    throw new SafetySyncError('configuration_invalid', message);
-  }
-  let failure: SafetySyncError | undefined;
-  for (const type of types) {
-    try {
-      const found = await findInPart(read, known, toTypePart(type));
-      if (found !== null) return found;
-    } catch (error) {
-      // A type that the service does not know any more has no equipment; that of another one can still be found.
-      if (!isRefusedPage(error)) throw error;
-      failure ??= error;
-    }
-  }
-  if (failure !== undefined) throw failure;
+  if (refused !== undefined) throw refused;
   return null;
 }
 
+/** Of several records with one key the last one counts, as in the merge: the response is read to its end. */
+async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
+  let found: FoundRecord | null = null;
+  const steps = readPart({ source, part, names: new Set([key]) });
+  for (;;) {
+    const next = await steps.next();
+    if (next.done === true) {
+      if (next.value === null || found !== null) return found;
+      throw new SafetySyncError('read_incomplete', `${part.label}: ${next.value}`);
+    }
+    if (next.value.kind === 'rollback') found = null;
+    const record = next.value.kind === 'records' ? next.value.records.at(-1) : undefined;
+    if (record !== undefined) found = { record, about: part.about };
+  }
+}
+
+/** First the type where it was last found, then the others that are configured. */
+function typesFor({ askedType }: KnownRecord, { equipmentTypes }: SyncSettings): readonly string[] {
+  const types = new Set([...(askedType === null ? [] : [askedType]), ...equipmentTypes]);
+  if (types.size > 0) return [...types];
+  const message = 'SAFETY_EQUIPMENT_TYPES is empty: there is no equipment type to request';
+  throw new SafetySyncError('configuration_invalid', message);
+}
+
 /**
- * The steps of a run that stores one record as the service has it now. The run's note does not name the record, because its
- * key may identify a person and notes are kept.
+ * The steps of a run that stores one record as the service has it now. The run's note does not contain the key, because it
+ * may identify a person and notes are kept.
  */
 export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Steps<ReadOutcome> {
   const found = await askForRecord(read, known);
@@ -171,5 +144,5 @@ export async function* readOneRecord(read: ReadRequest, known: KnownRecord): Ste
     return { kind: 'skipped', reason };
   }
   yield records([found.record], found.about);
-  return { kind: 'read', covered: null, state: {}, note: 'stored one record again', failure: null };
+  return { kind: 'read', covered: null, note: 'stored one record again', failure: null };
 }

@@ -1,13 +1,19 @@
-/** Reads one page of a list into memory: pages are bounded by the service's own limits. */
-import type { FewRetries, ListPage } from '../api/requests.ts';
+/** Reads a list page by page, and decides whether its pages show all of it. A page is held in memory, because the service limits it. */
 import type { Received } from '../shared/received.ts';
-import { SafetySyncError } from '../shared/errors.ts';
-import { ExactNumber } from '../shared/exact-number.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
+import type { FewRetries, ListPage } from '../api/requests.ts';
+import { type ErrorCode, SafetySyncError } from '../shared/errors.ts';
 import type { ReadRequest } from './read-request.ts';
+import { countDistinct, nameOf } from './record-fields.ts';
 
-/** An unasked paging may be anything; this many pages end a list that never ends. */
-export const MOST_PAGES = 100_000;
+/** Bounds a list that would never end. */
+const MOST_PAGES = 100_000;
+/** Repeated records that are requested one by one. */
+const MOST_REPEATS = 20;
+
+/** The stream and the service: what a request needs. */
+export type Source = Pick<ReadRequest, 'stream' | 'service'>;
+export type Params = Readonly<Record<string, unknown>>;
 
 /** Where a response has the records of a stream, and the fields of them that readers look at. */
 export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinition) => ({
@@ -16,8 +22,8 @@ export const listOf = ({ responseKey, keyField, peekFields = [] }: StreamDefinit
 });
 
 export async function fetchPage(
-  { stream, service: { api, meter, signal } }: Pick<ReadRequest, 'stream' | 'service'>,
-  params: Readonly<Record<string, unknown>>,
+  { stream, service: { api, meter, signal } }: Source,
+  params: Params,
   fewRetries?: FewRetries,
 ): Promise<ListPage> {
   return await api.page({
@@ -30,8 +36,25 @@ export async function fetchPage(
   });
 }
 
-/** A page beyond the last one, or one that cannot be asked for: the service refuses the request itself. */
-export function isRefusedPage(error: unknown): error is SafetySyncError {
+/** Errors that a service which is well may return for a single id, record or equipment type. */
+const REQUEST_SPECIFIC: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'server_error',
+  'service_error_unknown',
+  'request_timeout',
+  'response_not_json',
+  'response_cut',
+  'response_invalid',
+]);
+
+/** For a request that is similar to one that failed: two attempts show whether it fails, too. */
+export const FEW_RETRIES: FewRetries = { codes: REQUEST_SPECIFIC, retries: 1 };
+
+export function isRequestSpecific(error: unknown): error is SafetySyncError {
+  return error instanceof SafetySyncError && REQUEST_SPECIFIC.has(error.code);
+}
+
+/** The service refuses a parameter: a page beyond the last one, or an unknown equipment type. */
+export function isRefused(error: unknown): error is SafetySyncError {
   return (
     error instanceof SafetySyncError &&
     (error.code === 'parameter_invalid' ||
@@ -40,98 +63,120 @@ export function isRefusedPage(error: unknown): error is SafetySyncError {
   );
 }
 
-/** The key as text; undefined where the record has none that can be used. */
-function keyOf(record: Received, keyField: string): string | undefined {
-  const key = record.field(keyField);
-  const isUsable = typeof key === 'string' || typeof key === 'number' || key instanceof ExactNumber;
-  return isUsable ? String(key) : undefined;
-}
-
-/** Recognizes a record that comes again: by its key, or by its content where it has no usable key. */
-export const nameOf = (record: Received, keyField: string): string => keyOf(record, keyField) ?? record.text;
-
-/** Different records: only these may be held against a total, because a response that repeats records proves nothing. */
-export const countDistinct = (records: readonly Received[], keyField: string): number =>
-  new Set(records.map((record) => nameOf(record, keyField))).size;
-
-/** What several pages say together: did they show every record that was there from the first page to the last? */
-interface PageTally {
-  add(page: ListPage, keyField: string): void;
-  /** Different records so far. */
-  readonly distinct: number;
-  /** Keys of records that came again. A record without a key cannot be requested by it. */
-  readonly repeated: ReadonlySet<string>;
-  /** The page brought a record that no page before had. */
-  readonly lastPageWasNews: boolean;
+/**
+ * Counts the different records of several pages, and compares them with the totals that the pages announce.
+ *
+ * A list that only grew moves records to later pages, where they are seen again: nothing is missed. A total that shrank
+ * means that records may have moved to pages already read. A total below the number of records that were seen is wrong,
+ * so it cannot prove that nothing is missing.
+ */
+export class PageTally {
+  /** Records that were seen more than once, by name. */
+  readonly repeated = new Map<string, Received>();
+  /** Pages that were added. */
+  pages = 0;
   /** The largest page number that the service has announced. */
-  readonly lastPage: number | undefined;
+  lastPage: number | undefined;
+  /** The service refused the page after the last one that was added. */
+  refused: SafetySyncError | undefined;
+  readonly #keyField: string;
+  readonly #names = new Set<string>();
+  readonly #totals: number[] = [];
+  #pagesWithNews = 0;
+  #isLastNews = false;
+
+  constructor(keyField: string) {
+    this.#keyField = keyField;
+  }
+
+  add({ records, paging }: ListPage): void {
+    const before = this.#names.size;
+    for (const record of records) {
+      const name = nameOf(record, this.#keyField);
+      if (this.#names.has(name)) this.repeated.set(name, record);
+      this.#names.add(name);
+    }
+    this.#isLastNews = this.#names.size > before;
+    this.pages += 1;
+    if (this.#isLastNews) this.#pagesWithNews += 1;
+    if (paging?.total !== undefined) this.#totals.push(paging.total);
+    if (paging?.lastPage !== undefined) this.lastPage = Math.max(this.lastPage ?? 0, paging.lastPage);
+  }
+
   /**
-   * Whether there may be a page after this one, the last that was added. What the service announces ends the list; where
-   * it announces nothing, only a page that is empty, refused or repeats what was seen does. A page that is shorter than
-   * what was asked for says nothing: the service may give fewer.
+   * Whether there may be another page. The list ends where the service announces it. Without an announcement it ends with a
+   * page that is empty or repeats known records. A page that is shorter than the limit proves nothing, because the service
+   * may return fewer records than that.
    */
-  hasFurther(number: number): boolean;
-  /** null: complete. Else what does not add up. `twice`: records that the source holds twice, and counts twice. */
-  shortfall(twice?: number): string | null;
+  hasFurther(): boolean {
+    if (!this.#isLastNews) return false;
+    if (this.lastPage !== undefined) return this.pages < this.lastPage;
+    const total = this.#totals.at(-1);
+    return total === undefined || this.#names.size < total;
+  }
+
+  /** null: complete. Else what is missing. `extra`: rows that the total counts although their records are known. */
+  shortfall(extra = 0): string | null {
+    const [first] = this.#totals;
+    const last = this.#totals.at(-1);
+    if (first === undefined || last === undefined) {
+      // Without a total every page that was announced must have brought new records.
+      return this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews)
+        ? `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`
+        : null;
+    }
+    for (const [at, total] of this.#totals.entries()) {
+      const before = this.#totals[at - 1] ?? 0;
+      if (total < before) return `the total shrank from ${before} to ${total} while pages were read`;
+    }
+    const rows = this.#names.size + extra;
+    const isComplete = rows >= first && rows <= last;
+    return isComplete ? null : `${first} records were announced, ${this.#names.size} delivered`;
+  }
 }
 
 /**
- * A list that only grew pushes records to later pages, where they are seen again: nothing is missed. A total that
- * shrank means that records may have moved to pages already read. A total below the records that were seen is wrong, so
- * it cannot say that nothing is missing. What one page holds twice counts once.
+ * Yields the pages of a list in their order, and adds each to the tally when the consumer asks for the next one. A refused
+ * page ends the list, unless it is the first one.
  */
-export function createPageTally(): PageTally {
-  const seen = new Set<string>();
-  const repeated = new Set<string>();
-  const totals: number[] = [];
-  let pagesWithNews = 0;
-  let lastPageWasNews = false;
-  let lastPage: number | undefined;
-  return {
-    add({ records, paging }, keyField) {
-      const before = seen.size;
-      for (const record of records) {
-        const key = keyOf(record, keyField);
-        if (key !== undefined && seen.has(key)) repeated.add(key);
-        seen.add(key ?? record.text);
-      }
-      lastPageWasNews = seen.size > before;
-      if (lastPageWasNews) pagesWithNews += 1;
-      if (paging?.total !== undefined) totals.push(paging.total);
-      if (paging?.lastPage !== undefined) lastPage = Math.max(lastPage ?? 0, paging.lastPage);
-    },
-    repeated,
-    get distinct() {
-      return seen.size;
-    },
-    get lastPageWasNews() {
-      return lastPageWasNews;
-    },
-    get lastPage() {
-      return lastPage;
-    },
-    hasFurther(number) {
-      if (!lastPageWasNews) return false;
-      if (lastPage !== undefined) return number < lastPage;
-      const total = totals.at(-1);
-      return total === undefined || seen.size < total;
-    },
-    shortfall(twice = 0) {
-      const [first] = totals;
-      if (first === undefined) {
-        // No total to hold the records against: then every page that was announced must have brought some.
-        return lastPage !== undefined && lastPage > Math.max(1, pagesWithNews)
-          ? `${lastPage} pages were announced, ${pagesWithNews} delivered`
-          : null;
-      }
-      for (const [at, total] of totals.entries()) {
-        if (total < (totals[at - 1] ?? 0))
-          return `the total shrank from ${String(totals[at - 1])} to ${total} while pages were read`;
-      }
-      const last = totals.at(-1) ?? first;
-      const distinct = seen.size + twice;
-      const isRight = distinct >= first && distinct <= last;
-      return isRight ? null : `${first} records were announced, ${seen.size} delivered`;
-    },
-  };
+export async function* pages(
+  source: Source,
+  params: Params,
+  { tally, first }: { readonly tally: PageTally; readonly first?: ListPage },
+): AsyncGenerator<ListPage, void, undefined> {
+  for (let number = 1; number <= MOST_PAGES; number += 1) {
+    let page = number === 1 ? first : undefined;
+    try {
+      page ??= await fetchPage(source, number === 1 ? params : { ...params, page: number });
+    } catch (error) {
+      if (number === 1 || !isRefused(error)) throw error;
+      tally.refused = error;
+      return;
+    }
+    yield page;
+    tally.add(page);
+    if (!tally.hasFurther()) return;
+  }
+}
+
+/**
+ * How many rows the source has in addition to the first one of the same record. A repeated row alone proves nothing, because
+ * it may have replaced another record. So each repeated record is requested by itself, and the response counts if it is
+ * complete. `toRequest` returns the parameters; undefined: there are none for this record.
+ */
+export async function countExtraRows(
+  source: Source,
+  repeated: PageTally['repeated'],
+  toRequest: (record: Received) => (Params & { readonly limit: number }) | undefined,
+): Promise<number> {
+  const { keyField } = source.stream;
+  const requests = [...repeated.values()].map(toRequest).filter((params) => params !== undefined);
+  const different = new Map(requests.map((params) => [JSON.stringify(params), params]));
+  let extra = 0;
+  for (const params of [...different.values()].slice(0, MOST_REPEATS)) {
+    const { records, paging } = await fetchPage(source, params);
+    if (records.length < params.limit && records.length === paging?.total)
+      extra += records.length - countDistinct(records, keyField);
+  }
+  return extra;
 }

@@ -1,4 +1,4 @@
-/** What a reader is given. */
+/** The request, the service and the warehouse of a reader. */
 import type { ApiClient } from '../api/client.ts';
 import type { RequestMeter } from '../api/requests.ts';
 import type { Clock } from '../shared/time.ts';
@@ -22,11 +22,9 @@ export interface SyncSettings {
   readonly maxDeleteRatio: number;
   /** Slices of a backfill that are read side by side. */
   readonly readers: number;
-  /** Records of a slice that is worth planning; default: by `sliceRecordsFor`. */
-  readonly sliceRecords?: number;
 }
 
-/** The service, as one run asks it. */
+/** The service for one run. */
 interface Service {
   readonly api: ApiClient;
   readonly meter: RequestMeter;
@@ -34,9 +32,9 @@ interface Service {
   readonly signal: AbortSignal;
 }
 
-/** What a reader may ask of the warehouse. Everything that it yielded before is known there. */
+/** Queries of a reader. They see everything that it has yielded before. */
 export interface WarehouseReads {
-  /** Keys of the live rows of what was covered that were not among the records. */
+  /** Keys of the covered live rows that were not among the records. */
   findVanished(covered: Coverage): Promise<ReadonlySet<string>>;
   /** The backfill under way or last done, its slices newest first; undefined when there never was one. */
   readLedger(): Promise<{ plan: BackfillPlan; slices: readonly LedgerSlice[] } | undefined>;
@@ -44,7 +42,7 @@ export interface WarehouseReads {
   readHoles(): Promise<readonly Hole[]>;
   /** To the microsecond, as text. */
   readTime(): Promise<string>;
-  /** Whoever was not asked for the longest time first. `all`: also those who were asked for lately. */
+  /** In the order of their last request. `all`: also those that are not due. */
   readDueLookups(due: {
     readonly all: boolean;
     readonly notAskedSince: string;
@@ -55,28 +53,32 @@ export interface WarehouseReads {
   readFailingLookups(limit: number): Promise<FailingLookups>;
 }
 
-/** One record, and what the warehouse knows of it that helps to ask for it. */
+/** One record, with stored values that help to request it. */
 export interface KnownRecord {
   readonly key: string;
-  /** As it was received last; null: it is not stored. */
+  /** As received last; null: it is not stored. */
   readonly stored: WireRecord | null;
-  /** equipments: the type in whose response it was found last. */
+  /** equipments: the type with which it was found last. */
   readonly askedType: string | null;
 }
 
-export interface ReadRequest {
-  readonly stream: StreamDefinition;
+/** The part of a run's request that its reader needs. */
+export interface ReadOptions {
   readonly kind: RunKind;
   /** Ignore "nothing can have changed yet". */
   readonly force: boolean;
-  /** Nobody waits: what failed lately need not be tried again yet. */
-  readonly isScheduled?: boolean;
-  /** Creation time that a backfill covers. */
-  readonly range: CreationSlice;
-  /** Forget the ledger of an earlier backfill. */
-  readonly restart: boolean;
-  /** Only this record is asked for. */
-  readonly onlyRecord?: KnownRecord | undefined;
+  /** backfill: the creation time to cover; default: everything. */
+  readonly range?: CreationSlice;
+  /** backfill: begin a new one instead of continuing one that was cut off. */
+  readonly restart?: boolean;
+  /** Request this record only, and store it whatever is stored of it. */
+  readonly onlyRecord?: KnownRecord;
+}
+
+export interface ReadRequest extends ReadOptions {
+  readonly stream: StreamDefinition;
+  /** Holes that are not due are not tried again yet. */
+  readonly isScheduled: boolean;
   readonly state: StreamState;
   readonly settings: SyncSettings;
   readonly service: Service;

@@ -1,4 +1,4 @@
-/** Which reader reads a stream. */
+/** Selects the reader of a stream. */
 import type { RunKind } from '../streams/state.ts';
 import type { StreamDefinition } from '../streams/stream.ts';
 import { readCachedReport } from './cached-report.ts';
@@ -9,37 +9,27 @@ import type { ReadRequest } from './read-request.ts';
 import { readAccountSnapshot, readEquipmentTypes } from './snapshot.ts';
 import type { ReadOutcome, Step, Steps } from './step.ts';
 
-function readerOf({ readMode }: StreamDefinition): (request: ReadRequest) => Steps<ReadOutcome> {
-  switch (readMode.kind) {
+function select(request: ReadRequest): Steps<ReadOutcome> {
+  const { onlyRecord, stream } = request;
+  if (onlyRecord !== undefined) return readOneRecord(request, onlyRecord);
+  switch (stream.readMode.kind) {
     case 'snapshot':
-      return readMode.per === 'account' ? readAccountSnapshot : readEquipmentTypes;
+      return stream.readMode.per === 'account' ? readAccountSnapshot(request) : readEquipmentTypes(request);
     case 'cached_report':
-      return readCachedReport;
+      return readCachedReport(request, stream.readMode);
     case 'incremental':
-      return readIncremental;
+      return readIncremental(request);
     case 'lookup':
-      return readLookups;
+      return readLookups(request);
   }
 }
 
 /** Reads a stream from the service. The last step is the end. */
 export async function* read(request: ReadRequest): AsyncGenerator<Step, void, undefined> {
-  const { onlyRecord, stream } = request;
-  const outcome = yield* onlyRecord === undefined
-    ? readerOf(stream)(request)
-    : readOneRecord(request, onlyRecord);
-  yield { kind: 'end', outcome };
+  yield { kind: 'end', outcome: yield* select(request) };
 }
 
-/** Deletions can only be drawn where everything that there is was seen. */
+/** Whether the run may be complete: only then deletions follow from what it has not seen. */
 export function tracksSeen({ readMode }: StreamDefinition, kind: RunKind): boolean {
-  switch (readMode.kind) {
-    case 'snapshot':
-    case 'cached_report':
-      return true;
-    case 'incremental':
-      return kind === 'reconcile';
-    case 'lookup':
-      return false;
-  }
+  return readMode.kind === 'incremental' ? kind === 'reconcile' : readMode.kind !== 'lookup';
 }

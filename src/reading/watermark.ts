@@ -1,21 +1,21 @@
 /**
- * The watermark: where the next read begins, what a response tells of it, and what follows when the service's clock goes
- * back. Pure; times in ms since 1970.
- * A time that the service told is noted with the difference between the clocks then. Where that difference became smaller,
- * the service's clock went back, or ours jumped ahead: it cannot be told which, and what was noted counts as so much
- * earlier. So an error of our clock only makes us read more, unless it goes back between the same two runs as the service's:
- * then each step hides as much of the other.
+ * The watermark, from which the next read begins, also after the service's clock was put back. Pure; times in ms since 1970.
+ *
+ * A time of the service is stored with the difference between the clocks. If that difference becomes smaller, the service's
+ * clock went back or ours jumped ahead. Which one is unknown, so the stored time is reduced by as much. An error of our clock
+ * therefore only causes more reading, unless it goes back between the same two runs as the service's clock: then each step
+ * hides as much of the other.
  */
-import type { ListPage } from '../api/requests.ts';
 import type { Received } from '../shared/received.ts';
+import type { ListPage } from '../api/requests.ts';
 import { SECOND_MS } from '../shared/time.ts';
 import type { ServiceTime } from '../streams/state.ts';
-import { timeOf } from './creation-slice.ts';
+import { timeOf } from './record-fields.ts';
 
-/** A Date header tells whole seconds, and a response is some time on its way: smaller differences say nothing. */
+/** A Date header has whole seconds, and a response takes time to arrive: smaller differences are ignored. */
 const NOISE_MS = 5 * SECOND_MS;
 
-/** What time it was when a response was made. */
+/** The time of a response. */
 export interface ResponseClock {
   /** By its Date header; undefined where it has none. */
   readonly serviceMs: number | undefined;
@@ -27,11 +27,10 @@ export function offsetOf({ serviceMs, ourMs }: ResponseClock): number | null {
 }
 
 /**
- * The watermark that a run may leave behind: the latest `updated_on` of its first response. The service sent it, so it
- * had made every change up to there, and this run reads them all. Values beyond the clock are errors of the data and
- * left out. Where all of them lie beyond the response's own clock (its Date header), that clock is the earlier of the two
- * and safe; beyond a clock of ours nothing is known, since ours may be hours ahead of the service's. undefined: no
- * record tells.
+ * The watermark of a run: the latest `updated_on` of its first response. The service sent it, so it had made every change up
+ * to there, and this run reads them all. Values after the clock are errors of the data and ignored. If all of them are after
+ * the response's own clock (its Date header), that clock is the earlier time and safe. If they are after our clock, nothing
+ * is known, because ours may be hours ahead of the service's. undefined: no record has a usable time.
  */
 export function watermarkOf(records: readonly Received[], clock: ResponseClock): number | undefined {
   const clockMs = clock.serviceMs ?? clock.ourMs;
@@ -46,9 +45,9 @@ export function watermarkOf(records: readonly Received[], clock: ResponseClock):
   return latest ?? (isAnyBeyond ? clock.serviceMs : undefined);
 }
 
-/** What the first response of a read tells. */
+/** The first response of a read. */
 export interface FirstResponse {
-  /** undefined: no record tells. */
+  /** The latest `updated_on`; undefined: no record has a usable one. */
   readonly seenMs: number | undefined;
   readonly clock: ResponseClock;
 }
@@ -59,29 +58,29 @@ export function readFirstResponse({ records, serviceTimeMs }: ListPage, ourMs: n
 }
 
 /**
- * `updated_after` is exclusive: one millisecond less, so that a second change within the watermark's own millisecond
- * is read. The overlap behind it is for changes that became visible later than their time says.
+ * `updated_after` is exclusive: one millisecond less, so that a second change within the watermark's own millisecond is read.
+ * The overlap is for changes that become visible later than at their `updated_on`.
  */
 export function updatedAfter(watermarkMs: number, overlapMs: number): number {
   return Math.max(0, watermarkMs - overlapMs - 1);
 }
 
-/** How far the service's clock went back since then; 0 where nothing tells. */
+/** How far the service's clock went back since then; 0 if that is unknown. */
 export function wentBackBy(storedOffsetMs: number | null, clock: ResponseClock): number {
   const offsetMs = offsetOf(clock);
   const backMs = storedOffsetMs === null || offsetMs === null ? 0 : storedOffsetMs - offsetMs;
   return backMs > NOISE_MS ? backMs : 0;
 }
 
-/** Where reading has to begin, without the overlap, as a response tells it: at the watermark if no clock went back. */
+/** Where the read has to begin, without the overlap, according to a response: at the watermark if no clock went back. */
 export function readFrom(stored: ServiceTime, clock: ResponseClock): number {
   const bound = Math.min(stored.ms - wentBackBy(stored.clockOffsetMs, clock), clock.serviceMs ?? clock.ourMs);
   return stored.ms - bound > NOISE_MS ? bound : stored.ms;
 }
 
 /**
- * The watermark after a read that began at `readFrom`, as the read's first response tells it. It goes back only with the
- * service's clock, and is never beyond that clock.
+ * The watermark after a read that began at `readFrom`, according to its first response. It goes back only with the service's
+ * clock, and is never after that clock.
  */
 export function nextWatermark(
   stored: ServiceTime | null,
@@ -94,7 +93,7 @@ export function nextWatermark(
   return ms === stored.ms ? stored : { ms, clockOffsetMs };
 }
 
-/** The later of two, by our clock where both tell how far off the service's was. */
+/** The later of two, by our clock if both have the difference to the service's. */
 export function laterWatermark(one: ServiceTime | null, other: ServiceTime | null): ServiceTime | null {
   if (one === null || other === null) return one ?? other;
   const areComparable = one.clockOffsetMs !== null && other.clockOffsetMs !== null;

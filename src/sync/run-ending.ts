@@ -28,7 +28,7 @@ export function toEnding(outcome: ReadOutcome): RunEnding {
       return { outcome: 'skipped', reason: outcome.reason, dueInMs: outcome.dueInMs };
     case 'read':
       return outcome.failure === null
-        ? { outcome: 'succeeded', note: outcome.note }
+        ? { outcome: 'succeeded', note: outcome.note ?? null }
         : { outcome: 'failed', error: outcome.failure };
   }
 }

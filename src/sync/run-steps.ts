@@ -1,4 +1,4 @@
-/** The order of a run's steps: what the reader yields is stored and committed together with what the run has learned. */
+/** Carries out the steps of a reader in their order: records, notes and state are stored and committed together. */
 import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -20,7 +20,6 @@ import type { Load } from '../loading/load.ts';
 import type { CommitOptions } from '../loading/transaction.ts';
 import { countWritten } from '../loading/merge-sql.ts';
 import { streamShape } from '../database/table-shape.ts';
-import { WHOLE_TIME } from '../reading/creation-slice.ts';
 import { read } from '../reading/read.ts';
 import type { WarehouseReads } from '../reading/read-request.ts';
 import type { Note, ReadOutcome, Steps } from '../reading/step.ts';
@@ -43,10 +42,10 @@ import { readStoredParts } from '../database/stored-parts.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';
 
-/** A commit costs a few round trips: not one for each response, unless the reader waits for the service anyway. */
+/** A commit takes a few round trips: so not one for each response, unless the reader waits for the service anyway. */
 const RECORDS_OF_A_COMMIT = 4000;
 
-/** What the steps say of the run's result; the rest of its figures is counted around them. */
+/** The part of the run's result that its steps determine. */
 export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
 
 /** A run that has its lock and its row. */
@@ -64,7 +63,7 @@ interface OpenRun {
   readonly lifted: Lifted;
 }
 
-/** The steps of a stream: from the service, or from what is stored. */
+/** The steps of a stream: from the service, or from stored records. */
 function stepsOf({ context, request, session, meter, load, stream, state }: OpenRun) {
   const { settings, clock, signal } = context;
   if (request.retirePart !== undefined) return retirePart(request.retirePart);
@@ -72,17 +71,13 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     return readStoredIssues(session.connection.db, { stream, accountId: settings.accountId });
   }
   return read({
+    ...request,
     stream,
-    kind: request.kind,
-    force: request.force,
     isScheduled: isScheduled(request),
-    range: request.range ?? WHOLE_TIME,
-    restart: request.restart ?? false,
-    onlyRecord: request.onlyRecord,
     state,
     settings,
     service: {
-      // Made when it is asked: a stream that has nothing to ask for needs no service.
+      // Created at the first request: a stream without requests needs no service.
       get api() {
         return context.api();
       },
@@ -94,7 +89,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
   });
 }
 
-/** Covers a part without a record, so that the merge marks its rows as it marks those that a snapshot lacks. */
+/** Covers a part without any record, so that the merge marks its rows as deleted. */
 async function* retirePart(part: string): Steps {
   await Promise.resolve();
   yield {
@@ -102,14 +97,13 @@ async function* retirePart(part: string): Steps {
     outcome: {
       kind: 'read',
       covered: { parts: [part] },
-      state: {},
       note: `rows of equipment type ${part} are marked deleted, because it is not configured any more`,
       failure: null,
     },
   };
 }
 
-/** What the reader may ask of the warehouse. */
+/** The queries of the reader. */
 function createWarehouseReads(
   { connection: { db } }: StreamSession,
   load: Load,
@@ -144,12 +138,12 @@ async function writeNotes(
   }
 }
 
-/** Stores what the reader yields, in its order, and ends the run with the last of it. */
+/** Stores the steps of the reader in their order, and closes the run with the last one. */
 export async function runSteps(run: OpenRun): Promise<StepsEnd> {
   const { context, load, stream, key, meter } = run;
   const { db } = run.session.connection;
   let notes: Note[] = [];
-  /** What was added so far, with its notes and the run's counters. */
+  /** A commit of the records so far, with their notes and the run's counters. */
   const takeCommit = (): CommitOptions => {
     const taken = notes;
     notes = [];
@@ -168,7 +162,7 @@ export async function runSteps(run: OpenRun): Promise<StepsEnd> {
         await load.add(step.records, step.about);
         notes.push(...(step.notes ?? []));
         if (step.progress !== undefined) context.events.onProgress?.(stream.name, step.progress);
-        // Only with notes the ledger says what was stored: a commit elsewhere would be read again.
+        // Without notes the ledger would not contain these records, and they would be read again.
         if (step.notes !== undefined && load.uncommitted >= RECORDS_OF_A_COMMIT) {
           await load.beginCommit(takeCommit());
         }
@@ -201,8 +195,8 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   const watermarkAfter = watermarkText((change.watermark ?? state.watermark)?.ms ?? null);
   let ending = toEnding(outcome);
   let repaired: number | null = null;
-  // Nobody waits for the outcome of a scheduled run that asked nothing: it is logged and counted, and leaves no row.
-  // But that the database can be used again it shows: else the stream would count as failing until it asks again.
+  // A scheduled run without requests is logged and counted, and leaves no row. The exception is one after a failure of the
+  // database: its row shows that the database can be used again, else the stream would count as failing until its next request.
   const leavesNoRow =
     ending.outcome === 'skipped' &&
     isScheduled(request) &&
@@ -219,7 +213,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
         ending = withUnread(ending, await readUnread(db, run));
       }
       if (outcome.kind === 'read' && outcome.repairUpToMs !== undefined) {
-        // A value that a privacy setting kept out is no change that a sync should have brought.
+        // A value that a privacy setting excluded was not missed by a sync.
         repaired =
           lifted.length > 0
             ? 0
@@ -266,7 +260,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   return { ...ending, counts, repaired, record: { ...kept, watermarkAfter } };
 }
 
-/** reconcile: of what this transaction wrote, the changes that the source had made before. */
+/** reconcile: the changes in this transaction that the source had made before `upToMs`. */
 async function countRepaired(
   db: Queryable,
   stream: StreamDefinition,

@@ -6,15 +6,13 @@ import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 import { toInstant } from '../streams/time-text.ts';
 import type { Database } from '../database/connection.ts';
 import type { RunTrigger } from '../database/control-tables.ts';
-import type { RunKind } from '../streams/state.ts';
 import type { Removed, Retention } from '../database/retention.ts';
 import type { RecordCounts } from '../database/record-counts.ts';
 import type { CleanResult } from '../loading/clean-stored.ts';
 import type { PrivacySettings } from './privacy.ts';
 import { tellHolder } from '../database/lock-holders.ts';
 import type { OnStatement } from '../database/watch-statements.ts';
-import type { CreationSlice } from '../reading/creation-slice.ts';
-import type { KnownRecord, SyncSettings } from '../reading/read-request.ts';
+import type { ReadOptions, SyncSettings } from '../reading/read-request.ts';
 import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
@@ -57,11 +55,9 @@ export interface RunEvents {
   readonly onSessionEnd?: (stream: StreamName) => void;
 }
 
-export interface RunRequest {
+export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
-  readonly kind: RunKind;
   readonly trigger: RunTrigger;
-  readonly force: boolean;
   readonly allowMassDelete: boolean;
   /** What to do while another run has the stream; default: a scheduled run skips, a manual one waits. */
   readonly whenBusy?: 'skip' | 'wait';
@@ -70,12 +66,6 @@ export interface RunRequest {
    * ago than these ms (by the database's clock).
    */
   readonly unlessBegunWithinMs?: () => number;
-  /** backfill: the creation time to cover; everything when not given. */
-  readonly range?: CreationSlice;
-  /** backfill: begin anew instead of going on where one was cut off. */
-  readonly restart?: boolean;
-  /** Ask for this record only, and store it whatever is stored of it. */
-  readonly onlyRecord?: KnownRecord;
   /** Ask nothing; put the records that have open issues through again. */
   readonly retryIssues?: boolean;
   /** Ask nothing; mark the rows of this part deleted. */

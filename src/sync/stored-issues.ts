@@ -46,5 +46,5 @@ export async function* readStoredIssues(
   }
   for (const row of rows) yield records([Received.of(row._raw)], toReadContext(row.context));
   const note = `put ${open.length} open data issues through again`;
-  yield { kind: 'end', outcome: { kind: 'read', covered: null, state: {}, note, failure: null } };
+  yield { kind: 'end', outcome: { kind: 'read', covered: null, note, failure: null } };
 }

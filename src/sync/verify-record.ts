@@ -1,4 +1,4 @@
-/** Compares what is stored of one record with what the service says of it now. Stores nothing. */
+/** Compares the stored rows of one record with the record as the service has it now. Stores nothing. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
@@ -20,7 +20,7 @@ export interface FieldComparison {
   readonly isEqual: boolean;
   /** null also where there is no row. */
   readonly stored: unknown;
-  /** As it would be stored. */
+  /** The value that would be stored. */
   readonly source: unknown;
 }
 
@@ -33,16 +33,16 @@ export interface Verification {
   readonly source: 'present' | 'absent' | 'rejected';
   /** Differences first. */
   readonly fields: readonly FieldComparison[];
-  /** Where the service says something else than what is stored, and why that is right here. */
+  /** Values that differ from the service's for a reason, for example because they cannot be stored. */
   readonly remarks: readonly Pick<StagedIssue, 'kind' | 'field' | 'problem' | 'value'>[];
-  /** Columns that are not stored as they come, because of the privacy settings. */
+  /** Columns that are omitted or pseudonymized by the privacy settings. */
   readonly withheld: readonly string[];
   /** When the row last changed here. */
   readonly storedAt: string | null;
-  /** training: the calculation that the service responded with. */
+  /** training: `last_updated` of the response's report. */
   readonly calculatedAtMs: number | null;
   readonly requests: number;
-  /** What the next question begins with. */
+  /** For a repair: the record as it was requested. */
   readonly known: KnownRecord;
 }
 
@@ -54,14 +54,14 @@ export async function verifyRecord(
   const stream = streamNamed(streamName, context.streams);
   const { accountId } = settings;
   const privacy = await readPrivacy(db, { stream, accountId, settings: context.privacy ?? NO_PRIVACY });
-  // Of somebody who was forgotten the row has another key than the service knows.
+  // The row of a forgotten person has another key than the service's record.
   const scope = { accountId, key: privacy.protection?.ofKey(key) ?? key };
   const before = await readStoredRecord(db, stream, scope);
   const known: KnownRecord = { key, stored: before?.raw ?? null, askedType: before?.askedType ?? null };
   const meter = createRequestMeter();
   const service = { api: context.api(), meter, clock, signal };
   const found = await askForRecord({ stream, service, settings }, known);
-  // Once more: what a run has stored while the service was asked is no difference.
+  // Read again, because a run may have stored the record meanwhile.
   const stored = await readStoredRecord(db, stream, scope);
   const common = {
     stream: streamName,
@@ -76,10 +76,9 @@ export async function verifyRecord(
   if (found === null) {
     return { ...common, source: 'absent', isEqual: common.stored !== 'live', fields: [], remarks: [] };
   }
+  const { protection } = privacy;
   const record =
-    privacy.protection === null
-      ? found.record
-      : found.record.replace(privacy.protection.ofRecord(found.record.parse()));
+    protection === null ? found.record : found.record.replace(protection.ofRecord(found.record.parse()));
   const { fields, remarks, isRejected } = await compareFields(db, streamShape(stream), {
     ...scope,
     found: { ...found, record },
@@ -111,7 +110,7 @@ async function compareFields(
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
       position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
-    // What tells of the response may differ in a record that is the same; a hash only says what is compared anyway.
+    // Columns of the response may differ for the same record; the hash is of columns that are compared anyway.
     const columns = table.columns.filter(
       ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),
     );
@@ -142,7 +141,7 @@ function toFields(
   }));
 }
 
-/** Of a child the key stands in the name. A row that only one side has is one difference. */
+/** Fields of a child row, with its key in their names. A row that only one side has is one difference. */
 function toChildFields(table: TableShape, columns: TableShape['columns'], row: Compared): FieldComparison[] {
   const [, ...ownKey] = table.key;
   const place = ownKey.map((column) => String((row.stored ?? row.source)?.[column])).join(', ');

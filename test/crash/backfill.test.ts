@@ -25,7 +25,7 @@ afterEach(() => worker.close());
 async function start(options: TimedWorkerOptions = {}): Promise<void> {
   worker = await createTimedWorker({
     ...options,
-    settings: { sliceRecords: 40, readers: 2, ...options.settings },
+    settings: { readers: 2, ...options.settings },
     sandbox: { size: SIZE, readings: { largestPage: PAGE }, ...options.sandbox },
   });
 }
@@ -138,9 +138,9 @@ describe('a first sync that is cut off', () => {
   );
 
   test('with more records in one millisecond than a response and two slices hold: cut again and again, all of them are read', async () => {
-    await start({ settings: { sliceRecords: 12 } });
+    await start();
     const crowded = createdAt(0.8);
-    for (let index = 0; index < 90; index += 1) {
+    for (let index = 0; index < 130; index += 1) {
       followups().put({
         ...SPECIMENS.followups.build(`crowd-${index}`),
         created_on: crowded,
@@ -153,7 +153,7 @@ describe('a first sync that is cut off', () => {
   });
 
   test('by a refusal while a response is still being stored: that is stored first, and the run is closed', async () => {
-    await start({ settings: { readers: 1, sliceRecords: SIZE.followups } });
+    await start({ settings: { readers: 1 } });
     const other = openConnection({
       url: worker.databaseUrl,
       applicationName: 'test',
@@ -166,8 +166,8 @@ describe('a first sync that is cut off', () => {
       );
       return row?.held;
     };
-    // The first question makes the plan, the second begins the only slice.
-    atPage(2, async () => {
+    // Two requests make the plan, the third one begins a slice.
+    atPage(3, async () => {
       await other.query('begin');
       await other.query('lock table safety.followups in share mode');
       atPage(1, async () => {
@@ -312,7 +312,7 @@ describe('a backfill', () => {
     expectSucceeded(await backfill());
     const slices = await ledger();
     expect(slices.length).toBeGreaterThan(8);
-    expect(Math.max(...slices.map(({ records }) => records))).toBeLessThanOrEqual(3 * 40);
+    expect(Math.max(...slices.map(({ records }) => records))).toBeLessThanOrEqual(3 * 5 * PAGE);
     expect(slices.filter((slice) => slice.status !== 'done' || slice.records !== slice.expected)).toEqual([]);
     expect(slices.reduce((sum, { records }) => sum + records, 0)).toBe(followups().size);
     await isEqual();

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await migrateDatabase(server.url);
   worker = await createTimedWorker({
     database: { url: server.url, drop: () => Promise.resolve() },
-    settings: { sliceRecords: 40, readers: 2 },
+    settings: { readers: 2 },
     sandbox: { size: SIZE, readings: { largestPage: 10 } },
   });
 });

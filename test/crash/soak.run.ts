@@ -9,7 +9,7 @@ const { SOAK_FOLLOWUPS = '0', SOAK_KILLS = '10', SOAK_SEED = '1' } = process.env
 const followups = Number(SOAK_FOLLOWUPS);
 const kills = Number(SOAK_KILLS);
 const READERS = 4;
-const SLICE_RECORDS = sliceRecordsFor({ readers: READERS, pageSize: 500 });
+const SLICE_RECORDS = sliceRecordsFor(READERS, 500);
 
 test.runIf(followups > 0)('a killed backfill', async () => {
   const stage = await createCliStage({

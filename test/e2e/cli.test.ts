@@ -265,12 +265,12 @@ describe('a sync', () => {
   it('has nothing to do while the training calculation is young, which is success; --force asks', async () => {
     const lazy = await stage.run(['sync', 'training-employee-status'], stage.env);
     expect(lazy.stdout).toContain(
-      'training-employee-status: the service recalculates at most every 15 minutes',
+      'training-employee-status: the service calculates the training report at most every 15 minutes',
     );
     expect(lazy.code).toBe(0);
     expect(stage.sandbox.requests).toEqual([]);
     const forced = await stage.run(['sync', 'training-employee-status', '--force'], stage.env);
-    expect(forced.stdout).toContain('training-employee-status: the calculation has not changed');
+    expect(forced.stdout).toContain('training-employee-status: the training report has not changed');
     expect(forced.code).toBe(0);
   });
 

@@ -19,7 +19,7 @@ afterEach(() => worker.close());
 /** 120 follow-ups, ten a page, in three slices of several pages. */
 async function start(readings: Partial<Readings> = {}): Promise<void> {
   worker = await createTimedWorker({
-    settings: { sliceRecords: 40, readers: 2 },
+    settings: { readers: 2 },
     sandbox: {
       size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10, undatedFollowups: 'unfiltered', ...readings },

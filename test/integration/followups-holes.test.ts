@@ -15,7 +15,7 @@ afterEach(() => worker.close());
 async function start(): Promise<void> {
   worker = await createTimedWorker({
     retryAttempts: 1,
-    settings: { sliceRecords: 40, readers: 2 },
+    settings: { readers: 2 },
     sandbox: {
       size: { followups: 120, employees: 2, equipment: 2, resources: 2, users: 12 },
       readings: { largestPage: 10 },

@@ -240,7 +240,7 @@ describe('follow-ups', () => {
 
   test('two commits of one run that store two states of one record keep both', async () => {
     worker = await createTimedWorker({
-      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1, sliceRecords: 200 },
+      settings: { followupsOverlapMs: EVERYTHING_MS, readers: 1 },
       sandbox: { size: { ...SIZE, followups: 600 }, readings: { largestPage: 50 } },
     });
     const newest = [...worker.sandbox.store.followups.values()].toSorted(

@@ -262,6 +262,35 @@ describe('equipment types', () => {
     await isEqual('equipments');
   });
 
+  test.each([
+    ['that cannot be reached', { kind: 'reset' }, 'network_error'],
+    ['that throttles every request', { kind: 'rateLimit' }, 'rate_limit_exceeded'],
+  ] as const)(
+    'a service %s is asked for one type alone, and what came before is stored',
+    async (_name, fault, code) => {
+      await start({ retryAttempts: 2 });
+      worker.sandbox.faults.next(({ params }) => params['equipmentType_id'] !== '21', fault, 1000);
+      const result = await worker.run('equipments');
+      // One request for the first type, and three attempts for the second one.
+      expect(result).toMatchObject({ outcome: 'failed', error: { code }, requests: 4 });
+      expect(await types()).toEqual([{ type: '21', live: 30 }]);
+      worker.sandbox.faults.clear();
+      await sync('equipments');
+      await isEqual('equipments');
+    },
+  );
+
+  test('a service that fails for one type gets two attempts for each further one', async () => {
+    await start({ retryAttempts: 3 });
+    worker.sandbox.faults.next(() => true, { kind: 'serverError' }, 1000);
+    const result = await worker.run('equipments');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'server_error' },
+      requests: 4 + 3 * 2,
+    });
+  });
+
   test('equipment that moves to a type that cannot be read is not deleted, however often that fails', async () => {
     await start();
     await sync('equipments');

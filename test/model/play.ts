@@ -20,7 +20,6 @@ import { makeChange, recordNewestUpdate, type Source } from './source-change.ts'
 import { type History, type Step, toFault } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
-const SLICE_RECORDS = 12;
 /** Longer than all attempts of a request that is never answered, also on a cluster and a crowded machine. */
 const STEP_MS = 180_000;
 const OWNER = 'model';
@@ -77,7 +76,6 @@ export async function play(
     followupsOverlapMs: history.overlapMs,
     maxDeleteRatio: 1,
     readers: history.readers,
-    sliceRecords: SLICE_RECORDS,
   };
   const createApi = (requestTimeoutMs: number, retryAttempts: number) =>
     createApiClient({

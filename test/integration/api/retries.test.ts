@@ -91,8 +91,7 @@ test('an object that is missing in its response is asked for again', async () =>
     respondJson(response, ordinal === 1 ? { ok: true } : { ok: true, user: { id: 'u' } }),
   );
   const request = { method: 'users.info', objectKey: 'user', params: {}, meter: createRequestMeter() };
-  const response = await server.client({ retryAttempts: 1 }).fetchObject(request);
-  expect(response.object).toEqual({ id: 'u' });
+  expect(await server.client({ retryAttempts: 1 }).fetchObject(request)).toEqual({ id: 'u' });
 });
 
 describe('stopping', () => {

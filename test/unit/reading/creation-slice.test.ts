@@ -1,7 +1,8 @@
+import { Received } from '../../../src/shared/received.ts';
 import { expect, test } from 'vitest';
 import { cutEvenly } from '../../../src/reading/backfill-plan.ts';
-import { halve, readCreationOrder, timeOf, toCreationFilters } from '../../../src/reading/creation-slice.ts';
-import { Received } from '../../../src/shared/received.ts';
+import { halve, readCreationOrder, toCreationFilters } from '../../../src/reading/creation-slice.ts';
+import { timeOf } from '../../../src/reading/record-fields.ts';
 import { createRandom } from '../../support/seeded-random.ts';
 
 const created = (...times: unknown[]) => times.map((created_on) => Received.of({ created_on }));
@@ -12,10 +13,10 @@ test('a slice is asked for by exclusive bounds', () => {
 });
 
 test('a time is a number or its text, and nothing else', () => {
-  expect(timeOf(Received.of({ at: '1700000000000' }), 'at')).toBe(1_700_000_000_000);
+  expect(timeOf(Received.of({ updated_on: '1700000000000' }), 'updated_on')).toBe(1_700_000_000_000);
   for (const at of [undefined, null, '', 'noon', NaN, {}, '-5x'])
-    expect(timeOf(Received.of({ at }), 'at')).toBeUndefined();
-  expect(timeOf(Received.of('no record'), 'at')).toBeUndefined();
+    expect(timeOf(Received.of({ updated_on: at }), 'updated_on')).toBeUndefined();
+  expect(timeOf(Received.of('no record'), 'updated_on')).toBeUndefined();
 });
 
 test('the order of creation is newest first only when every record tells and none is newer than the one before', () => {

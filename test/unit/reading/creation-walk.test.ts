@@ -10,7 +10,7 @@ const created = (...times: number[]) =>
 
 function page(records: readonly Received[], total: number): ListPage {
   const response = { count: records.length, envelope: {}, paging: { total, lastPage: undefined } };
-  return { ...response, records, requestId: undefined, serviceTimeMs: undefined, responseTimeMs: undefined };
+  return { ...response, records, serviceTimeMs: undefined };
 }
 
 /** A service that answers the questions one after the other, whatever they are. */
@@ -20,13 +20,15 @@ function answering(pages: readonly ListPage[]): SliceReader & { readonly asked: 
   return {
     asked,
     keyField: 'id',
-    ask: (slice) => {
+    pageSize: 3,
+    fetch: (slice) => {
       asked.push({ fromMs: slice.fromMs, toMs: slice.toMs });
       const answered = pages[next++];
       if (answered === undefined) throw new Error('one question too many');
       return Promise.resolve({ page: answered, distinct: answered.records.length, shortfall: null });
     },
-    askTotal: () => Promise.resolve(0),
+    fetchTotal: () => Promise.resolve(0),
+    isAnyUnseen: () => Promise.resolve(false),
     probe: () => Promise.resolve(undefined),
     isWell: () => Promise.resolve(false),
     mayDivide: () => false,

@@ -1,7 +1,7 @@
+import { Received } from '../../../src/shared/received.ts';
 import { describe, expect, test } from 'vitest';
 import type { Paging } from '../../../src/api/envelope.ts';
-import { Received } from '../../../src/shared/received.ts';
-import { createPageTally } from '../../../src/reading/pages.ts';
+import { PageTally } from '../../../src/reading/pages.ts';
 
 /** Pages as [ids, total, last page]. */
 type Pages = [ids: unknown[], total?: number, lastPage?: number][];
@@ -9,7 +9,7 @@ type Pages = [ids: unknown[], total?: number, lastPage?: number][];
 const shortfallOf = (...pages: Pages): string | null => tallyOf(pages).shortfall();
 
 function tallyOf(pages: Pages) {
-  const tally = createPageTally();
+  const tally = new PageTally('id');
   for (const [ids, total, lastPage] of pages) {
     const paging = { total, lastPage } as Paging;
     const page = {
@@ -17,11 +17,9 @@ function tallyOf(pages: Pages) {
       count: ids.length,
       envelope: {},
       paging: total === undefined && lastPage === undefined ? undefined : paging,
-      requestId: undefined,
       serviceTimeMs: undefined,
-      responseTimeMs: undefined,
     };
-    tally.add(page, 'id');
+    tally.add(page);
   }
   return tally;
 }
@@ -96,10 +94,10 @@ describe('pages are not complete', () => {
   });
 });
 
-test('records that came again are named by their keys, those without a key are not', () => {
+test('records that were seen again are known by their keys, those without a key by their content', () => {
   const tally = tallyOf([
     [[1, null, { a: 1 }], 3],
     [[1, null, { a: 1 }, 2], 3],
   ]);
-  expect([...tally.repeated]).toEqual(['1']);
+  expect([...tally.repeated.keys()]).toEqual(['1', '{"id":null}', '{"id":{"a":1}}']);
 });

@@ -1,26 +1,36 @@
+import { Received } from '../../../src/shared/received.ts';
 /** Ties that each response orders anew: when several attempts by page numbers count as one. */
 import { expect, test } from 'vitest';
 import type { ListRequest } from '../../../src/api/requests.ts';
 import { createSliceReader } from '../../../src/reading/slice-reader.ts';
-import { Received } from '../../../src/shared/received.ts';
 import { STREAMS } from '../../../src/streams/index.ts';
 
-type Attempt = readonly [first: string[], second: string[], total: number];
+type Attempt = readonly [first: string[], second: string[], total: number, lastPage?: null];
 
 /** Pages of two records; each attempt asks for two of them. */
 async function attemptsNeeded(toMs: number | null, attempts: readonly Attempt[]): Promise<number | string> {
   let asked = 0;
   const page = ({ params }: ListRequest) => {
-    const [first, second, total] = attempts[Math.min(attempts.length - 1, Math.floor(asked / 2))] as Attempt;
+    const [first, second, total, lastPage = 2] = attempts[
+      Math.min(attempts.length - 1, Math.floor(asked / 2))
+    ] as Attempt;
     asked += 1;
     const records = (params['page'] === 2 ? second : first).map((id) => Received.of({ id, created_on: 5 }));
-    return Promise.resolve({ records, count: records.length, paging: { total, lastPage: 2 }, envelope: {} });
+    return Promise.resolve({
+      records,
+      count: records.length,
+      paging: { total, lastPage: lastPage ?? undefined },
+      envelope: {},
+    });
   };
-  const stream = STREAMS.find(({ name }) => name === 'followups');
+  const stream = {
+    ...STREAMS.find(({ name }) => name === 'followups'),
+    readMode: { kind: 'incremental', pageSize: 2 },
+  };
   const read = { stream, service: { api: { page } } } as unknown as Parameters<typeof createSliceReader>[0];
   const slice = { fromMs: 5, toMs };
   try {
-    const lists = createSliceReader(read, { pageSize: 2, filters: {} }).readByPages(slice);
+    const lists = createSliceReader(read).readByPages(slice);
     while ((await lists.next()).done !== true);
     return asked / 2;
   } catch (error) {
@@ -42,4 +52,8 @@ test('in a slice that still grows each attempt must be complete by itself', asyn
 test('attempts before a deletion do not count: the deleted record would stand for a missing one', async () => {
   // "a" is deleted after the first attempt, "d" is never shown.
   expect(await attemptsNeeded(6, [[['a', 'b'], ['a'], 4], MISSES_A])).toBe('read_incomplete');
+});
+
+test('pages with a total but no last page end when that many records were seen', async () => {
+  expect(await attemptsNeeded(6, [[['a', 'b'], ['c'], 3, null]])).toBe(1);
 });
