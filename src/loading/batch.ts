@@ -1,6 +1,7 @@
 /**
  * A batch of records: compared with the warehouse, made rows where they are news to it, and stored in the open transaction.
- * Rows go two ways: those of new records by COPY into their tables, those of others into the staging tables for the merge.
+ * Rows go two ways: those of new records by COPY into their tables, those of others into the staging tables for the merge. All
+ * are staged where row-level security is active, because COPY is refused there.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -171,7 +172,7 @@ export function createBatches(options: BatchOptions): Batches {
   function addRows(
     into: Prepared,
     news: readonly News[],
-    unknownFields: ReturnType<typeof collectUnknownFields>,
+    { unknownFields, mayCopy }: { unknownFields: ReturnType<typeof collectUnknownFields>; mayCopy: boolean },
   ): void {
     const added: PreparedRecord[] = [];
     const changed: PreparedRecord[] = [];
@@ -179,14 +180,14 @@ export function createBatches(options: BatchOptions): Batches {
       const { issues, ...rows } = normalize(stream, read, parsed);
       for (const issue of issues) {
         if (issue.kind === 'unknown_field') unknownFields.add(issue);
-        else into.issues.push({ ...issue, is_staged: status !== 'added' });
+        else into.issues.push({ ...issue, is_staged: !(mayCopy && status === 'added') });
       }
       for (const [position, columns] of userColumns.entries()) {
         if (columns.length === 0) continue;
         const ofTable = position === 0 ? [rows.parent] : (rows.children[position - 1] ?? []);
         collectUserIds(ofTable, columns, into.userIds);
       }
-      (status === 'added' ? added : changed).push({ read, ...rows });
+      (mayCopy && status === 'added' ? added : changed).push({ read, ...rows });
       // Only a new key can be a repaired one, because follow-ups of one form response share their identity.
       if (status !== 'added' || openIssues.identities.size === 0) continue;
       const identity = identityOf(stream, parsed.value as Row);
@@ -200,6 +201,7 @@ export function createBatches(options: BatchOptions): Batches {
     const storable = records.filter(isStorable);
     const distinct = newestOfEach(stream, storable);
     const { news, unchanged } = await findNews(distinct);
+    const mayCopy = news.length > 0 && (await copies.mayCopyIntoTables());
     const keys = new Set(records.flatMap(({ key }) => key ?? []));
     const batch: Prepared = {
       seen: [...keys],
@@ -222,7 +224,7 @@ export function createBatches(options: BatchOptions): Batches {
       const unknownFields = collectUnknownFields(listed);
       for (let at = 0; at < news.length; at += RECORDS_OF_A_TURN) {
         if (at > 0) await nextTurn();
-        addRows(batch, news.slice(at, at + RECORDS_OF_A_TURN), unknownFields);
+        addRows(batch, news.slice(at, at + RECORDS_OF_A_TURN), { unknownFields, mayCopy });
       }
       batch.issues.push(...unknownFields.issues);
     });

@@ -12,7 +12,6 @@ import { MINUTE_MS } from '../shared/time.ts';
 import type { Row } from '../streams/stream.ts';
 import { isEarlier, msOfInstant, toInstant } from '../streams/time-text.ts';
 import { createCopySettings } from './copy-settings.ts';
-import { beginNoLater } from './history-sql.ts';
 import { normalize, type PreparedRecord } from './normalize.ts';
 import { parseRecord, type ReadRecord } from './record.ts';
 import { createReferenceCheck } from './references.ts';
@@ -50,6 +49,8 @@ const isAhead = (since: string, now: string): boolean =>
 type Destination = 'tables' | 'stages';
 
 export interface RecordCopies {
+  /** Whether rows of new records may go straight into the tables: COPY is refused where row-level security is active. */
+  mayCopyIntoTables(): Promise<boolean>;
   begin(destination: Destination): CopyText;
   /** Adds the rows of records. */
   render(records: readonly PreparedRecord[], into: CopyText): void;
@@ -63,8 +64,6 @@ const NOW = 'now';
 /** How the rows of one table are sent. */
 interface TableCopy {
   readonly statement: string;
-  /** To a table of the warehouse, where `statement` is refused. */
-  readonly detour?: Detour;
   /** The columns whose cells a row has of its own, in order. */
   readonly columns: readonly ColumnShape[];
   /** The cells before them in every line, each with its tab. */
@@ -73,34 +72,6 @@ interface TableCopy {
 
 const copyInto = (table: string, columns: readonly string[]): string =>
   `copy ${table} (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`;
-
-/**
- * COPY does not go into tables with row-level security, unless their owner asks for it; and where the database's clock was
- * set back, the default of `_synced_at` is not the time that the rows carry.
- */
-interface Detour {
-  readonly create: string;
-  readonly copy: string;
-  /** `$1`: `_synced_at` of parents. */
-  readonly insert: string;
-  readonly hasTime: boolean;
-  readonly clear: string;
-}
-
-function toDetour({ schema, name }: TableShape, columns: readonly string[], hasTime: boolean): Detour {
-  const table = `"${schema}"."${name}"`;
-  const way = `pg_temp."copied_${name}"`;
-  const names = columns.map((column) => `"${column}"`).join(', ');
-  return {
-    create: `create temporary table if not exists "copied_${name}" as select ${names} from ${table} with no data`,
-    copy: copyInto(way, columns),
-    insert: hasTime
-      ? `insert into ${table} (${names}, _synced_at) select ${names}, $1::timestamptz from ${way}`
-      : `insert into ${table} (${names}) select ${names} from ${way}`,
-    hasTime,
-    clear: `truncate ${way}`,
-  };
-}
 
 const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
 
@@ -120,7 +91,6 @@ function toTarget(
   const names = [...Object.keys(common), ...namesOf(columns)];
   return {
     statement: copyInto(`"${shape.schema}"."${shape.name}"`, names),
-    detour: toDetour(shape, names, isParent),
     columns,
     prefixOf: () => prefix,
   };
@@ -171,27 +141,10 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     return copies[destination].map((table, position) => toText(table, records, position));
   }
 
-  let hasPolicies: boolean | undefined;
-  async function readPolicies(): Promise<boolean> {
-    const [row] = await connection.query<{ active: boolean }>('select row_security_active($1) as active', [
-      `"${shape.parent.schema}"."${shape.parent.name}"`,
-    ]);
-    return row?.active === true;
-  }
-
   async function copy(buffers: CopyText['buffers'], destination: Destination): Promise<void> {
-    const { now, syncedAt } = session.transactionTime ?? {};
-    for (const [position, { statement, detour }] of copies[destination].entries()) {
+    for (const [position, { statement }] of copies[destination].entries()) {
       const ofTable = buffers[position] ?? [];
-      if (ofTable.length === 0) continue;
-      if (detour === undefined || (syncedAt === now && !(hasPolicies ??= await readPolicies()))) {
-        await connection.copy(statement, ofTable);
-        continue;
-      }
-      await connection.query(detour.create);
-      await connection.copy(detour.copy, ofTable);
-      await connection.query(detour.insert, detour.hasTime ? [syncedAt] : []);
-      await connection.query(detour.clear);
+      if (ofTable.length > 0) await connection.copy(statement, ofTable);
     }
   }
 
@@ -219,7 +172,32 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     }
   }
 
+  let hasPolicies: Promise<boolean> | undefined;
+  async function readPolicies(): Promise<boolean> {
+    const [row] = await connection.query<{ active: boolean }>('select row_security_active($1) as active', [
+      `"${shape.parent.schema}"."${shape.parent.name}"`,
+    ]);
+    return row?.active === true;
+  }
+
+  /** Puts right what COPY cannot know: the time of the rows where a clock was set back, and of states that begin later than now. */
+  async function correctTimes(records: readonly ReadRecord[], latestSince: string | null): Promise<void> {
+    if (session.transactionTime === null) return;
+    const { now, syncedAt } = session.transactionTime;
+    const keys = toArrayLiteral(records.map(({ key }) => key));
+    const correct = (table: TableShape, column: string, time: string) =>
+      connection.query(
+        `update "${table.schema}"."${table.name}" set "${column}" = $3::timestamptz
+          where account_id = $1 and "${table.key[0] ?? ''}" = any($2::text[]) and "${column}" > $4::timestamptz`,
+        [scope.accountId, keys, time, column === '_synced_at' ? '-infinity' : time],
+      );
+    if (syncedAt !== now) await correct(shape.parent, '_synced_at', syncedAt);
+    if (latestSince === null || !isAhead(latestSince, now)) return;
+    for (const table of tables.filter(hasSince)) await correct(table, '_valid_from', now);
+  }
+
   return {
+    mayCopyIntoTables: async () => !(await (hasPolicies ??= readPolicies())),
     begin: (destination) => ({
       destination,
       records: [],
@@ -254,13 +232,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
         await (destination === 'tables' ? settings.during(copying) : copying());
       };
       const all = [...refused, ...(await copyOrRefuse(records, copySome))];
-      const now = session.transactionTime?.now ?? null;
-      if (destination === 'tables' && latestSince !== null && now !== null && isAhead(latestSince, now)) {
-        const keys = records.map(({ key }) => key);
-        for (const table of tables.filter(hasSince)) {
-          await connection.query(beginNoLater(table), [scope.accountId, toArrayLiteral(keys), now]);
-        }
-      }
+      if (destination === 'tables' && records.length > 0) await correctTimes(records, latestSince);
       return all;
     },
   };

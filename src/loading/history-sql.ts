@@ -106,11 +106,6 @@ export function parentHistory(
   };
 }
 
-/** New rows went straight into their table with the source's own time of their state. `$2`: the keys of rows among which one begins later than it is seen. */
-export const beginNoLater = ({ schema, name: table, key }: TableShape): string =>
-  `update "${schema}"."${table}" set _valid_from = $3::timestamptz
-    where account_id = $1 and "${key[0] ?? ''}" = any($2::text[]) and _valid_from > $3::timestamptz`;
-
 /**
  * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
  * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning. No new state begins
