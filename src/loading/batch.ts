@@ -28,7 +28,7 @@ import type { Staging } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
 
 /** Prepared without a pause: what arrives from PostgreSQL or the service meanwhile waits. */
-const RECORDS_OF_A_TURN = 100;
+const RECORDS_OF_A_TURN = 10;
 
 /** Batches are prepared one after the other, because the first is waited for. */
 const oneAtATime = pLimit(1);

@@ -20,7 +20,7 @@ import { createStaging } from './staging.ts';
 import { type CommitOptions, createTransaction, type TransactionOptions } from './transaction.ts';
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
-const BATCH_RECORDS = 1000;
+const BATCH_RECORDS = 2000;
 /** Batches that are prepared or wait for the one that is stored, at most: more than are prepared in that time. */
 const MOST_AHEAD = 4;
 
