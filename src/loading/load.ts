@@ -22,7 +22,7 @@ import { type CommitOptions, createTransaction, type TransactionOptions } from '
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
 /** Batches that are prepared or wait for the one that is stored, at most: more than are prepared in that time. */
-const MOST_AHEAD = 4;
+const MOST_AHEAD = 2;
 
 type LoadOptions = Omit<BatchOptions & TransactionOptions, 'compare' | 'copies' | 'staging'> & {
   /** Applied before anything else is done with a record; null: everything may be stored. */
