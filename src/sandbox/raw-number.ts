@@ -27,7 +27,7 @@ export function writeOtherJson(value: unknown, turn: number): string {
       : text.replace(/[\u0080-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
   }
   if (typeof value === 'number' && Number.isSafeInteger(value)) {
-    return [`${value}`, `${value}.0`, `${value}e0`, `${value}0e-1`][turn % 4] ?? '';
+    return [`${value}`, `${value}.0`, `${value}e0`, value === 0 ? '-0' : `${value}0e-1`][turn % 4] ?? '';
   }
   if (typeof value !== 'object' || value === null || value instanceof RawNumber) return writeJson(value);
   const space = [' ', '\n', '\t', ''][turn % 4] ?? '';

@@ -71,6 +71,8 @@ const CHANGES_OF_READING = [
   { pagingTotal: 'counts-deleted' },
   { pagingTotal: 'exact' },
   { pagingTotal: 'capped' },
+  { bytes: 'other-each-time' },
+  { bytes: 'plain' },
   { repeatedRows: true },
   { repeatedRows: false },
   { undatedFollowups: 'unfiltered' },

@@ -241,6 +241,7 @@ const readings: fc.Arbitrary<Partial<Readings>> = fc.record({
   pagingFields: usually<Readings['pagingFields']>('both', 'total-only', 'last-page-only', 'none'),
   pastLastPage: usually<Readings['pastLastPage']>('refused', 'empty'),
   repeatedRows: usually<boolean>(false, true),
+  bytes: usually<Readings['bytes']>('plain', 'other-each-time'),
   undatedFollowups: usually<Readings['undatedFollowups']>('as-before', 'unfiltered'),
   followupTimes: usually<Readings['followupTimes']>('milliseconds', 'seconds'),
   pagesOverlap: usually<Readings['pagesOverlap']>('none', 'by-one'),
