@@ -21,6 +21,8 @@ import { type CommitOptions, createTransaction, type TransactionOptions } from '
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
+/** Fewer records where they are large. */
+const BATCH_BYTES = 4 * 1024 * 1024;
 /** Batches that are prepared or wait for the one that is stored, at most: more than are prepared in that time. */
 const MOST_AHEAD = 2;
 
@@ -66,6 +68,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   let nextOrd = 1;
   /** The open batch. */
   let open: ReadRecord[] = [];
+  let openBytes = 0;
   /** Keys of the batches ahead. None is in two of them, so a comparison does not depend on the batches before it. */
   const keysAhead = new Set<string>();
   const ahead: Promise<void>[] = [];
@@ -80,6 +83,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     if (open.length === 0) return;
     const records = open;
     open = [];
+    openBytes = 0;
     if (records.some(({ key }) => key !== null && keysAhead.has(key))) await queue.done;
     for (const { key } of records) if (key !== null) keysAhead.add(key);
     const preparing = meetLater(batches.prepare(records));
@@ -125,7 +129,8 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
           if (kept !== value) received = one.replace(kept);
         }
         open.push(readRecord(received, { stream, about, ord: nextOrd++, secret: protection?.secret ?? '' }));
-        if (open.length >= BATCH_RECORDS) await closeBatch();
+        openBytes += received.bytes.length;
+        if (open.length >= BATCH_RECORDS || openBytes >= BATCH_BYTES) await closeBatch();
       }
     },
     async savepoint() {
@@ -135,6 +140,7 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
     },
     async rollback() {
       open = [];
+      openBytes = 0;
       await queue.done;
       await transaction.rollback();
       uncommitted = uncommittedAtSavepoint;

@@ -90,7 +90,7 @@ async function beginHeldCommit(): Promise<Gate> {
   await reached.opened;
   return gate;
 }
-/** 2,000 fill a batch; 500 are compared together. */
+/** 2,000 fill a batch. */
 const fill = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => followup(`${name}-${index}`, 1, []));
 const stored = async (): Promise<Record<string, string>> => {
