@@ -191,6 +191,19 @@ test('a record that comes with its key closes the issue of the one without, also
   expect(await reader.query('select from safety_sync.data_issues where resolved_at is null')).toEqual([]);
 });
 
+test('equipment that does not name its type is another row under another type, in whatever bytes it comes', async () => {
+  load = await openLoad(streamNamed('equipments'));
+  const typeOf = async () =>
+    await reader.query('select equipment_type_id as type, title from safety.equipment order by id');
+  await add([{ id: '1', title: 'Crane' }], { equipmentTypeId: '21' });
+  await commit();
+  await add([{ title: 'Crane', id: '1' }], { equipmentTypeId: '21' });
+  expect(await commit()).toMatchObject({ inserted: 1, updated: 0, unchanged: 1 });
+  await add([{ title: 'Crane', id: '1' }], { equipmentTypeId: '24' });
+  expect(await commit()).toMatchObject({ inserted: 1, updated: 1, unchanged: 1 });
+  expect(await typeOf()).toEqual([{ type: '24', title: 'Crane' }]);
+});
+
 test('a rollback takes back what came after the savepoint, with its counts, its users and its issues', async () => {
   load = await openLoad(streamNamed('followups'), { tracksSeen: true });
   await add([followup('a', 1, [message('x', 'user-1')])], {});

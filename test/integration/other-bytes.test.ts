@@ -86,20 +86,3 @@ test('one record twice in one response in different bytes is one row that stands
   expect(await run('resources')).toMatchObject({ updated: 0, deleted: 0 });
   expect((await rowVersions(worker))['resources']).toEqual(before['resources']);
 });
-
-test('equipment that takes its type from the question moves with it, in whatever bytes it comes', async () => {
-  await start({ readings: { leftOut: ['equipment.equipmentType_id'] } });
-  await run('equipments');
-  sendOtherBytes();
-  const [key = '', record = {}] = [...SPECIMENS.equipments.records(worker)][0] ?? [];
-  const { equipmentType_id: from } = record as { equipmentType_id: string };
-  const types = await worker.query<{ type: string }>(
-    'select distinct equipment_type_id as type from safety.equipment',
-  );
-  const to = types.map(({ type }) => type).find((type) => type !== from) ?? '';
-  SPECIMENS.equipments.records(worker).put({ ...record, equipmentType_id: to });
-  await run('equipments', { allowMassDelete: true });
-  expect(await worker.query(`select equipment_type_id from safety.equipment where id = '${key}'`)).toEqual([
-    { equipment_type_id: to },
-  ]);
-});

@@ -449,7 +449,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'src/loading/compare.ts',
     search: ' and u.asked is not distinct from ${askedTypeOf(stream)}',
     replace: '',
-    tests: [BYTES],
+    tests: [LOADER],
   },
   {
     breaks: 'the secret is no part of a checksum',
