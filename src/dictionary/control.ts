@@ -53,7 +53,7 @@ export const describeControl = (stream: string): Descriptions => ({
       backfill_started_at: 'followups: start of the backfill; null without a backfill.',
       calculated_at: 'training: last_updated of the newest stored report; null before the first sync.',
       clock_offset_ms:
-        'Offset of the service’s clock from the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
+        'Lead of the service’s clock over the worker’s clock in ms, when watermark or calculated_at was recorded; null where the service sent no time.',
       older_since:
         'training: start of the period in which the service has sent only older reports, by the worker’s clock; null while it sends current reports.',
       checked_at:

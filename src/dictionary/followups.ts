@@ -153,7 +153,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     },
     followup_daily_by_assignee: {
       comment:
-        'followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
+        'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
       columns: {
         ...ACCOUNT,
         date,
@@ -167,7 +167,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     },
     followup_daily_by_form: {
       comment:
-        'followup_daily for each form. Follow-ups are raised in responses to forms. Numbers of 0 have no row.',
+        'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
       columns: {
         ...ACCOUNT,
         date,
