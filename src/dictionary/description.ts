@@ -1,4 +1,4 @@
-/** What a table or view and its columns mean: stored as COMMENT in the database, from where the documents take it. */
+/** The meaning of a table or view and of its columns: stored as COMMENT in the database, and the documents read it there. */
 interface Description {
   readonly comment: string;
   readonly columns: Meanings;
@@ -12,42 +12,42 @@ export type Descriptions = Readonly<Record<string, Description>>;
 
 export const ACCOUNT = {
   account_id:
-    'Account that the row belongs to (SAFETY_ACCOUNT); first column of every key, join on it as well.',
+    'Account that owns the row (SAFETY_ACCOUNT). It is the first column of every key, so joins need it as well.',
 } as const;
 
 /** The columns that the worker adds to every row that is a record of the source. */
 export const BOOKKEEPING = {
   _hash:
-    'Checksum of the bytes as received: equal means unchanged. Its first two digits: the version of the reader. For the worker.',
+    'Checksum of the bytes as received, for the worker. An equal checksum means that the record is unchanged. The first two digits are the version of the reader.',
   _raw: 'The record as received from the service, children included.',
   _synced_at:
-    'When the transaction began that last changed this row or a row of its children here (insert, update, deletion). Rows of different accounts and streams become visible in another order: read changes up to complete_until of safety.freshness (docs/bi.md, "Reading changes").',
+    'Start of the transaction that last changed this row or one of its child rows here (insert, update, deletion). Rows of different accounts and streams become visible in another order, so read changes only up to complete_until of safety.freshness (docs/bi.md, "Reading changes").',
   _deleted_at:
-    'When a complete read no longer found the record at the source; null while the source has it. Live rows: _deleted_at is null.',
-  _run_id: 'The run that last changed the row: safety_sync.runs.run_id.',
+    'Time at which a complete read no longer found the record at the source; null while the source has it. A row is live while _deleted_at is null.',
+  _run_id: 'Run that last changed the row: safety_sync.runs.run_id.',
 } as const;
 
-/** What views have beside ids and times. */
+/** The columns that views have in addition to ids and times. */
 export const labelOf = (what: string): string =>
-  `Name of ${what} in safety.labels; without one its id as text.`;
+  `Name of ${what} in safety.labels; without a label, the id as text.`;
 export const localDay = (column: string): string => `Day of ${column} in the reporting time zone.`;
 export const keyTo = (what: string, id: string): string =>
   `${what} in one column, for tools that join on one: account_id/${id}.`;
 
 export const personName = (who: string): string =>
-  `Name of ${who}; null when there is none or the service does not tell it.`;
+  `Name of ${who}; null without a person, or when the service sends no name.`;
 /** `id`: the column that has the id alone. */
 export const personKey = (who: string, id: string): string =>
-  `${who}: people.user_key, account_id/${id}; null where there is none.`;
+  `${who}: people.user_key, account_id/${id}; null without a person.`;
 
-export const DAYS_AGO = 'How many days ago that was (reporting time zone): 0 = today.';
+export const DAYS_AGO = 'Number of days since that day (reporting time zone): 0 = today.';
 
 const PERIOD = {
-  valid_from: 'From when this state held.',
-  valid_to: 'Until when it held; the moment itself belongs to the next state.',
+  valid_from: 'Start of this state.',
+  valid_to: 'End of this state; the moment itself belongs to the next state.',
 } as const;
 
-/** Those columns of another relation, with their meaning. */
+/** The named columns of another relation, with their meaning. */
 export function columnsOf({ columns }: Description, ...names: readonly string[]): Meanings {
   return Object.fromEntries(
     names.map((name) => {
@@ -58,7 +58,7 @@ export function columnsOf({ columns }: Description, ...names: readonly string[])
   );
 }
 
-/** The columns of a record that a view shows: all that the source has, but those. */
+/** The columns of a record that a view shows: all columns of the source except the named ones. */
 export const allBut = ({ columns }: Description, ...names: readonly string[]): Meanings =>
   Object.fromEntries(
     Object.entries(columns).filter(([name]) => !name.startsWith('_') && !names.includes(name)),
@@ -81,16 +81,16 @@ export function historyOf(
   const own = allBut(table);
   return {
     states: {
-      comment: `Superseded states of ${what}. Read the …_history view, which also has the present ones.`,
+      comment: `Superseded states of ${what}. Read the …_history view, which also has the present states.`,
       columns: { ...own, ...PERIOD },
     },
     history: {
-      comment: `Every state of ${what} that was seen, one row each, without gaps or overlaps while it existed. State at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,
+      comment: `Every observed state of ${what}. Each state is one row, without gaps or overlaps while the object existed. The state at a moment t: valid_from <= t and (valid_to is null or valid_to > t).`,
       columns: {
         ...own,
-        valid_from: `From when this state held: ${since}`,
+        valid_from: `Start of this state: ${since}`,
         valid_to:
-          'Until when it held, the moment itself excluded: the beginning of the next state, or the deletion; null: present state.',
+          'End of this state, the moment itself excluded: the start of the next state, or the deletion; null: present state.',
         ...shown,
       },
     },

@@ -1,4 +1,4 @@
-/** The meaning of everything in the two schemas: of its own tables each stream tells it, of the others this folder. */
+/** The meaning of everything in the two schemas. Each stream describes its own tables, and this folder describes the others. */
 import { describeControl } from './control.ts';
 import type { Descriptions } from './description.ts';
 import { describeReporting } from './reporting.ts';

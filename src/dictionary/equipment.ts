@@ -15,7 +15,7 @@ import {
 } from './description.ts';
 
 const SINCE =
-  'when it was first seen, since the source does not tell; never before the end of the state before.';
+  'time of its first read, because the source sends no time; never before the end of the previous state.';
 
 const equipment_id = { equipment_id: 'Equipment: equipment.id.' };
 const equipment_key = keyTo('The equipment', 'equipment_id');
@@ -29,7 +29,7 @@ const scheduleDays = {
   expires_on: localDay('expires_at'),
   equipment_key,
 };
-/** What every view of whole equipment has beside its columns. */
+/** The columns that every view of complete equipment has in addition. */
 const shown = {
   equipment_type_label,
   line_of_business_label,
@@ -45,7 +45,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     columns: {
       ...ACCOUNT,
       ...own.equipment,
-      _valid_from: 'Since when the present state holds; see equipment_history.',
+      _valid_from: 'Start of the present state; see equipment_history.',
       ...BOOKKEEPING,
     },
   };
@@ -54,21 +54,21 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     columns: {
       ...ACCOUNT,
       ...own.equipment_schedules,
-      _valid_from: 'Since when the present state holds; see equipment_schedule_history.',
+      _valid_from: 'Start of the present state; see equipment_schedule_history.',
     },
   };
   const equipment_metavalues = {
     comment:
-      'Fields that an equipment type has of its own, replaced with their equipment (source: equipments.list, metavalues). All three values are null where the field is empty.',
+      'Values of the fields that are specific to an equipment type, replaced with their equipment (source: equipments.list, metavalues). All three values are null when the field is empty.',
     columns: { ...ACCOUNT, ...own.equipment_metavalues },
   };
   const equipment_asked_types = {
     comment:
-      'Equipment that names another type than the one it was listed under (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. For the worker: it tells which response lacks what was deleted.',
+      'Equipment with a record that names another type than the requested one (source: equipments.list, parameter equipmentType_id); at most one row each, and usually none. The worker uses it to find the response that lacks a deleted record.',
     columns: { ...ACCOUNT, ...own.equipment_asked_types },
   };
   const history = historyOf(equipment, {
-    what: 'equipment (without its schedules, which have a history of their own)',
+    what: 'equipment (without its schedules, which have their own history)',
     since: SINCE,
     shown,
   });
@@ -108,7 +108,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
       },
     },
     equipment_metavalue_items: {
-      comment: 'One row for each item that is chosen in a field of a live equipment.',
+      comment: 'One row for each selected item in a field of a live equipment.',
       columns: {
         ...ACCOUNT,
         ...equipment_id,
@@ -121,7 +121,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     },
     equipment_fields: {
       comment:
-        'One row for each field of each live equipment, with its number or text. Where items are chosen both are null: see equipment_metavalue_items.',
+        'One row for each field of each live equipment, with its number or text. Both are null when items are selected: see equipment_metavalue_items.',
       columns: {
         ...ACCOUNT,
         ...equipment_id,
@@ -129,12 +129,12 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
         equipment_type_label,
         ...columnsOf(equipment_metavalues, 'metafield_id', 'number_value', 'text_value'),
         metafield_label: labelOf('the field'),
-        is_empty: 'Whether it has no value: no number, no text and no list of items.',
+        is_empty: 'True when the field has no number, no text and no list of items.',
         equipment_key,
       },
     },
     equipment_assigned_users: {
-      comment: 'One row for each person to whom a live equipment is assigned.',
+      comment: 'One row for each person that a live equipment is assigned to.',
       columns: {
         ...ACCOUNT,
         ...equipment_id,
@@ -146,14 +146,14 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     },
     equipment_overview: {
       comment:
-        'Live equipment with names for what it is. Offices, clients and people have views of their own.',
+        'Live equipment with the names of its type and line of business. Offices, clients and people have their own views.',
       columns: {
         ...allBut(equipment, 'field_office_ids', 'client_ids', 'assigned_user_ids', 'metavalues'),
         ...shown,
       },
     },
     equipment_inspections: {
-      comment: 'Inspection schedules of live equipment, one row each, with the equipment.',
+      comment: 'Inspection schedules of live equipment, one row each, with the columns of the equipment.',
       columns: {
         ...columnsOf(
           equipment,
@@ -166,7 +166,7 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
         ...allBut(equipment_schedules),
         equipment_status: 'Status of the equipment as a whole: equipment.status.',
         days_until_expiry:
-          'Calendar days from today to expires_at (reporting time zone): 0 today, negative when it is past; null when it does not expire.',
+          'Calendar days from today to expires_at (reporting time zone): 0 today, negative when it is past; null when the inspection does not expire.',
         equipment_type_label,
         line_of_business_label,
         ...scheduleDays,
@@ -174,17 +174,17 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     },
     inspection_completions: {
       comment:
-        'Inspections that were done on live equipment, one row each: the last one before the first sync, and those that syncs saw since. Of two between two syncs the later one is seen. An inspection is left out when the source later has an earlier time, or none, because it was corrected or taken back. A day that is corrected to a later one cannot be distinguished from another inspection: it has two rows.',
+        'Completed inspections of live equipment, one row each: the last inspection before the first sync, and all inspections that later syncs read. If two inspections happen between two syncs, only the later one is known. An inspection is left out when the source later sends an earlier time or none, because it was then corrected or withdrawn. A correction to a later day looks like another inspection, so it has two rows.',
       columns: {
         ...columnsOf(equipment_schedules, 'account_id', 'equipment_id', 'schedule_id'),
         ...columnsOf(equipment, 'title', 'equipment_type_id'),
-        completed_at: 'When it was done.',
+        completed_at: 'Time of the inspection.',
         was_due_at:
-          'When it had been due: expires_at of the state before that was not taken back; null where none is known or it did not expire.',
+          'Time at which it had been due: expires_at of the last previous state that was not withdrawn; null when no such state is known, or it did not expire.',
         days_late:
-          'Calendar days from was_due_on to completed_on; 0 when it was in time; null when it is not known when it was due.',
+          'Calendar days from was_due_on to completed_on; 0 when it was in time; null when the due day is unknown.',
         in_time:
-          'Whether it was done on the day on which it was due or before; null when that day is not known.',
+          'Whether the inspection was done on the due day or before; null when the due day is unknown.',
         completed_on: localDay('completed_at'),
         was_due_on: localDay('was_due_at'),
         equipment_type_label,
@@ -194,13 +194,13 @@ export function describeEquipment(own: Readonly<Record<Table, Meanings>>): Descr
     },
     equipment_status_daily: {
       comment:
-        'How many pieces of equipment were in each status at the end of each day (reporting time zone; today: now), from the first day of which a state is known.',
+        'Number of pieces of equipment in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
       columns: {
         ...ACCOUNT,
         date: 'The day, in the reporting time zone.',
-        status: 'A status of equipment; unknown where the source did not say.',
-        equipment: 'How many, in and out of service; 0 where there were none.',
-        in_service: 'How many of them were in service.',
+        status: 'A status of equipment; unknown where the source sent none.',
+        equipment: 'Number of pieces, in and out of service; 0 when no piece had the status.',
+        in_service: 'Number of these pieces that were in service.',
         days_ago: DAYS_AGO,
       },
     },

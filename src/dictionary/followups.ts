@@ -13,7 +13,7 @@ import {
   personName,
 } from './description.ts';
 
-/** What every view of whole follow-ups has beside their columns. */
+/** The columns that every view of complete follow-ups has in addition. */
 const shown = {
   form_label: labelOf('the form'),
   created_on: localDay('created_at'),
@@ -22,23 +22,23 @@ const shown = {
   followup_key: keyTo('The follow-up', 'id'),
 };
 
-/** Of the people that a follow-up names. */
+/** Columns for the people that a follow-up names. */
 const people = {
-  observer_name: personName('who raised it'),
-  assigner_name: personName('who assigned it'),
-  assignee_name: personName('whose task it is'),
-  completer_name: personName('who completed it'),
-  observer_key: personKey('Who raised it', 'observer_id'),
-  assigner_key: personKey('Who assigned it', 'assigner_id'),
-  assignee_key: personKey('Whose task it is', 'assignee_id'),
-  completer_key: personKey('Who completed it', 'completer_id'),
+  observer_name: personName('the observer'),
+  assigner_name: personName('the assigner'),
+  assignee_name: personName('the assignee'),
+  completer_name: personName('the completer'),
+  observer_key: personKey('Observer', 'observer_id'),
+  assigner_key: personKey('Assigner', 'assigner_id'),
+  assignee_key: personKey('Assignee', 'assignee_id'),
+  completer_key: personKey('Completer', 'completer_id'),
 };
 
 const date = 'The day, in the reporting time zone.';
 const status =
-  'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source did not say).';
+  'open (pending and not overdue), overdue (pending after its due day), closed, or unknown (the source sent no value).';
 
-/** Figures that the table keeps under a name with `_` for followup_overview. */
+/** Figures for followup_overview, which the table keeps under names that begin with `_`. */
 const shownOf = (kept: Meanings): Meanings =>
   Object.fromEntries(Object.entries(kept).map(([name, meaning]) => [name.slice(1), meaning]));
 const keptOf = (kept: Meanings): Meanings =>
@@ -62,7 +62,7 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     columns: {
       ...ACCOUNT,
       ...own.followups,
-      _valid_from: 'Since when the present state holds; see followup_history.',
+      _valid_from: 'Start of the present state; see followup_history.',
       ...BOOKKEEPING,
       ...keptOf(own.figures),
       ...own.differences,
@@ -71,20 +71,20 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     },
   };
   const history = historyOf(followups, {
-    what: 'follow-ups (all their columns but updated_at, which moves with every message and shows its last value in the state)',
+    what: 'follow-ups (all their columns except updated_at, which changes with every message; it shows its last value in the state)',
     since:
-      'the updated_on with which it came, but no later than it was seen; never before the end of the state before.',
+      'updated_on of the record, but not later than its first read and never before the end of the previous state.',
     shown: { ...shown, ...people },
   });
 
   const followup_overview = {
-    comment: 'Live follow-ups with names, due and age figures and what their messages amount to.',
+    comment: 'Live follow-ups with names, figures about due days and age, and a summary of their messages.',
     columns: {
       ...allBut(followups),
       resolved_at:
-        'When it was completed. Source: resolved_on (ms); null while it is open, also where the service leaves it on one that was opened again.',
+        'Time of the completion. Source: resolved_on (ms); null while the follow-up is open, even if the service still sends the time after a reopening.',
       is_overdue:
-        'True when it is open and its due day is before today (reporting time zone); false without a due date.',
+        'True when the follow-up is open and its due day is before today (reporting time zone); false without a due date.',
       age_days:
         'Calendar days from creation to today (reporting time zone) of an open follow-up, 0 when the creation is dated later; null when it is not open.',
       days_to_resolve:
@@ -93,17 +93,17 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
       ...shown,
       last_message_on: localDay('last_message_at'),
       days_until_due:
-        'Days from today (reporting time zone) to the due day of an open one: 0 today, negative when it is overdue; null when it is not open or has no due day.',
-      days_overdue: 'How many days it is overdue; null when it is not.',
+        'Days from today (reporting time zone) to the due day of an open follow-up: 0 today, negative when it is overdue; null when it is not open or has no due day.',
+      days_overdue: 'Number of days since the due day; null when the follow-up is not overdue.',
       age_bucket:
-        'age_days of an open one as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
+        'age_days of an open follow-up as 00-07, 08-30, 31-60, 61-90 or 91+, which sort as texts; null when it is not open.',
       closed_in_time:
-        'Of a closed one, whether its day of completion is no later than its due day; null without one, and while it is open. The due day may have been moved: due_changes.',
+        'Whether a closed follow-up was completed on its due day or before; null without a due day, and while it is open. The due day may have changed: see due_changes.',
       first_response_on: localDay('first_response_at'),
       ...shownOf(own.changes),
       ...people,
       first_due_on:
-        'Its original due day: that of its first state, as far as syncs saw it; due_on where that never moved. Null where it had none then.',
+        'Original due day: the due day of the first state that a sync read; equal to due_on if the due day never changed. Null when the first state had none.',
     },
   };
 
@@ -122,88 +122,87 @@ export function describeFollowups(own: Readonly<Record<Group, Meanings>>): Descr
     followup_overview,
     followup_events: {
       comment:
-        'What happened to live follow-ups, one row each: raised, message, handed_on (a message that hands it to somebody else is two rows), due_moved, closed, reopened. The last three are known as far as syncs saw them; of one that was closed when first seen, the closing is.',
+        'Events of live follow-ups, one row each: raised, message, handed_on (a message that hands the follow-up to another person is two rows), due_moved, closed, reopened. The last three are known only if a sync read the states before and after. The closing is also known for a follow-up that was already closed at its first read.',
       columns: {
         ...ACCOUNT,
         followup_id: 'Follow-up: followups.id.',
         occurred_at:
-          'When: created_at, sent_at, resolved_at (of the present closing as the source has it now), else when the source says that its state changed.',
+          'Time of the event: created_at, sent_at, or resolved_at (for the present closing, as the source sends it now); for other events the time that the source sends for the change of state.',
         occurred_on: localDay('occurred_at'),
         event: 'raised, message, handed_on, due_moved, closed or reopened.',
-        user_id: 'Who did it: users.id; null where the source does not tell.',
+        user_id: 'Person that caused the event: users.id; null where the source does not send it.',
         from_value:
-          'due_moved: the due day before, null for none. handed_on: to whom the message before had handed it, null for the first. Else null.',
+          'due_moved: previous due day, null for none. handed_on: person that the previous message had handed it to, null for the first. Other events: null.',
         to_value:
-          'due_moved: the due day from then on, null for none. handed_on: to whom it was handed. Else null.',
-        user_name: personName('who did it'),
+          'due_moved: new due day, null for none. handed_on: person that the message hands it to. Other events: null.',
+        user_name: personName('the person that caused the event'),
         followup_key: shown.followup_key,
-        user_key: personKey('Who did it', 'user_id'),
+        user_key: personKey('Person that caused the event', 'user_id'),
       },
     },
     followup_daily: {
       comment:
-        'How many follow-ups were in each status at the end of each day (reporting time zone; today: now), from the day on which the first one was raised, at the earliest 2000-01-01. The statuses exclude each other and add up to all; before the first state that was seen, a follow-up counts as open from its creation to its completion, or to the beginning of that state where it has none. Today shows the follow-ups as they are now.',
+        'Number of follow-ups in each status at the end of each day (reporting time zone; today: now), from the day of the first follow-up, at the earliest 2000-01-01. The statuses exclude each other, and their sum is the number of all follow-ups. Before its first observed state, a follow-up counts as open from its creation to its completion, or to the start of that state when it has no completion. Today shows the follow-ups as they are now.',
       columns: {
         ...ACCOUNT,
         date,
         status,
-        followups: 'How many follow-ups; 0 where there were none (unknown then has no row).',
+        followups: 'Number of follow-ups; 0 when no follow-up had the status (unknown then has no row).',
         days_ago: DAYS_AGO,
       },
     },
     followup_daily_by_assignee: {
       comment:
-        'The same as followup_daily for each assignee: a day that is over stays with who had the task then. Without rows where there were none.',
+        'The numbers of followup_daily for each assignee. A past day counts for the assignee of that day. Numbers of 0 have no row.',
       columns: {
         ...ACCOUNT,
         date,
         status,
-        followups: 'How many follow-ups, at least 1.',
-        assignee_id: 'Whose task they were at the end of that day: users.id; null: nobody’s.',
-        assignee_name: personName('whose task they were'),
+        followups: 'Number of follow-ups, at least 1.',
+        assignee_id: 'Assignee at the end of that day: users.id; null: not assigned.',
+        assignee_name: personName('the assignee'),
         days_ago: DAYS_AGO,
-        assignee_key: personKey('Whose task they were', 'assignee_id'),
+        assignee_key: personKey('Assignee', 'assignee_id'),
       },
     },
     followup_daily_by_form: {
       comment:
-        'The same as followup_daily for each form in whose responses they were raised. Without rows where there were none.',
+        'The numbers of followup_daily for each form, by the responses that raised the follow-ups. Numbers of 0 have no row.',
       columns: {
         ...ACCOUNT,
         date,
         status,
-        followups: 'How many follow-ups, at least 1.',
-        form_id: 'Form in whose response they were raised; null where the source did not say.',
+        followups: 'Number of follow-ups, at least 1.',
+        form_id: 'Form of the responses that raised them; null where the source sent none.',
         form_label: labelOf('the form'),
         days_ago: DAYS_AGO,
       },
     },
     followup_days: {
       comment:
-        'For the views followup_daily…, which show it row by row: spans of days in which the same numbers of follow-ups were open, overdue and closed. A span may lie in the future, as it will be if nothing changes.',
+        'Spans of days with equal numbers of open, overdue and closed follow-ups, for the views followup_daily…, which show one row per day. A span may lie in the future; it then shows the numbers for the case that nothing changes.',
       columns: {
         ...ACCOUNT,
-        counted_by: 'all, assignee or form: for which of the three views.',
-        id: 'Assignee or form; empty: none, or all.',
+        counted_by: 'View that uses the span: all, assignee or form.',
+        id: 'Assignee or form; empty: none, or all follow-ups.',
         from_on: 'First day.',
-        to_on: 'The day after the last one; infinity: until something changes.',
+        to_on: 'Day after the last day; infinity: until something changes.',
         open: 'Open follow-ups that are not overdue.',
         overdue: 'Open follow-ups after their due day.',
         closed: 'Closed follow-ups.',
-        unknown: 'Follow-ups of which the source does not say whether they are open.',
+        unknown: 'Follow-ups without a value for open from the source.',
       },
     },
     counted_days: {
-      comment: 'Up to which day the daily views of a stream are counted.',
+      comment: 'Last counted day of the daily views, per stream.',
       columns: {
         ...ACCOUNT,
         stream: 'followups, training-employee-status or equipments.',
-        timezone:
-          'Reporting time zone in which days begin and end; after a change of it the next run counts all days again.',
-        counted_to: 'Newest counted day: that of the last successful run.',
+        timezone: 'Reporting time zone of the days; after a change the next run counts all days again.',
+        counted_to: 'Newest counted day, which is the day of the last successful run.',
         final_before:
-          'Days before it count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
-        is_valid: 'false: rows were changed in place, so the next run counts all days again.',
+          'Days before this day count rows that were removed (RETENTION_DELETED_DAYS), so they stay as they are.',
+        is_valid: 'False when rows were changed in place, so the next run counts all days again.',
       },
     },
   };

@@ -25,17 +25,17 @@ export function describeResources(
     comment: 'Versions of documents, replaced with their document (source: resources.list, versions).',
     columns: { ...ACCOUNT, ...own.resource_versions },
   };
-  /** What views of whole versions show. */
+  /** The columns that views of complete versions show. */
   const shown = {
     ...resource_versions.columns,
     ...columnsOf(resources, 'title', 'category_id', 'sequence', 'should_be_available_offline'),
-    creator_name: personName('who created the version'),
+    creator_name: personName('the creator'),
     category_label: labelOf('the category'),
     created_on: localDay('created_at'),
     approved_on: localDay('approved_at'),
     age_days: 'Days from created_on to today (reporting time zone).',
     resource_key,
-    creator_key: personKey('Who created the version', 'creator_id'),
+    creator_key: personKey('Creator', 'creator_id'),
   };
 
   return {

@@ -20,7 +20,7 @@ const user_key = personKey('The employee', 'user_id');
 const calculated_on = localDay('calculated_at');
 
 const SINCE =
-  'the last_updated of the report that first showed it, but no later than it was seen; never before the end of the state before.';
+  'last_updated of the first report that contained it, but not later than its first read and never before the end of the previous state.';
 type Table = 'training_employee_status' | 'training_completions';
 
 /** @param own The columns that the stream declares. */
@@ -30,26 +30,26 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
     columns: {
       ...ACCOUNT,
       ...own.training_employee_status,
-      _valid_from: 'Since when the present state holds; see training_employee_status_history.',
+      _valid_from: 'Start of the present state; see training_employee_status_history.',
       ...BOOKKEEPING,
     },
   };
   const training_completions = {
     comment:
-      'The last completion of each training by each employee, also of trainings that are not required (source: training-employee-status.list, last_completed).',
+      'The last completion of each training by each employee, including trainings that are not required (source: training-employee-status.list, last_completed).',
     columns: {
       ...ACCOUNT,
       ...own.training_completions,
-      _valid_from: 'Since when the present state holds; see training_completion_history.',
+      _valid_from: 'Start of the present state; see training_completion_history.',
     },
   };
   const completions = historyOf(training_completions, {
-    what: 'completions of trainings; a state ends when the completion changes or disappears, or its employee does',
+    what: 'completions of trainings; a state ends when the completion changes, or when the completion or its employee disappears',
     since: SINCE,
     shown: { user_name, training_label, user_key },
   });
   const history = historyOf(training_employee_status, {
-    what: 'employees’ training status (all its columns but calculated_at, which shows the last report that changed the row)',
+    what: 'the training status of employees (all its columns except calculated_at, which shows the last report that changed the row)',
     since: SINCE,
     shown: { calculated_on, user_key, user_name },
   });
@@ -74,7 +74,7 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
       },
     },
     training_compliance: {
-      comment: 'Live employees with what their training status amounts to.',
+      comment: 'Live employees with a summary of their training status.',
       columns: {
         ...columnsOf(
           training_employee_status,
@@ -86,43 +86,43 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
         ),
         user_name,
         is_compliant:
-          'True for active and expiring, false for incomplete, null for unassigned and statuses that are not specified.',
-        complete_count: 'How many assigned trainings are complete.',
-        incomplete_count: 'How many assigned trainings are not complete.',
+          'True for active and expiring, false for incomplete, null for unassigned and for statuses that the specification does not list.',
+        complete_count: 'Number of assigned trainings that are complete.',
+        incomplete_count: 'Number of assigned trainings that are not complete.',
         next_expires_on:
-          'The next day, today included (reporting time zone), on which a completion expires, of those not known as not required; null when none does.',
+          'The next day, today included (reporting time zone), on which a completion expires. Completions of trainings that are known not to be required are left out. null when no completion expires.',
         calculated_on,
         user_key,
       },
     },
     training_expiry: {
-      comment: 'Completions that expire, of live employees.',
+      comment: 'Completions of live employees that have an expiry day.',
       columns: {
         ...allBut(training_completions),
         user_name,
         days_until_expiry:
           'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past.',
         expiry_status:
-          'expired (its day is past), expiring (from starts_expiring_on on) or active, as of today (reporting time zone).',
+          'Status as of today (reporting time zone): expired (the expiry day is past), expiring (from starts_expiring_on on) or active.',
         training_label,
         user_key,
       },
     },
     training_matrix: {
       comment:
-        'Live employees and trainings, one row for each training that an employee is assigned or has ever completed.',
+        'One row for each live employee and each training that is assigned to the employee or was ever completed.',
       columns: {
         ...ACCOUNT,
         ...columnsOf(training_completions, 'user_id', 'expires_on'),
         training_id: 'Training.',
         state:
-          'expired (the last completion has expired), missing (assigned and not complete), expiring (from starts_expiring_on on) or complete, as of today (reporting time zone).',
+          'State as of today (reporting time zone): expired (the last completion has expired), missing (assigned and not complete), expiring (from starts_expiring_on on) or complete.',
         is_required:
-          'Whether it is required of the employee: as the completion says, else true for assigned trainings, else null.',
+          'Whether the employee needs the training: the value of the completion if it has one, otherwise true for assigned trainings and null for others.',
         days_until_expiry:
-          'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when it does not expire or was never completed.',
+          'Days from today (reporting time zone) to the day of expiry: 0 today, negative when it is past; null when the completion does not expire, or the training was never completed.',
         is_assigned: 'Whether the training report lists it as complete or incomplete for the employee.',
-        completed_on: 'Day of the last completion; null when none is told.',
+        completed_on: 'Day of the last completion; null when the service sends none.',
         user_name,
         training_label,
         user_key,
@@ -130,12 +130,12 @@ export function describeTraining(own: Readonly<Record<Table, Meanings>>): Descri
     },
     training_status_daily: {
       comment:
-        'How many employees were in each status at the end of each day (reporting time zone; today: now), from the first day of which a state is known.',
+        'Number of employees in each status at the end of each day (reporting time zone; today: now), from the first day with a known state.',
       columns: {
         ...ACCOUNT,
         date: 'The day, in the reporting time zone.',
-        status: 'A status of training_employee_status; unknown where the source did not say.',
-        employees: 'How many employees; 0 where there were none.',
+        status: 'A status of training_employee_status; unknown where the source sent none.',
+        employees: 'Number of employees; 0 when no employee had the status.',
         days_ago: DAYS_AGO,
       },
     },

@@ -35,7 +35,7 @@ const equipmentFields = {
   assigned_user_ids: field(
     'assignedUsers_id',
     as.identifiers,
-    'Who it is assigned to; one row each in equipment_assigned_users.',
+    'People that it is assigned to; one row each in equipment_assigned_users.',
   ),
   title: field('title', as.text, 'Title.'),
   notes: field('notes', as.text, 'Notes.'),
@@ -68,7 +68,7 @@ const scheduleFields = {
   schedule_id: field('schedule_id', as.key, 'Inspection schedule.'),
   status: field('status', status, STATUSES),
   expires_at: field('expiresOn', as.instant, 'When the inspection expires.', DOES_NOT_EXPIRE),
-  expiring_at: field('expiringOn', as.instant, 'From when it counts as expiring.', DOES_NOT_EXPIRE),
+  expiring_at: field('expiringOn', as.instant, 'Time from which it counts as expiring.', DOES_NOT_EXPIRE),
   last_completed_at: field(
     'lastCompletedOn',
     as.instant,
@@ -133,7 +133,7 @@ const askedTypeColumns = {
   equipment_id,
   asked_type_id: column(
     () => text().notNull(),
-    'The type that was asked for; equipment.equipment_type_id is the one that the record names.',
+    'Requested type; equipment.equipment_type_id is the type that the record names.',
   ),
 };
 

@@ -43,12 +43,12 @@ const count = () => integer().notNull().default(0);
 
 /** What the messages amount to; followup_overview shows it. */
 export const figureColumns = {
-  _message_count: column(count, 'How many messages it has; 0 for none.'),
-  _reassignment_count: column(count, 'How many of its messages handed it to somebody else; 0 for none.'),
-  _last_message_at: column(instant, 'When its latest message was sent; null without messages.'),
+  _message_count: column(count, 'Number of its messages; 0 for none.'),
+  _reassignment_count: column(count, 'Number of its messages that handed it to another person; 0 for none.'),
+  _last_message_at: column(instant, 'Time of its latest message; null without messages.'),
   _first_response_at: column(
     instant,
-    'When somebody else than who raised it sent the first message; null when nobody did.',
+    'Time of the first message from a person other than the observer; null without such a message.',
   ),
 };
 

@@ -14,42 +14,47 @@ const MAY_STAY = 'null when not sent. The service may leave it on one that was o
 
 const followupFields = {
   id: field('id', as.key, 'Identifier of the follow-up.'),
-  form_id: field('form_id', as.bigint, 'Form in whose response it was raised.'),
-  response_id: field('response_id', as.bigint, 'Form response in which it was raised.'),
+  form_id: field('form_id', as.bigint, 'Form of the response that raised it.'),
+  response_id: field('response_id', as.bigint, 'Form response that raised it.'),
   is_open: field('open', as.boolean, 'True while pending, false when completed.'),
-  created_at: field('created_on', as.instant, 'When it was raised.'),
-  updated_at: field('updated_on', as.instant, 'When the source last changed it; every message moves it.'),
-  observer_id: field('m_observer_id', as.identifier, 'Who raised it: users.id.'),
-  assigner_id: field('m_assigner_id', as.identifier, 'Who assigned it: users.id.'),
-  assignee_id: field('m_assignee_id', as.identifier, 'Whose task it is now: users.id.'),
+  created_at: field('created_on', as.instant, 'Time at which it was raised.'),
+  updated_at: field('updated_on', as.instant, 'Last change at the source; every message changes it.'),
+  observer_id: field('m_observer_id', as.identifier, 'Observer, the user who raised it: users.id.'),
+  assigner_id: field('m_assigner_id', as.identifier, 'Assigner, the user who assigned it: users.id.'),
+  assignee_id: field('m_assignee_id', as.identifier, 'Assignee, the user who has the task now: users.id.'),
   due_on: field('due', as.date, 'Day on which it is due.', 'null when it has no due date.'),
-  resolved_at: field('resolved_on', as.instant, 'When it was completed.', MAY_STAY),
-  completer_id: field('m_completer_id', as.identifier, 'Who completed it: users.id.', MAY_STAY),
+  resolved_at: field('resolved_on', as.instant, 'Time of the completion.', MAY_STAY),
+  completer_id: field(
+    'm_completer_id',
+    as.identifier,
+    'Completer, the user who completed it: users.id.',
+    MAY_STAY,
+  ),
 };
 
 /** How a state differs from the one before it. */
 const differenceColumns = {
   _was_open: column(
     () => boolean(),
-    'For followup_events: whether the state before was open; null for the first, or where the source did not say.',
+    'For followup_events: whether the previous state was open; null for the first state, or where the source sent no value.',
   ),
   _due_moved: column(
     () => boolean().notNull().default(false),
-    'For followup_events: the state before had another due day.',
+    'For followup_events: whether the previous state had another due day.',
   ),
   _due_before: column(
     () => date(),
-    'For followup_events: the due day of the state before; null for none, and for the first.',
+    'For followup_events: the due day of the previous state; null for none, and for the first state.',
   ),
 };
 
 const count = () => integer().notNull().default(0);
 /** What changed over all its states; followup_overview shows it. */
 const changeColumns = {
-  _due_changes: column(count, 'How often its due day was changed, as far as syncs saw it; 0 for never.'),
+  _due_changes: column(count, 'Number of changes of its due day, as far as syncs read them; 0 for never.'),
   _reopen_count: column(
     count,
-    'How often it was opened again after it was closed, as far as syncs saw it; 0 for never.',
+    'Number of reopenings after it was closed, as far as syncs read them; 0 for never.',
   ),
 };
 
@@ -104,13 +109,13 @@ const followup_id = column(() => text().notNull(), 'Follow-up: followups.id.');
 
 const messageKey = { id: field('id', as.key, 'Identifier of the message within its follow-up.') };
 const saidFields = {
-  sent_at: field('date', as.instant, 'When it was sent.'),
+  sent_at: field('date', as.instant, 'Time at which it was sent.'),
   user_id: field('m_user_id', as.identifier, 'Author: users.id.'),
   note: field('note', as.text, 'The text.'),
   reassignee_id: field(
     'm_reassignee_id',
     as.identifier,
-    'To whom the message hands the follow-up: users.id.',
+    'Person that the message hands the follow-up to: users.id.',
     'null when it hands over nothing.',
   ),
   signature: field(
@@ -129,7 +134,7 @@ const messageColumns = {
   ...saidFields,
   _handed_before: column(
     () => text(),
-    'For followup_events: to whom the message before had handed the follow-up; null where this one does not hand it on, or is the first that does.',
+    'For followup_events: person that the previous message had handed the follow-up to; null where this message does not hand it on, or is the first that does.',
   ),
 };
 

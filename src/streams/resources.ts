@@ -30,9 +30,9 @@ export const resources = safetySchema.table(
 const versionFields = {
   created_at: field('created', as.instant, 'When the version was created.'),
   approved_at: field('approvedOn', as.instant, 'When the version was approved.'),
-  creator_id: field('creator_id', as.identifier, 'Who created the version: users.id.'),
+  creator_id: field('creator_id', as.identifier, 'Creator of the version: users.id.'),
   version: field('version', as.text, 'Label of the version.'),
-  description: field('description', as.text, 'What changed in the version.'),
+  description: field('description', as.text, 'Description of the changes in the version.'),
   type: field('type', as.oneOf('file', 'link'), 'Kind: file or link, others are kept as they come.'),
   file: field('file', as.text, 'Storage key of the uploaded file.', 'null for links.'),
   link: field('link', as.text, 'URL of a link; empty for files.'),

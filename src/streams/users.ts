@@ -23,7 +23,7 @@ export const usersStream: StreamDefinition = {
   descriptions: {
     users: {
       comment:
-        'Names of the people whose ids other tables carry, looked up one by one and kept (source: users.info).',
+        'Names of the people with an id in other tables, looked up one by one and kept (source: users.info).',
       columns: { ...ACCOUNT, ...meaningsOf(userFields), ...BOOKKEEPING },
     },
   },
