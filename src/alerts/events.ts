@@ -1,20 +1,21 @@
 /**
- * The texts of alerts. They are made of names, codes, counts and times alone: an alert never quotes a service, a database
- * or a record, because the quote could hold anything. The table of docs/operations.md is generated from ALERT_EVENTS.
+ * The texts of alerts. They consist of names, codes, counts and times only: an alert never quotes a service, a database or a
+ * record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated from
+ * ALERT_EVENTS.
  */
 import type { AlertEvent } from '../database/control-tables.ts';
 import { shorten } from '../pages/words.ts';
 import { adviceOf } from '../shared/errors.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 
-/** Alerts of one account; alike ones are sent as one. */
+/** Similar alerts, which are described by one text. */
 export interface ToldAlert {
   readonly event: AlertEvent;
-  /** The stream or field of each; empty: the account. */
+  /** The stream or field of each alert; empty: the whole account. */
   readonly subjects: readonly string[];
   readonly code: string | null;
   readonly detail: string | null;
-  /** Where the token of each account is from. */
+  /** The source of each account's token, for example a file. */
   readonly places: readonly TokenPlace[];
 }
 
@@ -23,7 +24,7 @@ interface EventWords {
   readonly when: string;
   readonly begun: (alert: ToldAlert) => string;
   readonly over: (alert: ToldAlert) => string;
-  /** The next step where no error code has an advice; null: there always is a code. */
+  /** Advice for alerts without an error code; null: there is always a code. */
   readonly advice: string | null;
 }
 
@@ -41,7 +42,7 @@ const is = ({ subjects }: ToldAlert): string => (subjects.length === 1 ? 'is' : 
 const streamsOf = ({ subjects }: ToldAlert): string => listOf(subjects);
 const because = ({ code }: ToldAlert): string => (code === null ? '' : ` (${code})`);
 
-/** The service chooses the name: no part of it may become markup or a mention in a chat. */
+/** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
 const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
 
 /** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
@@ -55,7 +56,7 @@ const fieldsOf = ({ subjects }: ToldAlert): string => {
   return [...byStream].map(([stream, fields]) => `${listOf(fields)} of ${stream}`).join('; ');
 };
 
-/** The credentials of the account, or the right to read some streams. */
+/** Describes the refused credentials of the account, or the streams that the token may not read. */
 const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string =>
   alert.subjects.includes('')
     ? `the service ${accepts} the credentials`
@@ -118,7 +119,7 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
   },
 };
 
-/** The text of an alert that has begun, without others. */
+/** The text of one alert that has begun. */
 export function textOfAlert({
   event,
   subject,

@@ -2,10 +2,10 @@ import type { MailConfig } from '../config/telling-config.ts';
 import { createRedactor, type Redact } from '../shared/redact.ts';
 import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
 
-/** What nodemailer says of a failure. */
+/** The error of nodemailer. */
 interface SmtpFailure {
   readonly code?: string;
-  /** Of the mail server: 4xx passes, 5xx stays. */
+  /** The mail server's code: 4xx is temporary, 5xx is permanent. */
   readonly responseCode?: number;
   readonly response?: string;
   readonly command?: string;
@@ -21,21 +21,21 @@ function toNotTaken(
   return new NotTaken(why, responseCode !== undefined && responseCode >= 500);
 }
 
-/** As the server is sent them. */
+/** The secrets in the form in which SMTP sends them. */
 function secretsOf(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
   const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
   return plain === '' ? [] : [plain, `\0${user}\0${plain}`];
 }
 
-/** Each message is one connection: they are rare, and a server that hangs takes nothing else with it. */
+/** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
 export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
   const redact = createRedactor(secretsOf(smtpUrl), OF_ECHOES);
   return {
     name: 'mail',
     place: `the mail server ${new URL(smtpUrl).host}`,
     async send({ subject, text, html, attachments = [] }, signal) {
-      // Loaded when there is something to send: most processes never do.
+      // Loaded on first use, because most processes send no mail.
       const { openTransport } = await import('./mail-transport.ts');
       const transport = openTransport(smtpUrl);
       try {
@@ -51,7 +51,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
             contentType,
             content,
           })),
-          // Out-of-office replies to a worker help nobody.
+          // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });
       } catch (error) {

@@ -1,4 +1,4 @@
-/** Alerts that are told together → one message: a text for a chat, a mail that can be read on a phone. Pure. */
+/** Renders alerts as one message: a text for a chat, and an HTML mail that fits a phone. Pure. */
 import type { AlertRow } from './ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
@@ -22,26 +22,26 @@ export interface Message {
   readonly attachments?: readonly Attachment[];
 }
 
-/** Who tells. */
+/** The sender of the message, and the accounts it is about. */
 export interface Teller {
   readonly version: string;
   readonly owner: string;
-  /** By account: how it is called, and when its people live. */
+  /** Time zone and token source, by account. */
   readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
 }
 
 interface Line {
   readonly isOver: boolean;
-  /** Nobody heard that it had begun. */
+  /** The beginning of this alert was not sent before. */
   readonly isNews: boolean;
   /** `north: followups fails (network_error)` */
   readonly what: string;
   readonly when: string;
-  /** What to do; null: nothing any more. */
+  /** Advice; null: the alert is over and needs none. */
   readonly advice: string | null;
 }
 
-/** Chat services cut or refuse longer messages. */
+/** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
 const MARKS = { begun: '✗', over: '✓' } as const;
 
@@ -65,9 +65,9 @@ function toLine(
   const isOver = first.endedMs !== null;
   const words = ALERT_EVENTS[event];
   const isNews = first.toldMs === null;
-  const begun = isNews && isOver ? `over before it was told: ${words.begun(told)}` : words.begun(told);
+  const begun = isNews && isOver ? `over before it was sent: ${words.begun(told)}` : words.begun(told);
   const text = isOver && !isNews ? words.over(told) : begun;
-  // The database is that of all accounts, and a single account is named at the end.
+  // All accounts share the database; a single account is named in the signature.
   const isNamed = teller.accounts.size > 1 && event !== 'database_away';
   return {
     isOver,
@@ -78,7 +78,7 @@ function toLine(
   };
 }
 
-/** Alerts of one kind are one line: of several streams of an account, and of several accounts. */
+/** Similar alerts share a line, for example those of several streams or accounts with one error code. */
 function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
   const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
     endedMs !== null,
@@ -127,7 +127,7 @@ function toText(lines: readonly Line[], teller: Teller): string {
   return [...told, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(teller)}`].join('\n');
 }
 
-/** Mail programs know neither style sheets nor much else: one column, and the style at each element. */
+/** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
 export function renderMail(title: string, parts: readonly Html[], footer: string): string {
   return html`<!doctype html>
     <html lang="en">
@@ -168,7 +168,7 @@ function subjectOf(lines: readonly Line[]): string {
   return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
 }
 
-/** Nothing is wrong: somebody wants to see whether he would be told. */
+/** The message that `safety-sync alerts test` sends. */
 export function testMessage(): Message {
   const text = 'This is a test: alerts of safety-sync arrive here.';
   return {
@@ -178,7 +178,7 @@ export function testMessage(): Message {
   };
 }
 
-/** `rows`: at least one, of one channel. */
+/** `rows`: at least one; all of one channel. */
 export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
   const lines = toLines(rows, teller);
   const subject = subjectOf(lines);

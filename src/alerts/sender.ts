@@ -1,4 +1,4 @@
-/** One channel in a worker: claims what is due, tells it, and records that it did. One thing at a time, apart from all others. */
+/** Sends the alerts of one channel: claims those that are due, sends them, and records the result. One message at a time. */
 import { type AlertRow, claimAlerts, recordNotTold, recordTold, recordToldOutage } from './ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { AlertChannel, Claim } from '../database/control-tables.ts';
@@ -16,40 +16,40 @@ export interface SenderOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
   readonly teller: Teller;
   readonly db: Queryable;
   readonly clock: Clock;
-  /** By the database's clock, as far as it is known. */
+  /** The database's time, estimated while the database is away. */
   readonly nowMs: () => number;
   readonly log: Logger;
   readonly redact: Redact;
-  /** How long what is being told may take to arrive at a stop; default: five seconds. */
+  /** How long a message may take to arrive after a stop; default: five seconds. */
   readonly stopPatienceMs?: number;
   readonly onTold: (channel: AlertChannel, alerts: number) => void;
   readonly onNotTold: (channel: AlertChannel, alerts: number) => void;
 }
 
-/** The database cannot be used by this worker. */
+/** An outage of the database as this worker sees it. */
 interface Away {
-  /** By our clock. */
+  /** By this process's clock. */
   readonly sinceMs: number;
   readonly code: string;
-  /** What to do, where the failure shows more than its code. */
+  /** Advice that is more specific than the one of the code. */
   readonly advice: string | undefined;
 }
 
 interface Sender {
   readonly name: AlertChannel;
-  /** Why the last message was not taken; null: it was, or there was none. */
+  /** Why the last message was refused; null: it was accepted, or none was sent. */
   readonly problem: string | null;
-  /** Begins to tell what is due, unless something is being told. */
+  /** Starts sending the alerts that are due, unless a message is being sent. */
   tellDue(plan: ChannelPlan): void;
-  /** The same of a database that can be asked nothing: by this worker's memory. */
+  /** Starts sending an alert for an outage of the database, which only this worker's memory holds. */
   tellAway(away: Away): void;
-  /** Resolves when nothing is being told. */
+  /** Resolves when no message is being sent. */
   idle(): Promise<void>;
-  /** What is being told has a few seconds to arrive. */
+  /** Waits a few seconds for the message that is being sent. */
   stop(): Promise<void>;
 }
 
-/** A claim ends after this: longer than all attempts that are made in it take together. */
+/** A claim expires after this time, which is longer than all attempts together. */
 export const CLAIM_MS = 2 * MINUTE_MS;
 const FIRST_AGAIN_MS = 30 * SECOND_MS;
 const MOST_AGAIN_MS = 15 * MINUTE_MS;
@@ -73,13 +73,13 @@ export function createSender(options: SenderOptions): Sender {
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
   let away: ToldAway | undefined;
-  /** Was told, and the database could not be told that it was. */
+  /** Messages that were sent and could not be recorded yet. */
   let unrecorded: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
 
-  /** False: it was not taken. */
+  /** Returns false when the message was not accepted. */
   async function send(rows: readonly AlertRow[]): Promise<boolean> {
     const { subject, text, html } = toMessage(rows, teller);
-    // There is nothing secret in it; should there be, it does not leave the house.
+    // The text contains no secrets by design; redacted all the same.
     const message = { subject: redact(subject), text: redact(text), html: redact(html) };
     const fields = { channel: name, alerts: rows.length };
     try {
@@ -89,13 +89,13 @@ export function createSender(options: SenderOptions): Sender {
       const level = problem === null ? 'error' : 'debug';
       log[level](
         { ...fields, error_code: code },
-        `an alert was not taken by ${message}; trying on. ${advice}`,
+        `an alert was not accepted by ${message}; retrying. ${advice}`,
       );
       problem = redact((cause as Error).message);
       options.onNotTold(name, rows.length);
       return false;
     }
-    log.info(fields, `told by ${name}: ${message.subject}`);
+    log.info(fields, `sent by ${name}: ${message.subject}`);
     problem = null;
     options.onTold(name, rows.length);
     return true;
@@ -118,7 +118,7 @@ export function createSender(options: SenderOptions): Sender {
   });
 
   async function sendAway(now: Away): Promise<void> {
-    // One that was told and is not recorded yet goes on, also where the database was back in between.
+    // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
     if (away?.isTold === true) return;
     if (away?.sinceMs !== now.sinceMs) away = { ...now, isTold: false, tries: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
@@ -128,7 +128,7 @@ export function createSender(options: SenderOptions): Sender {
     away.tries += 1;
   }
 
-  /** What was told while the database could not be told that it was. */
+  /** Records the messages that were sent while the database was away. */
   async function recordArrears(): Promise<void> {
     if (away?.isTold === true) await recordToldOutage(db, { ...awayRow(away), nowMs: nowMs() });
     away = undefined;
@@ -146,7 +146,7 @@ export function createSender(options: SenderOptions): Sender {
       await recordArrears();
       return;
     }
-    // A worker that stops leaves it to another one, at once.
+    // A worker that stops releases its claims, so that another one sends at once.
     const againMs = isStopped ? 0 : againAfterMs(Math.min(...rows.map(({ tries }) => tries)));
     await recordNotTold(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
   }
@@ -156,7 +156,7 @@ export function createSender(options: SenderOptions): Sender {
     busy ??= work()
       .catch((error: unknown) => {
         const { code, message } = toDatabaseError(error);
-        log.debug({ error_code: code }, `what was told cannot be recorded: ${message}`);
+        log.debug({ error_code: code }, `sent alerts cannot be recorded: ${message}`);
       })
       .finally(() => (busy = undefined));
   }

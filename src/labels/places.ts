@@ -1,4 +1,4 @@
-/** Where the ids of each kind stand. Coverage and template are derived from it. */
+/** Columns with ids of each kind. Coverage and template are derived from this list. */
 import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
 import type { LabelKind } from '../database/labels.ts';
 import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
@@ -7,11 +7,11 @@ import { resources } from '../streams/resources.ts';
 import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
 export interface Place {
-  /** Holds an id of the kind, or a list of them. */
+  /** A column with an id of the kind, or with a list of ids. */
   readonly column: PgColumn;
-  /** Of the same table: names the record that has the id, also where several places tell of one. */
+  /** A column of that table: identifies the record, so that several ids in one record count once. */
   readonly record: PgColumn;
-  /** Of a child table: the key of the parent, whose row says whether the record is live. */
+  /** For child tables: the foreign key of the parent row, which shows whether the record is live. */
   readonly parent?: PgColumn;
 }
 

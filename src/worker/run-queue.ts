@@ -1,16 +1,16 @@
 /**
- * Bounds how many runs a process has under way, because each holds a database session. Waiting runs get their slot account
- * by account in turn, so that one account with much to do does not hold up the others.
+ * Limits concurrent runs, because each holds a database session. Waiting runs get slots in rotation by account, so that an
+ * account with many runs does not delay the others.
  *
- * An unhealthy account, whose service does not respond, holds no slot of the healthy ones: it has one run at a time, in a
- * lane of its own. So there are at most twice as many runs as slots, and that only while services are away.
+ * An unhealthy account, whose service does not respond, uses no slot of the healthy ones: it has one run at a time, in a
+ * separate lane. So there are at most twice as many runs as slots, and only during outages.
  */
 import type { Clock } from '../shared/time.ts';
 
 export interface RunQueue {
-  /** Does the work when it is this account's turn. */
+  /** Runs `work` when the account gets a slot. */
   run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
-  /** Until this is told otherwise an account is healthy. */
+  /** Accounts are healthy until this is called. */
   setHealth(accountId: string, isHealthy: boolean): void;
   readonly load: QueueLoad;
 }
@@ -18,20 +18,20 @@ export interface RunQueue {
 interface QueueLoad {
   readonly slots: number;
   readonly running: number;
-  /** Of those that run, the ones of unhealthy accounts. */
+  /** Running runs of unhealthy accounts. */
   readonly unhealthy: number;
   readonly waiting: number;
-  /** How long the run that has waited longest has waited, ms; 0 when none waits. */
+  /** Longest time that a waiting run has waited, ms; 0 when none waits. */
   readonly longestWaitMs: number;
 }
 
 interface Lane {
   running: number;
-  /** Accounts with something waiting, next one first. */
+  /** Accounts with waiting runs, in order of their turns. */
   readonly turns: Set<Line>;
 }
 
-/** Of one account. */
+/** The queue of one account. */
 interface Line {
   lane: Lane;
   running: number;
@@ -62,7 +62,7 @@ export function createRunQueue({
     const { lane, waiting } = line;
     lane.turns.delete(line);
     const next = waiting.shift();
-    // To the end of the accounts, when it has more.
+    // An account with more runs goes to the end of the rotation.
     if (waiting.length > 0) lane.turns.add(line);
     line.running += 1;
     lane.running += 1;

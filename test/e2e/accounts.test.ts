@@ -87,7 +87,7 @@ describe('with several accounts', () => {
     expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
   });
 
-  it('one that is chosen is told as if it were the only one', async () => {
+  it('a selected account is shown like a single one', async () => {
     const before = stage.sandbox.requests.length;
     const { runs } = await json('sync', 'resources', '--account', 'south');
     expect(runs).toMatchObject([{ stream: 'resources', outcome: 'succeeded', inserted: 7 }]);
@@ -113,7 +113,7 @@ describe('with several accounts', () => {
     expect(retried).toEqual([{ account_id: 'south' }]);
   });
 
-  it('a refused token is its account’s alone: the others are synced, and the exit code tells', async () => {
+  it('a refused token affects its account only: the others are synced, and the exit code shows it', async () => {
     south.access.set('inactive');
     const { code, stdout } = await run('sync', 'resources');
     expect(stdout).toMatch(/^north +resources +succeeded/m);
@@ -140,7 +140,7 @@ describe('with several accounts', () => {
     expect(code).toBe(1);
   });
 
-  it('a name that is none, and a bad file, are told before anything is tried', async () => {
+  it('an unknown name and an invalid file are reported before any request', async () => {
     const unknown = await run('sync', '--account', 'west');
     expect(unknown.stderr).toContain('--account: no account is named west; there are north, south');
     expect(unknown.code).toBe(2);

@@ -26,7 +26,7 @@ async function reasonsOf(url: string): Promise<string[]> {
 
 const errorsOf = (worker: RunningCli) => parseLog(worker.stderr).filter(({ level }) => level === 50);
 
-/** Nobody gets in, and who is in is thrown out. */
+/** Refuses new connections and ends the present ones. */
 async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
   const url = new URL(stage.databaseUrl);
   const name = url.pathname.slice(1);
@@ -45,11 +45,11 @@ async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
 }
 
 describe.concurrent('the endpoints of start', () => {
-  it('tell everything, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
+  it('show all data, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
     const canary = 'canary-token-5d1f';
     stage.sandbox.access.set('active', canary);
     const database = new URL(stage.databaseUrl);
-    // The server of the tests trusts everybody here, so any password will do.
+    // The test server accepts any password.
     const password = 'canary-password-77aa';
     if (database.password === '') database.password = password;
     const secrets = [canary, decodeURIComponent(database.password)];
@@ -128,7 +128,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     const url = await baseUrl(worker);
     await worker.untilStderr(/the database cannot be used/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    // Health is asked for beside the work: it may be a moment behind the log.
+    // Health is polled during the run, so it may lag behind the log.
     await expect
       .poll(() => reasonsOf(url))
       .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
@@ -235,7 +235,7 @@ describe.concurrent('two workers', () => {
     };
     const env = { ...stage.env, LOG_LEVEL: 'debug', SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
     const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
-    // One of them holds the stream in the middle of a request; the other one's ticks find it taken.
+    // One worker holds the stream in the middle of a request; the ticks of the other one find it locked.
     await expect
       .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
       .toBe(true);

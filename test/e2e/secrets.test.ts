@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 
-/** With what changes its looks in JSON and in URLs. */
+/** Characters that JSON and URLs encode. */
 const CANARY = 'canary/7f3a+b"c\\9d&e=token';
 const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
 
@@ -38,7 +38,7 @@ async function dumpWarehouse(): Promise<string> {
   return texts.join('\n');
 }
 
-it('the token is in no output and in no table, also when the service and a gateway say it back', async () => {
+it('the token is in no output and in no table, also when the service and a gateway echo it', async () => {
   const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
   hear(await stage.run(['sync'], loud));
   hear(await stage.run(['check'], loud));

@@ -61,7 +61,7 @@ interface Read extends Partial<DatabaseFacts>, Partial<AccountRows> {
   readonly currentUntilMs?: ByStream<number>;
 }
 
-/** What was read of `north`: all streams succeeded a minute ago, unless said otherwise. */
+/** A read of account `north`: by default all streams succeeded a minute ago. */
 export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): AccountsRead {
   const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
   const rows = { runs, issues: change.issues ?? [], slices: change.slices ?? [] };
@@ -89,7 +89,7 @@ interface OneAccount extends Omit<StatusFacts, 'seen' | 'accounts' | 'databaseOu
   readonly service: AccountFacts['service'];
 }
 
-/** A worker of one account, at noon, with whom all is well. */
+/** A healthy worker with one account, at noon. */
 export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
   const { accountId = 'north', outages = [], operations: read = operations() } = change;
   const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);

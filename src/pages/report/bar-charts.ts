@@ -1,4 +1,4 @@
-/** What is compared side by side. Every bar says its value. */
+/** Bar charts that compare values. Each bar shows its value. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
@@ -8,11 +8,11 @@ interface Bar {
   readonly label: string;
   readonly value: number;
   readonly color: string;
-  /** Beside the value. */
+  /** Shown after the value. */
   readonly remark?: string;
 }
 
-/** Horizontal bars from the top, each with its value at its end. */
+/** Horizontal bars with their values at the ends. */
 export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
   const { plot } = pen;
   const named = rows.map((row, at) => ({
@@ -59,7 +59,7 @@ interface Part {
   readonly value: number;
 }
 
-/** One bar a row, of parts in the order of the series; a part says its value where it has room for it. */
+/** One stacked bar per row, with segments in the order of the series. A segment shows its value if it is wide enough. */
 export function stackedBars(
   pen: Pen,
   texts: Texts,
@@ -121,7 +121,7 @@ export function stackedBars(
           dx: 6,
           fill: 'var(--dim)',
         }),
-        // The key, at its place in the order of the parts.
+        // The legend, in the order of the segments.
         ...series.flatMap(({ name, color }, at) => {
           const x = order
             .slice(0, at)
@@ -151,12 +151,12 @@ export function stackedBars(
 }
 
 interface Week {
-  /** Its Monday. */
+  /** The Monday of the week. */
   readonly monday: string;
   readonly value: number;
 }
 
-/** A column for each week; the first one is not over, and dashed. */
+/** One column per week; the current week is dashed, because it is incomplete. */
 export function weekColumns(pen: Pen, texts: Texts, weeks: readonly Week[]): Html {
   const { plot } = pen;
   const [running, ...ahead] = weeks;

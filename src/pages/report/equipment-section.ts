@@ -23,7 +23,7 @@ function seriesOf(statuses: readonly string[]) {
   return [...known.map(([, series]) => series), ...strange];
 }
 
-/** In service: with an expired inspection, and all. */
+/** Equipment in service: count with an expired inspection, and total. */
 export function outOfDateOf({ answers }: Report): { expired: number; inService: number } {
   const sum = (rows: Report['answers']['equipmentByType']) =>
     rows.reduce((total, { equipment }) => total + equipment, 0);
@@ -93,7 +93,7 @@ function byOffice({ answers }: Report): Html | null {
   );
 }
 
-/** The equipment that the figures count although no run reads it. */
+/** Equipment that the figures count although no run reads it any more. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
   const types = unread.map(({ part, live, readAtMs }) => {

@@ -21,7 +21,7 @@ export function countOf(report: Report, status: string): number {
   return report.answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
 }
 
-/** What was on the first and the last day that a trend shows, in words. */
+/** Describes the values of a trend on its first and last day. */
 function describeBacklog({ answers }: Report): string {
   const rows = answers.backlogByDay;
   const at = (date: string | undefined, status: string) =>
@@ -117,7 +117,7 @@ function overdue({ answers, today }: Report, pen: Pen): Html | null {
   ${rest} ${longest}`;
 }
 
-/** A form by its name, and the follow-up's own id, by which the service finds it. */
+/** The label of the form and the follow-up's own id, to find it in the service. */
 function nameOf(row: {
   readonly form_id: string | null;
   readonly form_label: string | null;
@@ -126,7 +126,7 @@ function nameOf(row: {
   return html`${labelOf(row.form_label, row.form_id, 'form')} <code>${row.id}</code>`;
 }
 
-/** Of a newer month: so many are open that those which are closed are the quick ones. */
+/** A month with more open follow-ups than this is dashed, because its closed ones are only the quick ones. */
 const MOST_OPEN = 0.2;
 
 function closing({ answers, today }: Report, pen: Pen): Html | null {

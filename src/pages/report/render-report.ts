@@ -1,4 +1,4 @@
-/** One Report → one HTML document that needs nothing else: no script, no request. */
+/** Renders a Report as one HTML document without scripts or external requests. */
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../streams/index.ts';
@@ -95,7 +95,7 @@ function issues(report: Report): Html | null {
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
 
-/** Whether the ids of forms, trainings and equipment are told as ids. */
+/** Whether ids of forms, trainings and equipment are shown without labels. */
 function labelsHint({ answers }: Report): Html | null {
   const { timeToCloseByForm: forms, gapsByTraining: trainings, equipmentByType: types } = answers;
   const hasBareIds =
@@ -109,7 +109,7 @@ function labelsHint({ answers }: Report): Html | null {
   </p>`;
 }
 
-/** How far the page can be trusted: how fresh its data is, and what could not be taken as it came. */
+/** The reliability of the data: its age, and the open data issues. */
 function dataSection(report: Report): Html {
   return html`<section id="data" aria-labelledby="data-title">
     <h2 id="data-title">About this data</h2>
@@ -118,7 +118,7 @@ function dataSection(report: Report): Html {
 }
 
 interface RenderOptions {
-  /** Whose report it is, for its readers: the organisation (REPORT_TITLE); null: the account is named. */
+  /** The organisation in the title (REPORT_TITLE); null: the account's name is shown. */
   readonly title: string | null;
 }
 

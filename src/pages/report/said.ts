@@ -1,4 +1,4 @@
-/** What a follow-up is about and what was said last, in the words of those who wrote it. */
+/** Formats the first and the last message of a follow-up. */
 import { html, type Html } from '../html.ts';
 import { formatDay, formatShortDay, shorten, toDate } from '../words.ts';
 
@@ -18,7 +18,7 @@ function quote(note: string): string {
 
 const isText = (note: string | null): note is string => note !== null && note.trim() !== '';
 
-/** `today`: the day of the report. A day of its year is told without the year. null: nobody wrote anything. */
+/** `today`: the day of the report; days of its year are shown without the year. null: there are no messages. */
 export function said(
   { first_note: first, last_note: last, last_on: on, ...by }: Said,
   today: string,

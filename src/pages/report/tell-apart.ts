@@ -1,11 +1,11 @@
-/** Adds ids where people have one name or ids have one label, and shortens pseudonyms. Pure. */
+/** Adds ids where people share a name or ids share a label, and shortens pseudonyms. Pure. */
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import type { Report } from './read-report.ts';
 
-/** `user/10001`, `form/1201` */
+/** For example `user/10001` or `form/1201`. */
 type Shared = ReadonlySet<string>;
 
-/** Of `form_label` beside `form_id`: `form/1201`; every name is one of a user. */
+/** The key for a column pair, for example `form/1201` for `form_label` and `form_id`; every name belongs to a user. */
 function keyOf(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
   const [, kind = '', what] = /^(.+)_(name|label)$/.exec(column) ?? [];
   const id = row[`${kind}_id`];
@@ -26,7 +26,7 @@ function tell(value: unknown, shared: Shared): unknown {
   return Object.fromEntries(told) as unknown;
 }
 
-/** Wherever an answer has `…_name` or `…_label` beside `…_id`. */
+/** Applies to every `…_name` or `…_label` column with an `…_id` column. */
 export function tellApart(answers: Report['answers']): Report['answers'] {
   const shared = new Set([
     ...answers.namesakes.map(({ id }) => `user/${id}`),

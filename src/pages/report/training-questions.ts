@@ -1,4 +1,4 @@
-/** What is asked about trainings. */
+/** Questions about trainings. */
 import { z } from 'zod';
 import { day, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
@@ -48,7 +48,7 @@ order by 1`,
   ),
 
   lapsingNext: question(
-    'Which trainings lapse next, and whose?',
+    'Which trainings lapse next, and for which people?',
     `
 select user_id, user_name, training_id, training_label, expires_on, days_until_expiry, is_required
 from safety.training_expiry
@@ -66,7 +66,7 @@ order by expires_on, user_id, training_id limit 10`,
   ),
 
   gapsByEmployee: question(
-    'Who lacks the most required trainings, and which?',
+    'Which people lack the most required trainings?',
     `
 select user_id, user_name, count(*) as lacking, string_agg(training_label, ', ' order by training_label) as trainings
 from safety.training_matrix

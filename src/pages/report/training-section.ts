@@ -9,17 +9,17 @@ import { statusTrend } from './time-charts.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf, toDate } from '../words.ts';
 
-/** In the order in which they want attention. */
+/** Sorted by urgency. */
 const STATUSES = [
   { status: 'incomplete', color: 'var(--bad)' },
   { status: 'expiring', color: 'var(--warn)' },
   { status: 'active', color: 'var(--good)' },
   { status: 'unassigned', color: 'var(--none)' },
 ] as const;
-/** The days of the table below; the chart has the weeks in which they are. */
+/** Days covered by the table below; the chart shows their weeks. */
 const DAYS = 90;
 
-/** Trained, and those who need training at all. */
+/** People with all trainings, and people who need any. */
 export function trainedOf(rows: readonly { readonly status: string | null; readonly employees: number }[]): {
   trained: number;
   needed: number;
@@ -31,7 +31,7 @@ export function trainedOf(rows: readonly { readonly status: string | null; reado
   return { trained: of('active', 'expiring'), needed: of('active', 'expiring', 'incomplete') };
 }
 
-/** Also statuses that are new at the service. */
+/** Includes statuses that are new at the service. */
 function seriesOf(statuses: readonly string[]): { name: string; color: string }[] {
   const known = STATUSES.map(({ status, color }) => ({ name: status, color: color }));
   const others = [...new Set(statuses)].filter((one) => !known.some(({ name }) => name === one));

@@ -1,4 +1,4 @@
-/** What is to be done in the next seven days, person by person. */
+/** Tasks of the next seven days, by person. */
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
@@ -18,9 +18,9 @@ interface Task {
 
 interface Person {
   readonly name: string;
-  /** The first ones, as they are shown. */
+  /** The first tasks, which are shown. */
   readonly tasks: readonly Task[];
-  /** How many there are. */
+  /** The number of tasks. */
   readonly count: number;
 }
 
@@ -108,7 +108,7 @@ function describeOthers(people: readonly Load[]): string {
   return `Not shown: ${who} with ${parts.join(', ')}.`;
 }
 
-/** What else a reader has to know of the list; its sums are not those of the sentence above it. */
+/** Notes on the list, because its sums may differ from those of the sentence above it. */
 function notesOf(report: Report, others: readonly Load[]): string[] {
   const { answers } = report;
   const overdue = countOf(report, 'overdue');
@@ -120,13 +120,13 @@ function notesOf(report: Report, others: readonly Load[]): string[] {
   return [
     ...(others.length > 0 ? [describeOthers(others)] : []),
     ...(sumOf(answers.weekByPerson, 'inspections') > (answers.inspections[0]?.expiring ?? 0)
-      ? ['An inspection of equipment that several people are responsible for stands with each of them.']
+      ? ['An inspection of equipment with several responsible people is listed for each of them.']
       : []),
-    ...(late.length > 0 ? [`What is late already stands below: ${late.join(', ')}.`] : []),
+    ...(late.length > 0 ? [`Late tasks are listed below: ${late.join(', ')}.`] : []),
   ];
 }
 
-/** null: nothing was read that could tell. */
+/** null: none of the streams was synced yet. */
 export function weekSection(report: Report): Html | null {
   const { answers, today } = report;
   const isKnown =

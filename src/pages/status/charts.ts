@@ -1,4 +1,4 @@
-/** Small inline SVGs. Only attributes, no inline style: the page's policy forbids it. */
+/** Small inline SVGs. They use attributes, because the page's policy forbids inline styles. */
 import { formatCount } from '../../shared/format.ts';
 import { RECENT_RUNS } from '../../status/read-account-rows.ts';
 import type { DayVolume } from '../../status/read-volumes.ts';
@@ -13,7 +13,7 @@ const DOWN = 16;
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** Roots, so that a first sync of hours does not flatten every other run. */
+/** Square roots, so that a first sync of hours does not flatten the other runs. */
 function scaled(value: number, most: number, height: number): number {
   if (value <= 0 || most <= 0) return 0;
   return Math.max(1.5, round((Math.sqrt(value) / Math.sqrt(most)) * height));
@@ -21,7 +21,7 @@ function scaled(value: number, most: number, height: number): number {
 
 const changed = (run: RunReport): number => run.inserted + run.updated + run.deleted;
 
-/** Oldest left. Up: how long it took, coloured by how it ended. Down: how many rows it changed. */
+/** Oldest run left. Upwards: duration, coloured by outcome. Downwards: changed rows. */
 export function runsChart(runs: readonly RunReport[], timezone: string): Html {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const most = Math.max(0, ...runs.map(changed));
@@ -101,7 +101,7 @@ export function daysChart(days: readonly DayVolume[]): Html {
   </svg>`;
 }
 
-/** A bar where a total is known; a full but faint one where it is not. */
+/** A bar with the known share, or a faint full bar where the total is unknown. */
 export function progressBar({ records, total }: ProgressReport): Html {
   const share = total === null || total <= 0 ? null : Math.min(1, records / total);
   const label = share === null ? 'under way' : `${Math.round(share * 100)} %`;

@@ -1,4 +1,4 @@
-/** One account in full: its streams, rows over time, next runs, data issues, last runs. Pure. */
+/** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type {
@@ -104,7 +104,7 @@ function issues({ issues: groups }: SingleStatus): Html {
   </section>`;
 }
 
-/** Ticks of one kind at one moment are one line. */
+/** Ticks of one kind at one moment share a line. */
 function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
   const groups = new Map<string, NextRunReport[]>();
   for (const next of all) {
