@@ -112,7 +112,7 @@ export function buildApiClient(
     ...(tokenFile === undefined ? {} : { readToken: () => readTokenFile(tokenFile) }),
     onNewToken: (token) => {
       addSecrets?.([token]);
-      log.info('the token was replaced in its file: asking with the new one');
+      log.info('the token was replaced in its file: using the new one');
     },
     clock,
     random: Math.random,
@@ -244,7 +244,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         for (const { accountId, timezone, before } of moved) {
           log.warn(
             { account_id: accountId, timezone, before },
-            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: days that are over are counted again`,
+            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: past days are counted again`,
           );
         }
       } catch (error) {

@@ -9,7 +9,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     // The first signal requests a stop, the second one ends the process at once.
     if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
-    if (process.stderr.isTTY) process.stderr.write('\nstopping; once more ends at once\n');
+    if (process.stderr.isTTY) process.stderr.write('\nstopping; a second signal stops at once\n');
     stop.abort(new Error(signal));
   });
 }

@@ -26,7 +26,7 @@ import type { TokenPlace } from '../shared/token-place.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
-import type { AlertsReport } from '../status/status.ts';
+import type { AlertsStatus } from '../status/status.ts';
 import type { Channel } from './channel.ts';
 import { conditionsOf } from './conditions.ts';
 import { createSender, type SenderOptions } from './sender.ts';
@@ -54,7 +54,7 @@ interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'context' | 'now
 
 export interface Alerts {
   /** The alerts part of the status: open alerts, and the state of each channel. */
-  readonly report: AlertsReport;
+  readonly status: AlertsStatus;
   /** Compares once and starts sending the alerts that are due; never rejects. */
   look(): Promise<void>;
   /** Resolves when no message is being sent. */
@@ -148,7 +148,7 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   return {
-    get report() {
+    get status() {
       return {
         // An outage of the database has no row: only this worker's memory has it.
         open:

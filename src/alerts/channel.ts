@@ -16,7 +16,7 @@ export interface Channel {
 }
 
 /** The receiver refused the message. */
-export class NotTaken extends Error {
+export class NotAccepted extends Error {
   /** True: an immediate retry would be refused again. */
   readonly isFinal: boolean;
   constructor(message: string, isFinal: boolean) {
@@ -32,7 +32,7 @@ const SHOWN_CHARACTERS = 120;
  * A receiver may echo the message, and the cut may leave only the start of a secret: starts of 12 characters are redacted,
  * too.
  */
-export const OF_ECHOES = { shortestBeginning: 12 } as const;
+export const ECHO_REDACTION = { shortestBeginning: 12 } as const;
 
 /** Redacts before the cut and again after it. */
 export const excerptOf = (response: string, redact: Redact): string =>
@@ -46,13 +46,13 @@ const DELAY_MS = SECOND_MS;
 
 /** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function problemOf(error: unknown): string {
-  if (error instanceof NotTaken) return error.message;
+  if (error instanceof NotAccepted) return error.message;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   const known = cause?.code ?? code;
   return typeof known === 'string' ? `it cannot be reached (${known})` : 'it cannot be reached';
 }
 
-async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Telling): Promise<void> {
+async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
   const late = AbortSignal.timeout(attemptMs);
   const sent = channel.send(message, AbortSignal.any([signal, late]));
   // One second longer than the signal, so that a transport that ignores the signal cannot delay the next attempt.
@@ -60,10 +60,10 @@ async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Tel
     if (!late.aborted) throw error;
     return { inTime: false } as const;
   });
-  if (!outcome.inTime) throw new NotTaken(`no response within ${formatDuration(attemptMs)}`, false);
+  if (!outcome.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
 }
 
-export interface Telling {
+export interface Delivery {
   readonly channel: Channel;
   readonly message: Message;
   readonly signal: AbortSignal;
@@ -76,16 +76,16 @@ export interface Telling {
  * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
  * `webhook_failed` or `mail_failed`.
  */
-export async function tell(telling: Telling): Promise<void> {
-  const { channel, signal, attempts = ATTEMPTS } = telling;
+export async function tell(delivery: Delivery): Promise<void> {
+  const { channel, signal, attempts = ATTEMPTS } = delivery;
   try {
     await pRetry(
       async () => {
         try {
-          await attempt(telling);
+          await attempt(delivery);
         } catch (error) {
           const problem = new Error(problemOf(error));
-          throw error instanceof NotTaken && error.isFinal ? new AbortError(problem) : problem;
+          throw error instanceof NotAccepted && error.isFinal ? new AbortError(problem) : problem;
         }
       },
       {

@@ -9,7 +9,7 @@ import { adviceOf } from '../shared/errors.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 
 /** Similar alerts, which are described by one text. */
-export interface ToldAlert {
+export interface DescribedAlert {
   readonly event: AlertEvent;
   /** The stream or field of each alert; empty: the whole account. */
   readonly subjects: readonly string[];
@@ -22,8 +22,8 @@ export interface ToldAlert {
 interface EventWords {
   /** When the alert begins, for the documentation, in Markdown. */
   readonly when: string;
-  readonly begun: (alert: ToldAlert) => string;
-  readonly over: (alert: ToldAlert) => string;
+  readonly begun: (alert: DescribedAlert) => string;
+  readonly over: (alert: DescribedAlert) => string;
   /** Advice for alerts without an error code; null: there is always a code. */
   readonly advice: string | null;
 }
@@ -38,15 +38,15 @@ export function listOf(names: readonly string[]): string {
   return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
 }
 
-const is = ({ subjects }: ToldAlert): string => (subjects.length === 1 ? 'is' : 'are');
-const streamsOf = ({ subjects }: ToldAlert): string => listOf(subjects);
-const because = ({ code }: ToldAlert): string => (code === null ? '' : ` (${code})`);
+const is = ({ subjects }: DescribedAlert): string => (subjects.length === 1 ? 'is' : 'are');
+const streamsOf = ({ subjects }: DescribedAlert): string => listOf(subjects);
+const because = ({ code }: DescribedAlert): string => (code === null ? '' : ` (${code})`);
 
 /** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
 const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
 
 /** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
-const fieldsOf = ({ subjects }: ToldAlert): string => {
+const fieldsOf = ({ subjects }: DescribedAlert): string => {
   const byStream = new Map<string, string[]>();
   for (const subject of subjects) {
     const at = subject.indexOf(' ');
@@ -57,7 +57,7 @@ const fieldsOf = ({ subjects }: ToldAlert): string => {
 };
 
 /** Describes the refused credentials of the account, or the streams that the token may not read. */
-const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string =>
+const credentialsOf = (alert: DescribedAlert, accepts: string, lets: string): string =>
   alert.subjects.includes('')
     ? `the service ${accepts} the credentials`
     : `the service ${lets} ${streamsOf(alert)}`;
@@ -125,11 +125,11 @@ export function textOfAlert({
   subject,
   code,
   detail,
-}: Pick<ToldAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
+}: Pick<DescribedAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
   return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, places: [] });
 }
 
-export function adviceOfAlert({ event, code, places }: ToldAlert): string {
+export function adviceOfAlert({ event, code, places }: DescribedAlert): string {
   const { advice } = ALERT_EVENTS[event];
   const ofCode = adviceOf(code ?? '', ...places);
   return advice === null || ofCode !== '' ? ofCode : advice;

@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../shared/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
-import { ATTEMPT_MS, NotTaken, problemOf } from './channel.ts';
+import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
 interface HeartbeatOptions {
@@ -39,7 +39,7 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
     // Redirects are not followed, because the URL is a secret for its own host only.
     const response = await fetch(address, { headers, redirect: 'manual', signal });
     await response.body?.cancel();
-    if (!response.ok) throw new NotTaken(`HTTP ${response.status}`, false);
+    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
   }
 
   async function look(): Promise<void> {
@@ -47,12 +47,12 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
     sentMs = clock.monotonicMs();
     try {
       await send();
-      if (isFailing) log.info(`the heartbeat is taken by ${host} again`);
+      if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
       isFailing = false;
     } catch (error) {
       if (stopping.signal.aborted) return;
       log[isFailing ? 'debug' : 'warn'](
-        `the heartbeat was not taken by ${host}: ${problemOf(error)}; trying on every minute. Check ALERT_HEARTBEAT_URL and the way to it.`,
+        `the heartbeat was not accepted by ${host}: ${problemOf(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
       );
       isFailing = true;
     }

@@ -61,7 +61,7 @@ export const textOfKey = ({ accountId, event, subject }: AlertKey): string =>
   [accountId, event, subject].join('\n');
 
 /** Matches these rows of a channel. Filters by account as well, because accounts are the distribution key. */
-function areThese({ channel, keys }: AlertsOfChannel): SQL {
+function matchesKeys({ channel, keys }: AlertsOfChannel): SQL {
   const accounts = toArrayLiteral([...new Set(keys.map(({ accountId }) => accountId))]);
   return sql`account_id = any (${accounts}::text[]) and channel = ${channel}
     and account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOfKey))}::text[])`;
@@ -140,7 +140,7 @@ export async function resumeAlerts(
 ): Promise<void> {
   if (these.keys.length === 0) return;
   await db.execute(sql`update ${alerts} set ended_at = null, due_at = case when told_at is null then due_at end
-    where ${areThese(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null and ${isFree(nowMs)}`);
+    where ${matchesKeys(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null and ${isFree(nowMs)}`);
 }
 
 /** Resolves alerts. Those never sent are dropped; for the others a resolution is due. */
@@ -153,14 +153,14 @@ export async function endAlerts(
   const now = instant(nowMs);
   await db.execute(sql`update ${alerts} set ended_at = ${now}, due_at = case
       when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end
-    where ${areThese(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
+    where ${matchesKeys(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
 }
 
 /** Postpones the first message of alerts that were not sent yet. */
 export async function postponeAlerts(db: Queryable, these: AlertsOfChannel, dueMs: number): Promise<void> {
   if (these.keys.length === 0) return;
   await db.execute(sql`update ${alerts} set due_at = ${instant(dueMs)}
-    where ${areThese(these)} and told_at is null and ended_at is null and due_at < ${instant(dueMs)}`);
+    where ${matchesKeys(these)} and told_at is null and ended_at is null and due_at < ${instant(dueMs)}`);
 }
 
 /** Claims alerts that are due and unclaimed. If several workers claim the same alert, one gets it. */
@@ -172,7 +172,7 @@ export async function claimAlerts(
   if (these.keys.length === 0) return [];
   const rows = await db.execute<Found>(sql`update ${alerts}
     set claimed_by = ${owner}, claimed_until = ${instant(untilMs)}
-    where ${areThese(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);
+    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);
   return rows.map(toAlertRow);
 }
 
@@ -180,7 +180,7 @@ const isOurs = ({ owner, untilMs }: Claim): SQL =>
   sql`claimed_by = ${owner} and claimed_until = ${instant(untilMs)}`;
 
 /** Marks claimed alerts as sent. If one was resolved meanwhile, its resolution becomes due. */
-export async function recordTold(
+export async function recordSent(
   db: Queryable,
   claimed: readonly AlertRow[],
   claim: Claim & Pick<Observed, 'nowMs'>,
@@ -193,12 +193,12 @@ export async function recordTold(
     const due = isOver ? sql`null` : sql`case when ended_at is not null then ${now} end`;
     await db.execute(sql`update ${alerts} set told_at = coalesce(told_at, ${now}), due_at = ${due},
         claimed_by = null, claimed_until = null, tries = 0, problem = null
-      where ${areThese({ channel: first.channel, keys })} and ${isOurs(claim)}`);
+      where ${matchesKeys({ channel: first.channel, keys })} and ${isOurs(claim)}`);
   }
 }
 
 /** Releases claimed alerts after a failed attempt; the first worker after `againMs` retries. */
-export async function recordNotTold(
+export async function recordNotSent(
   db: Queryable,
   claimed: readonly AlertRow[],
   { problem, againMs, ...claim }: Claim & { readonly problem: string; readonly againMs: number },
@@ -207,14 +207,14 @@ export async function recordNotTold(
   if (first === undefined) return;
   await db.execute(sql`update ${alerts} set due_at = ${instant(againMs)}, tries = tries + 1, problem = ${problem},
       claimed_by = null, claimed_until = null
-    where ${areThese({ channel: first.channel, keys: claimed })} and ${isOurs(claim)}`);
+    where ${matchesKeys({ channel: first.channel, keys: claimed })} and ${isOurs(claim)}`);
 }
 
 /**
  * Records an outage of the database that was sent while no row could be written, and makes its resolution due. Several
  * workers may have sent its beginning; the resolution is sent once, because recording an outage again changes nothing.
  */
-export async function recordToldOutage(
+export async function recordOutageSent(
   db: Queryable,
   {
     accountId,

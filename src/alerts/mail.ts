@@ -1,6 +1,6 @@
 import type { MailConfig } from '../config/telling-config.ts';
 import { createRedactor, type Redact } from '../shared/redact.ts';
-import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 
 /** The error of nodemailer. */
 interface SmtpFailure {
@@ -11,14 +11,14 @@ interface SmtpFailure {
   readonly command?: string;
 }
 
-function toNotTaken(
+function toNotAccepted(
   { code = 'ESMTP', responseCode, response, command }: SmtpFailure,
   redact: Redact,
-): NotTaken {
-  const said = excerptOf(response ?? '', redact);
+): NotAccepted {
+  const excerpt = excerptOf(response ?? '', redact);
   const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
-  const why = said === '' ? code : `${code}${where}: ${said}`;
-  return new NotTaken(why, responseCode !== undefined && responseCode >= 500);
+  const why = excerpt === '' ? code : `${code}${where}: ${excerpt}`;
+  return new NotAccepted(why, responseCode !== undefined && responseCode >= 500);
 }
 
 /** The secrets in the form in which SMTP sends them. */
@@ -30,7 +30,7 @@ function secretsOf(smtpUrl: string): string[] {
 
 /** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
 export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
-  const redact = createRedactor(secretsOf(smtpUrl), OF_ECHOES);
+  const redact = createRedactor(secretsOf(smtpUrl), ECHO_REDACTION);
   return {
     name: 'mail',
     place: `the mail server ${new URL(smtpUrl).host}`,
@@ -55,7 +55,7 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });
       } catch (error) {
-        throw toNotTaken(error as SmtpFailure, redact);
+        throw toNotAccepted(error as SmtpFailure, redact);
       } finally {
         transport.close();
       }

@@ -5,7 +5,7 @@ import { formatMoment } from '../pages/words.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
+import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
 
 /** An attached file. */
 interface Attachment {
@@ -23,7 +23,7 @@ export interface Message {
 }
 
 /** The sender of the message, and the accounts it is about. */
-export interface Teller {
+export interface MessageContext {
   readonly version: string;
   readonly owner: string;
   /** Time zone and token source, by account. */
@@ -33,7 +33,7 @@ export interface Teller {
 interface Line {
   readonly isOver: boolean;
   /** The beginning of this alert was not sent before. */
-  readonly isNews: boolean;
+  readonly isUnsent: boolean;
   /** `north: followups fails (network_error)` */
   readonly what: string;
   readonly when: string;
@@ -52,34 +52,34 @@ function durationOf({ beganMs, endedMs }: AlertRow): string {
 function toLine(
   alike: readonly [AlertRow, ...AlertRow[]],
   accounts: readonly string[],
-  teller: Teller,
+  context: MessageContext,
 ): Line {
   const [first] = alike;
   const { event, code, detail } = first;
-  const { timezone = 'UTC' } = teller.accounts.get(first.accountId) ?? {};
-  const places = accounts.flatMap((id) => teller.accounts.get(id)?.place ?? []);
+  const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
+  const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const told: ToldAlert = { event, subjects, code, detail, places };
+  const alert: DescribedAlert = { event, subjects, code, detail, places };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;
   const words = ALERT_EVENTS[event];
-  const isNews = first.toldMs === null;
-  const begun = isNews && isOver ? `over before it was sent: ${words.begun(told)}` : words.begun(told);
-  const text = isOver && !isNews ? words.over(told) : begun;
+  const isUnsent = first.toldMs === null;
+  const begun = isUnsent && isOver ? `over before it was sent: ${words.begun(alert)}` : words.begun(alert);
+  const text = isOver && !isUnsent ? words.over(alert) : begun;
   // All accounts share the database; a single account is named in the signature.
-  const isNamed = teller.accounts.size > 1 && event !== 'database_away';
+  const isNamed = context.accounts.size > 1 && event !== 'database_away';
   return {
     isOver,
-    isNews,
+    isUnsent,
     what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
-    advice: isOver ? null : (first.advice ?? adviceOfAlert(told)),
+    advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
   };
 }
 
 /** Similar alerts share a line, for example those of several streams or accounts with one error code. */
-function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
+function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
     endedMs !== null,
     event,
@@ -103,7 +103,7 @@ function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
   const lines = alike.map((groups) => {
     const [[first]] = groups;
     const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
-    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], teller);
+    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], context);
   });
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
@@ -113,18 +113,18 @@ function restOf(lines: readonly Line[]): string | null {
   return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
 }
 
-function signatureOf({ version, owner, accounts }: Teller): string {
+function signatureOf({ version, owner, accounts }: MessageContext): string {
   const [only] = accounts.keys();
-  const whose = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
-  return `safety-sync ${version}, ${whose}${owner}`;
+  const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
+  return `safety-sync ${version}, ${account}${owner}`;
 }
 
-function toText(lines: readonly Line[], teller: Teller): string {
-  const told = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
+function toText(lines: readonly Line[], context: MessageContext): string {
+  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
     const mark = isOver ? MARKS.over : MARKS.begun;
     return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
   });
-  return [...told, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(teller)}`].join('\n');
+  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join('\n');
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
@@ -162,7 +162,7 @@ function subjectOf(lines: readonly Line[]): string {
   const [only] = lines;
   const begun = lines.filter(({ isOver }) => !isOver).length;
   if (lines.length === 1 && only !== undefined)
-    return `${only.isOver && !only.isNews ? 'Over: ' : ''}${only.what}`;
+    return `${only.isOver && !only.isUnsent ? 'Over: ' : ''}${only.what}`;
   if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
   const over = lines.length - begun;
   return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
@@ -179,8 +179,8 @@ export function testMessage(): Message {
 }
 
 /** `rows`: at least one; all of one channel. */
-export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
-  const lines = toLines(rows, teller);
+export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
+  const lines = toLines(rows, context);
   const subject = subjectOf(lines);
   const rest = restOf(lines);
   const parts = [
@@ -189,7 +189,7 @@ export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
   ];
   return {
     subject: `[safety-sync] ${subject}`,
-    text: toText(lines, teller),
-    html: renderMail(subject, parts, signatureOf(teller)),
+    text: toText(lines, context),
+    html: renderMail(subject, parts, signatureOf(context)),
   };
 }

@@ -1,5 +1,5 @@
 /** Sends the alerts of one channel: claims those that are due, sends them, and records the result. One message at a time. */
-import { type AlertRow, claimAlerts, recordNotTold, recordTold, recordToldOutage } from './ledger.ts';
+import { type AlertRow, claimAlerts, recordNotSent, recordSent, recordOutageSent } from './ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { AlertChannel, Claim } from '../database/control-tables.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -7,13 +7,13 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { Redact } from '../shared/redact.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
-import { type Channel, type Telling, tell } from './channel.ts';
-import { type Teller, toMessage } from './message.ts';
+import { type Channel, type Delivery, tell } from './channel.ts';
+import { type MessageContext, toMessage } from './message.ts';
 import type { ChannelPlan } from './plan-alerts.ts';
 
-export interface SenderOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
+export interface SenderOptions extends Pick<Delivery, 'attempts' | 'attemptMs'> {
   readonly channel: Channel;
-  readonly teller: Teller;
+  readonly context: MessageContext;
   readonly db: Queryable;
   readonly clock: Clock;
   /** The database's time, estimated while the database is away. */
@@ -21,9 +21,9 @@ export interface SenderOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
   readonly log: Logger;
   readonly redact: Redact;
   /** How long a message may take to arrive after a stop; default: five seconds. */
-  readonly stopPatienceMs?: number;
-  readonly onTold: (channel: AlertChannel, alerts: number) => void;
-  readonly onNotTold: (channel: AlertChannel, alerts: number) => void;
+  readonly stopTimeoutMs?: number;
+  readonly onSent: (channel: AlertChannel, alerts: number) => void;
+  readonly onNotSent: (channel: AlertChannel, alerts: number) => void;
 }
 
 /** An outage of the database as this worker sees it. */
@@ -40,9 +40,9 @@ interface Sender {
   /** Why the last message was refused; null: it was accepted, or none was sent. */
   readonly problem: string | null;
   /** Starts sending the alerts that are due, unless a message is being sent. */
-  tellDue(plan: ChannelPlan): void;
+  sendDue(plan: ChannelPlan): void;
   /** Starts sending an alert for an outage of the database, which only this worker's memory holds. */
-  tellAway(away: Away): void;
+  sendOutage(away: Away): void;
   /** Resolves when no message is being sent. */
   idle(): Promise<void>;
   /** Waits a few seconds for the message that is being sent. */
@@ -53,32 +53,32 @@ interface Sender {
 export const CLAIM_MS = 2 * MINUTE_MS;
 const FIRST_AGAIN_MS = 30 * SECOND_MS;
 const MOST_AGAIN_MS = 15 * MINUTE_MS;
-const STOP_PATIENCE_MS = 5 * SECOND_MS;
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 const againAfterMs = (tries: number): number => Math.min(MOST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** tries);
 
-interface ToldAway extends Away {
-  isTold: boolean;
+interface SentOutage extends Away {
+  isSent: boolean;
   tries: number;
   /** On the monotonic clock. */
   againMs: number;
 }
 
 export function createSender(options: SenderOptions): Sender {
-  const { channel, teller, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
-  const { stopPatienceMs = STOP_PATIENCE_MS } = options;
+  const { channel, context, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
+  const { stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   const { name } = channel;
   const stopping = new AbortController();
   let isStopped = false;
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
-  let away: ToldAway | undefined;
+  let away: SentOutage | undefined;
   /** Messages that were sent and could not be recorded yet. */
   let unrecorded: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
 
   /** Returns false when the message was not accepted. */
   async function send(rows: readonly AlertRow[]): Promise<boolean> {
-    const { subject, text, html } = toMessage(rows, teller);
+    const { subject, text, html } = toMessage(rows, context);
     // The text contains no secrets by design; redacted all the same.
     const message = { subject: redact(subject), text: redact(text), html: redact(html) };
     const fields = { channel: name, alerts: rows.length };
@@ -92,23 +92,23 @@ export function createSender(options: SenderOptions): Sender {
         `an alert was not accepted by ${message}; retrying. ${advice}`,
       );
       problem = redact((cause as Error).message);
-      options.onNotTold(name, rows.length);
+      options.onNotSent(name, rows.length);
       return false;
     }
     log.info(fields, `sent by ${name}: ${message.subject}`);
     problem = null;
-    options.onTold(name, rows.length);
+    options.onSent(name, rows.length);
     return true;
   }
 
   const awayRow = ({ sinceMs, code, advice }: Away): AlertRow => ({
-    accountId: [...teller.accounts.keys()][0] ?? '',
+    accountId: [...context.accounts.keys()][0] ?? '',
     event: 'database_away',
     subject: '',
     channel: name,
     code,
     advice,
-    detail: teller.owner,
+    detail: context.owner,
     beganMs: sinceMs + nowMs() - clock.now(),
     endedMs: null,
     toldMs: null,
@@ -119,26 +119,26 @@ export function createSender(options: SenderOptions): Sender {
 
   async function sendAway(now: Away): Promise<void> {
     // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
-    if (away?.isTold === true) return;
-    if (away?.sinceMs !== now.sinceMs) away = { ...now, isTold: false, tries: 0, againMs: -Infinity };
+    if (away?.isSent === true) return;
+    if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, tries: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
-    away.isTold = await send([awayRow(away)]);
-    if (away.isTold) return;
+    away.isSent = await send([awayRow(away)]);
+    if (away.isSent) return;
     away.againMs = clock.monotonicMs() + againAfterMs(away.tries);
     away.tries += 1;
   }
 
   /** Records the messages that were sent while the database was away. */
   async function recordArrears(): Promise<void> {
-    if (away?.isTold === true) await recordToldOutage(db, { ...awayRow(away), nowMs: nowMs() });
+    if (away?.isSent === true) await recordOutageSent(db, { ...awayRow(away), nowMs: nowMs() });
     away = undefined;
-    for (const { rows, claim } of unrecorded) await recordTold(db, rows, { ...claim, nowMs: nowMs() });
+    for (const { rows, claim } of unrecorded) await recordSent(db, rows, { ...claim, nowMs: nowMs() });
     unrecorded = [];
   }
 
   async function sendDue({ due }: ChannelPlan): Promise<void> {
     await recordArrears();
-    const claim = { owner: teller.owner, untilMs: nowMs() + CLAIM_MS };
+    const claim = { owner: context.owner, untilMs: nowMs() + CLAIM_MS };
     const rows = await claimAlerts(db, { channel: name, keys: due }, { ...claim, nowMs: nowMs() });
     if (rows.length === 0) return;
     if (await send(rows)) {
@@ -148,7 +148,7 @@ export function createSender(options: SenderOptions): Sender {
     }
     // A worker that stops releases its claims, so that another one sends at once.
     const againMs = isStopped ? 0 : againAfterMs(Math.min(...rows.map(({ tries }) => tries)));
-    await recordNotTold(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
+    await recordNotSent(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
   }
 
   function begin(work: () => Promise<void>): void {
@@ -166,15 +166,15 @@ export function createSender(options: SenderOptions): Sender {
     get problem() {
       return problem;
     },
-    tellDue: (plan) => begin(() => sendDue(plan)),
-    tellAway: (now) => begin(() => sendAway(now)),
+    sendDue: (plan) => begin(() => sendDue(plan)),
+    sendOutage: (now) => begin(() => sendAway(now)),
     async idle() {
       await busy;
     },
     async stop() {
       isStopped = true;
       const last = busy ?? Promise.resolve();
-      await withTimeout(last, stopPatienceMs);
+      await withTimeout(last, stopTimeoutMs);
       stopping.abort();
       await withTimeout(last, SECOND_MS);
     },

@@ -1,4 +1,4 @@
-import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 import { createRedactor } from '../shared/redact.ts';
 
 /** Temporary refusals: timeout, rate limit, server error. */
@@ -35,7 +35,7 @@ export function requestTo(url: string) {
  */
 export function createWebhook(url: string): Channel {
   const { address, host, path, user, headers } = requestTo(url);
-  const redact = createRedactor([url, path, user], OF_ECHOES);
+  const redact = createRedactor([url, path, user], ECHO_REDACTION);
   return {
     name: 'webhook',
     place: `the webhook at ${host}`,
@@ -54,9 +54,9 @@ export function createWebhook(url: string): Channel {
         await response.body?.cancel();
         return;
       }
-      const said = excerptOf(await readBeginning(response), redact);
-      const problem = `HTTP ${response.status}${said === '' ? '' : `: ${said}`}`;
-      throw new NotTaken(problem, !isPassing(response.status));
+      const excerpt = excerptOf(await readBeginning(response), redact);
+      const problem = `HTTP ${response.status}${excerpt === '' ? '' : `: ${excerpt}`}`;
+      throw new NotAccepted(problem, !isPassing(response.status));
     },
   };
 }

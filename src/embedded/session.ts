@@ -26,8 +26,8 @@ export function openSession(url: string, applicationName: string): Session {
       try {
         return (await client.unsafe(text, [...parameters])) as unknown as Row[];
       } catch (cause) {
-        const said = cause instanceof Error ? cause.message : String(cause);
-        throw new SafetySyncError('database_error', `PostgreSQL: ${said}`, { cause });
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new SafetySyncError('database_error', `PostgreSQL: ${message}`, { cause });
       }
     },
     close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),

@@ -35,7 +35,7 @@ interface RunPermit {
     kind: string,
   ): {
     /** The failure was logged here, now or at the beginning of the problem. */
-    readonly isTold: boolean;
+    readonly isLogged: boolean;
     readonly nextSyncs: readonly NextSync[];
   };
 }
@@ -74,7 +74,7 @@ export function createAccountHealth({
 }: AccountHealthOptions): AccountHealth {
   const breaker = createCircuitBreaker(clock, options.delays);
   const outage = createOutageLog({ dependency: 'service', log, clock });
-  let report: (isHealthy: boolean) => void = () => undefined;
+  let notify: (isHealthy: boolean) => void = () => undefined;
 
   /** Returns true when the failure belongs to an outage; the beginning of the outage was logged. */
   function followOutages(result: RunResult, kind: string): boolean {
@@ -89,7 +89,7 @@ export function createAccountHealth({
       outage.recordFailure(error, { ...failedRun, isScheduled: true });
     if (hasResponse(result)) outage.recordResponse(target);
     else if (error === undefined) outage.recordUnasked(target);
-    report(outage.current === undefined);
+    notify(outage.current === undefined);
     return dependency !== undefined;
   }
 
@@ -153,13 +153,13 @@ export function createAccountHealth({
         end(result, kind) {
           const isOutage = followOutages(result, kind);
           const nextSyncs = followCircuits(result, permit);
-          return { isTold: isOutage || authFailureOf(result) !== undefined, nextSyncs };
+          return { isLogged: isOutage || authFailureOf(result) !== undefined, nextSyncs };
         },
       };
     },
     recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
-    recordRetry: () => report(false),
-    onChange: (listener) => void (report = listener),
+    recordRetry: () => notify(false),
+    onChange: (listener) => void (notify = listener),
     get outage() {
       return outage.current;
     },

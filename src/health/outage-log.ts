@@ -80,7 +80,7 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
     const of = run === undefined ? {} : { stream: run.stream, kind: run.kind };
     log.error(
       { outage: dependency, error_code: code, error_message: message, advice, ...of },
-      `the ${dependency} cannot be used (${code}: ${message}); trying on, silent until it is back. ${advice}`,
+      `the ${dependency} cannot be used (${code}: ${message}); retrying; further failures are not logged until it is back. ${advice}`,
     );
     // A run fails minutes after the first failure of its request.
     const { repeatedForMs = 0 } = error;

@@ -48,7 +48,7 @@ function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
  * Follows the parents of a label. Returns the cycle that the label is part of, or null. `ending` collects labels without a
  * cycle, so that each is visited once.
  */
-function circleOf(
+function cycleOf(
   { kind, id }: Label,
   parents: ReadonlyMap<string, string | null>,
   ending: Set<string>,
@@ -79,7 +79,7 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
       const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
       return [{ line: line.line, problem }];
     }
-    const circle = circleOf(line, parents, ending);
+    const circle = cycleOf(line, parents, ending);
     if (circle === null) return [];
     const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
     return [{ line: line.line, problem }];
@@ -94,7 +94,7 @@ function refuse(bad: readonly BadLine[]): void {
   const list = sorted.slice(0, MOST_LISTED).map(({ line, problem }) => `  - line ${line}: ${problem}`);
   throw new SafetySyncError(
     'usage_invalid',
-    `nothing was imported: ${formatNumber(told.length, 'line')} of the labels file ${told.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
+    `nothing was imported: ${formatNumber(sorted.length, 'line')} of the labels file ${sorted.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
     { advice: 'Correct these lines and import the file again.' },
   );
 }

@@ -87,7 +87,7 @@ function readCells(text: string): Cells[] {
     });
   } catch (cause) {
     if (!(cause instanceof CsvError)) throw cause;
-    throw new SafetySyncError('usage_invalid', `the labels file is no CSV: ${cause.message}`, {
+    throw new SafetySyncError('usage_invalid', `the labels file is not CSV: ${cause.message}`, {
       cause,
       advice: 'A text in quotes ends with a quote, and a quote within it is written twice.',
     });

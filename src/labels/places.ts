@@ -6,7 +6,7 @@ import { followups } from '../streams/followups.ts';
 import { resources } from '../streams/resources.ts';
 import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
-export interface Place {
+export interface IdColumn {
   /** A column with an id of the kind, or with a list of ids. */
   readonly column: PgColumn;
   /** A column of that table: identifies the record, so that several ids in one record count once. */
@@ -18,7 +18,7 @@ export interface Place {
 const { complete_training_ids: complete, incomplete_training_ids: incomplete } = trainingEmployeeStatus;
 const employee = trainingEmployeeStatus.user_id;
 
-export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
+export const ID_COLUMNS: Readonly<Record<LabelKind, readonly IdColumn[]>> = {
   form: [{ column: followups.form_id, record: followups.id }],
   training: [
     { column: complete, record: employee },
@@ -49,7 +49,7 @@ export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
   ],
 };
 
-interface PlaceNames {
+interface IdColumnNames {
   readonly table: string;
   readonly column: string;
   readonly isList: boolean;
@@ -57,7 +57,7 @@ interface PlaceNames {
   readonly parent: { readonly table: string; readonly key: string } | null;
 }
 
-export function namesOf({ column, record, parent }: Place): PlaceNames {
+export function namesOf({ column, record, parent }: IdColumn): IdColumnNames {
   return {
     table: getTableConfig(column.table).name,
     column: column.name,

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { LABEL_KINDS, type LabelKind, labels } from '../database/labels.ts';
 import { name } from '../database/sql-names.ts';
-import { namesOf, type Place, PLACES } from './places.ts';
+import { namesOf, type IdColumn, ID_COLUMNS } from './places.ts';
 
 export interface MetId {
   readonly accountId: string;
@@ -16,7 +16,7 @@ export interface MetId {
   readonly label: string | null;
 }
 
-function selectPlace(place: Place, accountIds: string): SQL {
+function selectIds(place: IdColumn, accountIds: string): SQL {
   const { table, column, isList, record, parent } = namesOf(place);
   const id = isList ? sql`unnest(t.${name(column)})` : sql`t.${name(column)}`;
   const join =
@@ -32,7 +32,7 @@ function selectPlace(place: Place, accountIds: string): SQL {
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
   const met: MetId[] = [];
   for (const kind of LABEL_KINDS) {
-    const places = PLACES[kind].map((place) => selectPlace(place, toArrayLiteral(accountIds)));
+    const places = ID_COLUMNS[kind].map((place) => selectIds(place, toArrayLiteral(accountIds)));
     // A record with the same id in several columns counts once.
     const rows = await db.execute<{ account_id: string; id: string; seen: string; label: string | null }>(
       sql`select m.account_id, m.id, m.seen, l.label from (

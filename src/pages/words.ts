@@ -1,14 +1,14 @@
 /** Formats days, times, people, runs and data issues as text for the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
-import type { KeepingReport, UncleanedStream } from '../status/keeping.ts';
+import type { KeepingStatus, UncleanedStream } from '../status/keeping.ts';
 import type {
-  DatabaseReport,
+  DatabaseStatus,
   Freshness,
-  IssueReport,
+  IssueSummary,
   Level,
   OtherTimezone,
-  RunReport,
+  RunSummary,
   StreamDetail,
 } from '../status/status.ts';
 
@@ -46,7 +46,7 @@ interface Badge {
 /** When the state is not current, no run is shown as succeeded or running. */
 export function badgeOf(
   stream: StreamDetail,
-  { isUp, readAtMs }: Pick<DatabaseReport, 'isUp' | 'readAtMs'>,
+  { isUp, readAtMs }: Pick<DatabaseStatus, 'isUp' | 'readAtMs'>,
 ): Badge {
   const { level, text } = badgeWhenUp(stream);
   const isKnown = isUp || readAtMs === null || (level !== 'good' && level !== 'busy');
@@ -68,7 +68,7 @@ function badgeWhenUp({ offReason, freshness, running, lastRun }: StreamDetail): 
 }
 
 /** For example `13 updated, 2 new`; empty when nothing changed. */
-export function changesOf({ inserted, updated, deleted, rejected }: RunReport): string {
+export function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
   const parts = [
     [inserted, 'new'],
     [updated, 'changed'],
@@ -78,7 +78,7 @@ export function changesOf({ inserted, updated, deleted, rejected }: RunReport): 
   return parts.flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`])).join(', ');
 }
 
-export function describeRun(run: RunReport): string {
+export function describeRun(run: RunSummary): string {
   const changes = run.status === 'succeeded' ? changesOf(run) || 'nothing changed' : (run.error?.code ?? '');
   const kind = run.kind === 'sync' ? '' : ` (${run.kind})`;
   return [`${run.status}${kind}`, formatDuration(run.durationMs), changes]
@@ -92,7 +92,7 @@ export function describeIssue({
   field,
   count,
   problem,
-}: Omit<IssueReport, 'firstSeenMs'>): string {
+}: Omit<IssueSummary, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
@@ -195,7 +195,7 @@ export function shorten(text: string, length: number): string {
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingReport): string {
+export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingStatus): string {
   const periods = [
     ['rows that the source deleted', deletedDays],
     ['runs', runsDays],
@@ -211,7 +211,7 @@ export function describeRetention({ deletedDays, runsDays, issuesDays }: Keeping
 }
 
 /** Describes privacy settings; null: there are none. */
-export function describeProtection({ omitted, pseudonyms }: KeepingReport): string | null {
+export function describeProtection({ omitted, pseudonyms }: KeepingStatus): string | null {
   const parts = [
     ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),

@@ -12,11 +12,11 @@ import type { UncleanedStream } from './keeping.ts';
 import type { Volumes } from './read-volumes.ts';
 import type {
   AccountDetail,
-  NextRunReport,
+  PlannedRun,
   OtherTimezone,
-  ProgressReport,
-  RunningReport,
-  RunReport,
+  ProgressStatus,
+  RunningStatus,
+  RunSummary,
   StreamDetail,
   StreamStatus,
 } from './status.ts';
@@ -27,7 +27,7 @@ export interface DetailFacts {
   readonly volumes: Volumes | null;
   /** When the volumes were counted, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
-  readonly nextRuns: readonly NextRunReport[];
+  readonly nextRuns: readonly PlannedRun[];
   readonly equipmentTypes: readonly string[];
   /** Streams that do not match the privacy settings yet. */
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
@@ -58,7 +58,7 @@ function toSecond(ms: number): number {
 /** Most runs in the list of recent runs. */
 const LISTED_RUNS = 25;
 
-function toRunReport(row: RunRow, { judgedMs, facts: { place } }: DetailContext): RunReport {
+function toRunSummary(row: RunRow, { judgedMs, facts: { place } }: DetailContext): RunSummary {
   const startedMs = toMs(row.started_at);
   const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
   const { error_code: code } = row;
@@ -85,7 +85,7 @@ function toRunReport(row: RunRow, { judgedMs, facts: { place } }: DetailContext)
   };
 }
 
-function progressOf(run: RunReport, { facts, rows, owner }: DetailContext): ProgressReport {
+function progressOf(run: RunSummary, { facts, rows, owner }: DetailContext): ProgressStatus {
   const live = run.owner === owner ? facts.progress.get(run.stream) : undefined;
   if (live !== undefined) return { records: live.records, total: live.total };
   const slices = rows?.slices.find(({ stream }) => stream === run.stream);
@@ -98,7 +98,7 @@ function progressOf(run: RunReport, { facts, rows, owner }: DetailContext): Prog
 
 function toStreamDetail(
   status: StreamStatus,
-  context: DetailContext & { readonly reports: readonly RunReport[] },
+  context: DetailContext & { readonly reports: readonly RunSummary[] },
 ): StreamDetail {
   const { facts, offMs } = context;
   const { stream, watermarkMs, calculatedMs } = status;
@@ -123,7 +123,7 @@ function toStreamDetail(
 
 export function buildDetail(streams: readonly StreamStatus[], context: DetailContext): AccountDetail {
   const { facts, rows, offMs } = context;
-  const reports = (rows?.runs ?? []).map((row) => toRunReport(row, context));
+  const reports = (rows?.runs ?? []).map((row) => toRunSummary(row, context));
   const details = streams.map((status) => toStreamDetail(status, { ...context, reports }));
   return {
     timezone: facts.timezone,
@@ -134,7 +134,7 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
     })),
     otherTimezone: facts.otherTimezone,
     streams: details,
-    running: details.flatMap(({ running }): RunningReport[] => (running === null ? [] : [running])),
+    running: details.flatMap(({ running }): RunningStatus[] => (running === null ? [] : [running])),
     recentRuns: reports.slice(0, LISTED_RUNS),
     days: facts.volumes?.days ?? [],
     issues: (rows?.issues ?? []).map(({ firstSeenAt, ...issue }) => ({

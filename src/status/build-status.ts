@@ -6,15 +6,15 @@ import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import { buildDetail, type DetailFacts } from './account-detail.ts';
 import { type DatabaseClock, reportDatabase } from './database-report.ts';
-import type { KeepingReport } from './keeping.ts';
+import type { KeepingStatus } from './keeping.ts';
 import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
   AccountStatus,
-  AlertsReport,
+  AlertsStatus,
   Freshness,
   Level,
-  PressureReport,
-  QueueReport,
+  ServiceLoad,
+  QueueStatus,
   Status,
   StreamStatus,
   Verdict,
@@ -37,7 +37,7 @@ export interface AccountFacts {
   readonly outage: Outage | undefined;
   readonly openCircuits: readonly OpenCircuit[];
   /** null: no request was sent to its service yet. */
-  readonly service: PressureReport | null;
+  readonly service: ServiceLoad | null;
   /** Present when one account is shown in full. */
   readonly detail: DetailFacts | null;
 }
@@ -51,9 +51,9 @@ export interface StatusFacts {
   readonly startedMs: number;
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
-  readonly queue: QueueReport;
-  readonly alerts: AlertsReport;
-  readonly keeping: KeepingReport;
+  readonly queue: QueueStatus;
+  readonly alerts: AlertsStatus;
+  readonly keeping: KeepingStatus;
   /** The last read of the warehouse; null: none yet. */
   readonly seen: AccountsRead | null;
   /** Why the database is unreachable; null: it is reachable, or was not tried yet. */
@@ -76,7 +76,7 @@ export function freshnessOf(
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
 
-const NO_ALERTS: AlertsReport = { open: 0, channels: [] };
+const NO_ALERTS: AlertsStatus = { open: 0, channels: [] };
 
 interface AccountContext {
   readonly facts: StatusFacts;
@@ -140,7 +140,7 @@ const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
   outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
 
 /** Whether the data of all accounts can be relied on. */
-function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsReport): Verdict {
+function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsStatus): Verdict {
   const details = untoldReasons(alerts).map(sentence);
   // The states of single accounts are in the counts.
   const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details });

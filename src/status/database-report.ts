@@ -1,7 +1,7 @@
 /** Computes the age of the last read, and the time at which data is judged. Pure. */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { DatabaseFacts } from './read-accounts.ts';
-import type { DatabaseReport } from './status.ts';
+import type { DatabaseStatus } from './status.ts';
 
 interface DatabaseLook {
   /** The last read of the warehouse; null: none yet. */
@@ -23,7 +23,7 @@ export interface DatabaseClock {
    * unknown. While it is away that is now, because no new data is stored and its data grows old.
    */
   readonly judgedMs: number;
-  readonly report: DatabaseReport;
+  readonly report: DatabaseStatus;
 }
 
 /** Slightly more than the worker's interval between reads (ten seconds). */

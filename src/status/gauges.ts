@@ -55,7 +55,7 @@ const OF_ACCOUNT: GaugesOf<AccountStatus> = {
   api_requests_in_flight: ['Requests to the service under way.', ({ service }) => service?.inFlight ?? null],
   api_requests_waiting: ['Requests that wait for their turn.', ({ service }) => service?.waiting ?? null],
   api_cooling: [
-    '1 while requests wait because the service said rate_limit_exceeded.',
+    '1 while requests wait because the service responded rate_limit_exceeded.',
     ({ service }) => service && service.coolingUntilMs !== null,
   ],
   credentials_refused: [
@@ -81,7 +81,7 @@ const OF_PROCESS: GaugesOf<Status> = {
   ready: ['What /readyz says.', ({ isReady }) => isReady],
   alerts_open: ['Open alerts, sent or not yet sent.', ({ alerts }) => alerts.open],
   alerts_waiting: [
-    'Alerts that a webhook or mail server has not taken so far.',
+    'Alerts that a webhook or mail server has not accepted yet.',
     ({ alerts }) => alerts.channels.reduce((sum, { waiting }) => sum + waiting, 0),
   ],
   alerts_arrive: [
@@ -92,7 +92,7 @@ const OF_PROCESS: GaugesOf<Status> = {
   run_slots: ['Most runs at once in this worker: SYNC_CONCURRENCY.', ({ queue }) => queue.slots],
   runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
   runs_unhealthy: [
-    'Of those, runs whose service does not respond; their slots are free for others.',
+    'Runs among them for accounts with an unresponsive service; they use no slots of other accounts.',
     ({ queue }) => queue.unhealthy,
   ],
   runs_waiting: ['Runs of this worker that wait for a slot.', ({ queue }) => queue.waiting],

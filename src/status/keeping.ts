@@ -4,7 +4,7 @@ import type { StreamCleaning } from '../sync/privacy.ts';
 import type { StreamName } from '../streams/stream.ts';
 
 /** Retention and privacy settings of all accounts. */
-export interface KeepingReport {
+export interface KeepingStatus {
   /** Days to keep rows that the source deleted; null: forever. The other retention times have the same form. */
   readonly deletedDays: number | null;
   readonly runsDays: number | null;
@@ -23,7 +23,7 @@ export interface UncleanedStream {
   readonly isScheduled: boolean;
 }
 
-export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): KeepingReport {
+export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): KeepingStatus {
   return {
     deletedDays: retention.deletedDays ?? null,
     runsDays: retention.runsDays ?? null,

@@ -51,7 +51,7 @@ function buildCounters(registers: Registry[]) {
     retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
     throttled: counter(
       'throttled_responses_total',
-      'Responses of the service that said rate_limit_exceeded.',
+      'Responses of the service with rate_limit_exceeded.',
       ['stream'],
     ),
     repaired: counter(

@@ -3,7 +3,7 @@ import type { OffReason } from '../config/account-config.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
-import type { KeepingReport, UncleanedStream } from './keeping.ts';
+import type { KeepingStatus, UncleanedStream } from './keeping.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly details: readonly string[];
 }
 
-export interface RunReport {
+export interface RunSummary {
   readonly runId: number;
   readonly stream: StreamName;
   readonly kind: RunKind;
@@ -43,14 +43,14 @@ export interface RunReport {
   readonly owner: string;
 }
 
-export interface ProgressReport {
+export interface ProgressStatus {
   readonly records: number;
   /** null: the service sends no total. */
   readonly total: number | null;
 }
 
-export interface RunningReport extends RunReport {
-  readonly progress: ProgressReport;
+export interface RunningStatus extends RunSummary {
+  readonly progress: ProgressStatus;
 }
 
 export type Freshness = 'fresh' | 'stale' | 'never';
@@ -72,15 +72,15 @@ export interface StreamDetail extends Omit<StreamStatus, 'lastRun'> {
   readonly rowsCountedMs: number | null;
   readonly isEstimate: boolean;
   readonly nextRunMs: number | null;
-  readonly running: RunningReport | null;
-  readonly lastRun: RunReport | null;
+  readonly running: RunningStatus | null;
+  readonly lastRun: RunSummary | null;
   /** Oldest first. */
-  readonly recentRuns: readonly RunReport[];
+  readonly recentRuns: readonly RunSummary[];
   /** Changes that reconciliations found and earlier syncs had missed, over the recent runs. */
   readonly repaired: number;
 }
 
-export interface IssueReport {
+export interface IssueSummary {
   readonly stream: StreamName;
   readonly kind: IssueKind;
   readonly field: string | null;
@@ -89,7 +89,7 @@ export interface IssueReport {
   readonly firstSeenMs: number;
 }
 
-export interface NextRunReport {
+export interface PlannedRun {
   readonly stream: StreamName;
   readonly kind: 'sync' | 'reconcile';
   readonly atMs: number;
@@ -97,7 +97,7 @@ export interface NextRunReport {
 
 export type WorkerState = 'starting' | 'running' | 'stopping';
 
-export interface DatabaseReport {
+export interface DatabaseStatus {
   readonly isUp: boolean;
   /** When the database was read; null: not yet. */
   readonly readAtMs: number | null;
@@ -111,7 +111,7 @@ export interface DatabaseReport {
   readonly pendingMigrations: number | null;
 }
 
-export interface PressureReport {
+export interface ServiceLoad {
   readonly inFlight: number;
   readonly waiting: number;
   readonly concurrencyNow: number;
@@ -119,7 +119,7 @@ export interface PressureReport {
 }
 
 /** Runs of this process that are active or wait for a slot. */
-export interface QueueReport {
+export interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   /** Runs of accounts whose service does not respond; they use no slot of other accounts. */
@@ -129,7 +129,7 @@ export interface QueueReport {
 }
 
 /** The state of the alert channels. */
-export interface AlertsReport {
+export interface AlertsStatus {
   /** Open alerts, sent or not yet sent. */
   readonly open: number;
   readonly channels: readonly {
@@ -159,13 +159,13 @@ export interface AccountDetail {
   readonly otherTimezone: OtherTimezone | null;
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
-  readonly running: readonly RunningReport[];
+  readonly running: readonly RunningStatus[];
   /** Newest first. */
-  readonly recentRuns: readonly RunReport[];
+  readonly recentRuns: readonly RunSummary[];
   readonly days: readonly DayVolume[];
-  readonly issues: readonly IssueReport[];
+  readonly issues: readonly IssueSummary[];
   /** Soonest first. */
-  readonly nextRuns: readonly NextRunReport[];
+  readonly nextRuns: readonly PlannedRun[];
 }
 
 export interface AccountStatus {
@@ -180,7 +180,7 @@ export interface AccountStatus {
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
   /** null: no request was sent to its service yet. */
-  readonly service: PressureReport | null;
+  readonly service: ServiceLoad | null;
   /** undefined: the account is one of several. */
   readonly detail: AccountDetail | undefined;
 }
@@ -198,13 +198,13 @@ export interface ProcessStatus {
   /** Reasons in plain words; with a single account, its own are included. */
   readonly notReady: readonly string[];
   readonly verdict: Verdict;
-  readonly database: DatabaseReport;
+  readonly database: DatabaseStatus;
   /** The outage of the shared database. */
   readonly outages: readonly Outage[];
-  readonly queue: QueueReport;
+  readonly queue: QueueStatus;
   /** Without channels, no alerts are sent. */
-  readonly alerts: AlertsReport;
-  readonly keeping: KeepingReport;
+  readonly alerts: AlertsStatus;
+  readonly keeping: KeepingStatus;
 }
 
 export interface Status extends ProcessStatus {
@@ -233,7 +233,7 @@ export function pageOf(status: Status, page: number, size: number): StatusPart {
 export interface SingleStatus extends Omit<Status, 'accounts'>, AccountDetail {
   readonly accountId: string;
   readonly openCircuits: readonly OpenCircuit[];
-  readonly service: PressureReport | null;
+  readonly service: ServiceLoad | null;
 }
 
 /** Undefined if there are several accounts, or if the account was not read in full. */

@@ -3,18 +3,18 @@ import { capital, formatAge, formatDuration, formatNumber, roughly } from '../sh
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { AlertsReport, DatabaseReport, StreamStatus, Verdict, WorkerState } from './status.ts';
+import type { AlertsStatus, DatabaseStatus, StreamStatus, Verdict, WorkerState } from './status.ts';
 
 export interface Circumstances {
   readonly nowMs: number;
   readonly freshnessBudgetMinutes: number;
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
-  readonly database: DatabaseReport;
+  readonly database: DatabaseStatus;
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
   readonly streams: readonly StreamStatus[];
-  readonly alerts: AlertsReport;
+  readonly alerts: AlertsStatus;
 }
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
@@ -58,7 +58,7 @@ function describeCircuit(
   };
 }
 
-function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | null {
+function reasonOfDatabase(database: DatabaseStatus, nowMs: number): string | null {
   const { problem, readAtMs, isSlow, isTooOld } = database;
   if (problem !== null) return `the database is unreachable: ${problem}`;
   if (readAtMs === null) {
@@ -155,7 +155,7 @@ export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'h
 const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
 
 /** Channels that do not accept alerts. */
-export function untoldReasons({ channels }: AlertsReport): string[] {
+export function untoldReasons({ channels }: AlertsStatus): string[] {
   return channels.flatMap(({ name, waiting, problem }) =>
     problem === null
       ? []

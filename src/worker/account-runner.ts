@@ -2,7 +2,7 @@
 import type { Account } from '../app.ts';
 import type { NextSync } from '../health/account-health.ts';
 import type { Metrics } from '../status/metrics.ts';
-import type { PressureReport } from '../status/status.ts';
+import type { ServiceLoad } from '../status/status.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -18,7 +18,7 @@ export interface AccountRunner {
   /** Progress of this process's runs. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
   /** Load of the service; null: no request was sent yet. */
-  readonly pressure: PressureReport | null;
+  readonly pressure: ServiceLoad | null;
   run(job: Job): Promise<readonly NextSync[]>;
 }
 
@@ -94,10 +94,10 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
       hasAsked = true;
       const result = await runStream(account.runContext(events), toRequest(job, clock));
       metrics.recordRun(account.id, kind, result);
-      const { isTold, nextSyncs } = permit.end(result, kind);
+      const { isLogged, nextSyncs } = permit.end(result, kind);
       // A stream that another worker runs is the normal case, so it is logged at debug level.
       const isTaken = result.outcome === 'skipped' && result.isTaken === true;
-      logResult(account, result, { kind, isKnown: isTold || isTaken });
+      logResult(account, result, { kind, isKnown: isLogged || isTaken });
       if ((result.repaired ?? 0) > 0) {
         const { repaired } = result;
         log.warn(

@@ -50,7 +50,7 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
 const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
 /** Timeout of a read, and of the ping that follows. */
-const PATIENCE_MS = 5 * SECOND_MS;
+const READ_TIMEOUT_MS = 5 * SECOND_MS;
 /** Reads take at most 1/20 of the time, because their cost grows with the number of accounts; but see `MOST_REST_MS`. */
 const READING_SHARE = 20;
 /** Longest pause after a slow read. */
@@ -120,19 +120,19 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
     const seen = await options.read();
     const endedMs = clock.monotonicMs();
     respondedAtMs = endedMs;
-    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
+    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > READ_TIMEOUT_MS };
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
     if (seen.pendingMigrations === 0) void count();
   });
 
   /** Called when a read timed out: a ping distinguishes a slow database from an unreachable one. */
   async function judgeSilence(sinceMs: number): Promise<void> {
-    const { inTime } = await withTimeout(ping(), PATIENCE_MS);
+    const { inTime } = await withTimeout(ping(), READ_TIMEOUT_MS);
     if (inTime) respondedAtMs = clock.monotonicMs();
     if (respondedAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
     }
-    if (!latest.isSlow) options.onSlow(PATIENCE_MS);
+    if (!latest.isSlow) options.onSlow(READ_TIMEOUT_MS);
     latest = { ...latest, problem: null, isSlow: true };
   }
 
@@ -151,7 +151,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   const refresh = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     try {
-      const { inTime } = await withTimeout(read(), PATIENCE_MS);
+      const { inTime } = await withTimeout(read(), READ_TIMEOUT_MS);
       if (!inTime) await judgeSilence(startedMs);
       await endOutage();
     } catch (error) {

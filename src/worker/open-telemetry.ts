@@ -20,7 +20,7 @@ export async function startTracing(env: Environment, version: string): Promise<S
     const { registerSdk } = await import('./trace-sdk.ts');
     return registerSdk(version);
   } catch (error) {
-    const message = `OTEL_* variables ask for traces, whose packages cannot be loaded (${(error as Error).message}); install all dependencies, or set OTEL_TRACES_EXPORTER=none`;
+    const message = `OTEL_* variables enable traces, but their packages cannot be loaded (${(error as Error).message}); install all dependencies, or set OTEL_TRACES_EXPORTER=none`;
     throw new SafetySyncError('configuration_invalid', message, { cause: error });
   }
 }

@@ -68,7 +68,7 @@ const CLAIM_MS = 10 * MINUTE_MS;
 /** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
 const FIRST_AGAIN_MS = 5 * MINUTE_MS;
-const STOP_PATIENCE_MS = 5 * SECOND_MS;
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 /** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
 const PLANNED_AHEAD = 100;
 
@@ -176,7 +176,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
       const isAway = dependencyOf(error) === 'database';
       accounts[0]?.log[isAway || isUnreadable ? 'debug' : 'error'](
         { error_code: code },
-        `no report is made, because its plan cannot be read (${code}: ${message}). ${advice}`,
+        `no report is created, because its plan cannot be read (${code}: ${message}). ${advice}`,
       );
       isUnreadable ||= !isAway;
     }
@@ -194,7 +194,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     },
     async stop() {
       clearTimeout(timer);
-      if (making !== undefined) await withTimeout(making, STOP_PATIENCE_MS);
+      if (making !== undefined) await withTimeout(making, STOP_TIMEOUT_MS);
       stopping.abort();
       clearTimeout(timer);
       if (making !== undefined) await withTimeout(making, SECOND_MS);

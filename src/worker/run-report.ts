@@ -102,7 +102,7 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       if (hasOtherKey) {
         log.warn(
           { stream },
-          `${stream}: PRIVACY_KEY has changed: stored pseudonyms do not match new ones; safety-sync backfill ${stream} --restart makes them anew`,
+          `${stream}: PRIVACY_KEY has changed: stored pseudonyms do not match new ones; safety-sync backfill ${stream} --restart recreates them`,
         );
       }
     },
@@ -110,14 +110,14 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       if (failure !== undefined) {
         log.warn(
           { stream, error_code: failure.code },
-          `${stream}: what is older than its retention could not be removed (${failure.message}); the next run tries again`,
+          `${stream}: data older than its retention could not be removed (${failure.message}); the next run tries again`,
         );
         return;
       }
       const { rows, runs, issues } = removed;
       log.info(
         { stream, removed },
-        `${stream}: removed what is older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
+        `${stream}: removed data older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
       );
     },
     onDeadRuns: (stream, closed) => {

@@ -16,7 +16,7 @@ import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildAlerts, buildHeartbeat, buildReportSchedule } from './telling.ts';
+import { buildAlerts, buildHeartbeat, buildReportSchedule } from './notifications.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {

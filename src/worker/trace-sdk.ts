@@ -6,7 +6,7 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import { withTimeout } from '../shared/time.ts';
 
 /** Timeout for an unreachable collector at the end of the process, ms. */
-const CLOSE_PATIENCE_MS = 2_000;
+const CLOSE_TIMEOUT_MS = 2_000;
 
 /** Sends the remaining spans. */
 export type StopTracing = () => Promise<void>;
@@ -24,7 +24,7 @@ export function registerSdk(version: string): StopTracing {
   // Installs the async context manager, so that spans find their parents.
   provider.register();
   return async () => {
-    await withTimeout(provider.shutdown(), CLOSE_PATIENCE_MS).catch(() => undefined);
+    await withTimeout(provider.shutdown(), CLOSE_TIMEOUT_MS).catch(() => undefined);
     trace.disable();
     context.disable();
   };

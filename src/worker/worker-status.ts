@@ -31,7 +31,7 @@ interface WorkerStatusParts {
   readonly queue: RunQueue;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
-  readonly alerts: Pick<Alerts, 'report'>;
+  readonly alerts: Pick<Alerts, 'status'>;
 }
 
 interface WorkerStatus {
@@ -45,7 +45,7 @@ interface WorkerStatus {
 const MAKING_SHARE = 20;
 
 /** Timeout for reading one of several accounts, which happens on request only; afterwards the known values are shown. */
-const ONE_PATIENCE_MS = 3 * SECOND_MS;
+const ONE_ACCOUNT_TIMEOUT_MS = 3 * SECOND_MS;
 
 /** When a stream is requested again after its credentials were refused; 0: they are not refused. */
 function heldUntilMs({ health }: Account, stream: StreamName): number {
@@ -168,7 +168,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       worker: parts.state(),
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
-      alerts: parts.alerts.report,
+      alerts: parts.alerts.status,
       keeping: keepingOf(app.config),
       seen,
       databaseProblem: problem,
@@ -193,7 +193,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   async function readOne(accountId: string): Promise<WarehouseState> {
     const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
     try {
-      const read = await withTimeout(readWithParts(app, accountId), ONE_PATIENCE_MS);
+      const read = await withTimeout(readWithParts(app, accountId), ONE_ACCOUNT_TIMEOUT_MS);
       // The monitor knows whether the database is reachable.
       const { problem } = monitor.latest;
       if (read.inTime) return { ...nothing, ...read.value, problem };

@@ -172,7 +172,7 @@ describe('with several accounts', () => {
       const worker = stage.start(['start'], settings);
       const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
       await worker.untilStderr(/south: users: succeeded/);
-      const said: string[] = [];
+      const output: string[] = [];
       for (const path of [
         '/',
         '/?account=south',
@@ -181,12 +181,12 @@ describe('with several accounts', () => {
         '/metrics',
         '/readyz',
       ])
-        said.push(await (await fetch(`${url}${path}`)).text());
+        output.push(await (await fetch(`${url}${path}`)).text());
       worker.kill('SIGTERM');
       const { code, stderr } = await worker.finished;
       expect(code).toBe(0);
       expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
-      for (const text of [...said, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
+      for (const text of [...output, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
       expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
     } finally {
       await quiet.remove();

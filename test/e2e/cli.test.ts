@@ -316,7 +316,7 @@ describe('a sync', () => {
         { stream: 'resources', outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 },
       ],
     });
-    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('asking again in'))).toHaveLength(2);
+    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('retrying in'))).toHaveLength(2);
     expect(code).toBe(1);
   });
 });

@@ -6,7 +6,7 @@ import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
 
 const EVERY_SECOND = '* * * * * *';
-const PATIENCE = { timeout: 45_000, interval: 50 };
+const TIMEOUT = { timeout: 45_000, interval: 50 };
 
 async function baseUrl(worker: RunningCli): Promise<string> {
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
@@ -60,7 +60,7 @@ describe.concurrent('the endpoints of start', () => {
       LOG_LEVEL: 'trace',
     });
     const url = await baseUrl(worker);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(metrics).toContain(
       'safety_sync_runs_total{stream="followups",kind="sync",status="succeeded",account="default"} 1',
@@ -93,7 +93,7 @@ describe.concurrent('the endpoints of start', () => {
       reconcile: '30 2 * * 0',
     });
     for (const secret of secrets) {
-      for (const said of [stderr, html, metrics, JSON.stringify(status)]) expect(said).not.toContain(secret);
+      for (const output of [stderr, html, metrics, JSON.stringify(status)]) expect(output).not.toContain(secret);
     }
   });
 });
@@ -107,7 +107,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     stage.sandbox.faults.set({ reset: 1 });
     await worker.untilStderr(/the service cannot be used \(network_error/);
     await expect
-      .poll(async () => (await readRuns(stage)).filter(({ status }) => status === 'failed').length, PATIENCE)
+      .poll(async () => (await readRuns(stage)).filter(({ status }) => status === 'failed').length, TIMEOUT)
       .toBeGreaterThanOrEqual(3);
     expect(await (await fetch(url)).text()).toContain('The service has been unavailable for');
     stage.sandbox.faults.clear();
@@ -135,17 +135,17 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
     await setDatabase(stage, true);
     await worker.untilStderr(/the database is back after/);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
 
     await setDatabase(stage, false);
     await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
     await expect
-      .poll(() => reasonsOf(url), PATIENCE)
+      .poll(() => reasonsOf(url), TIMEOUT)
       .toEqual([expect.stringMatching(/^the database is unreachable/)]);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
     await setDatabase(stage, true);
     await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
     expect(errorsOf(worker)).toHaveLength(2);
     worker.kill('SIGTERM');
     expect((await worker.finished).code).toBe(0);
@@ -159,7 +159,7 @@ describe.concurrent('a SIGTERM', () => {
   }) => {
     stage.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
     const worker = stage.cli.start(['start'], stage.env);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, PATIENCE).toBe(1);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
@@ -205,7 +205,7 @@ describe.concurrent('a SIGTERM', () => {
           stage.query(
             `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
           ),
-        PATIENCE,
+        TIMEOUT,
       )
       .toHaveLength(1);
     const startedMs = performance.now();
@@ -237,13 +237,13 @@ describe.concurrent('two workers', () => {
     const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
     // One worker holds the stream in the middle of a request; the ticks of the other one find it locked.
     await expect
-      .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
+      .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), TIMEOUT)
       .toBe(true);
     bothAsked.open();
     await expect
       .poll(
         async () => (await readRuns(stage)).filter(({ status }) => status === 'succeeded').length,
-        PATIENCE,
+        TIMEOUT,
       )
       .toBeGreaterThan(2);
     for (const worker of workers) worker.kill('SIGTERM');
@@ -264,7 +264,7 @@ describe.concurrent('two workers', () => {
           (await readRuns(stage)).filter(
             ({ stream, status }) => stream === 'resources' && status === 'skipped',
           ).length,
-        PATIENCE,
+        TIMEOUT,
       )
       .toBeGreaterThan(0);
     for (const worker of workers) worker.kill('SIGTERM');

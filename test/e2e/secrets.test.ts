@@ -8,7 +8,7 @@ const CANARY = 'canary/7f3a+b"c\\9d&e=token';
 const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
 
 let stage: CliStage;
-let said = '';
+let output = '';
 
 beforeAll(async () => {
   stage = await createCliStage({ sandbox: { token: CANARY } });
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 function hear(outcome: { stdout: string; stderr: string }): void {
-  said += `${outcome.stdout}\n${outcome.stderr}\n`;
+  output += `${outcome.stdout}\n${outcome.stderr}\n`;
 }
 
 /** Every column of every table, as text. */
@@ -86,8 +86,8 @@ it('the token is in no output and in no table, also when the service and a gatew
     hear(await stage.run([verb, '--json'], loud));
   }
 
-  expect(said.length).toBeGreaterThan(10_000);
-  for (const spelling of SPELLINGS) expect(said).not.toContain(spelling);
+  expect(output.length).toBeGreaterThan(10_000);
+  for (const spelling of SPELLINGS) expect(output).not.toContain(spelling);
   const dump = await dumpWarehouse();
   expect(dump).toContain('parameter_invalid');
   for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);

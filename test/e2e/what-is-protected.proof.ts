@@ -25,7 +25,7 @@ let temporary: string;
 let watchers: FSWatcher[];
 /** All files that existed at any time. */
 let files: string[];
-let said: string[];
+let output: string[];
 
 beforeEach(async () => {
   stage = await createCliStage({
@@ -35,7 +35,7 @@ beforeEach(async () => {
   database = await startListeningProxy(stage.databaseUrl);
   temporary = join(stage.cli.directory, 'temporary');
   mkdirSync(temporary);
-  [files, said] = [[], []];
+  [files, output] = [[], []];
   watchers = [stage.cli.directory, temporary].map((folder) =>
     watch(folder, (_, name) => void files.push(join(folder, name ?? ''))),
   );
@@ -105,7 +105,7 @@ function putCanaries(round: string): void {
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
   const { code, stdout, stderr } = await stage.cli.run(args, { ...base(), ...env });
-  said.push(stdout, stderr);
+  output.push(stdout, stderr);
   return code;
 }
 
@@ -117,11 +117,11 @@ async function serve(env: Readonly<Record<string, string>>): Promise<void> {
   for (const path of ['/', '/api/status', '/metrics']) {
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(200);
-    said.push(await response.text());
+    output.push(await response.text());
   }
   worker.kill('SIGTERM');
   const { stdout, stderr } = await worker.finished;
-  said.push(stdout, stderr);
+  output.push(stdout, stderr);
 }
 
 /** Every path of records into and out of the program. */
@@ -198,7 +198,7 @@ async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft(database.size).toBeGreaterThan(100_000);
   expect.soft(database.heard(texts)).toEqual([]);
   expect.soft(await findText(stage, texts)).toEqual([]);
-  const log = said.join('\n');
+  const log = output.join('\n');
   expect.soft(log.length).toBeGreaterThan(50_000);
   const lines = log.split('\n').filter((line) => texts.some((text) => line.includes(text)));
   expect.soft(lines.map((line) => line.slice(0, 500))).toEqual([]);
@@ -223,14 +223,14 @@ test('what is protected later is cleaned without being sent anywhere', async () 
   expect(database.heard([CANARY])).toEqual([CANARY]);
   expect(await findText(stage, [CANARY])).not.toEqual([]);
   database.forget();
-  said = [];
+  output = [];
   expect(await run(['privacy', '--clean'], settings())).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
   expect(await findText(stage, [CANARY])).toEqual([]);
   putCanaries('third');
   expect(await run(['sync', '--force'], settings())).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
-  expect(said.filter((text) => text.includes(CANARY))).toEqual([]);
+  expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
 test('a forgotten person is sent nowhere any more', async () => {
@@ -240,7 +240,7 @@ test('a forgotten person is sent nowhere any more', async () => {
     await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], key()),
   ).toBe(0);
   database.forget();
-  [said, files] = [[], []];
+  [output, files] = [[], []];
   const { store } = stage.sandbox;
   for (const args of [
     ['sync', '--force'],

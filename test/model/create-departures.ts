@@ -19,7 +19,7 @@ export interface Departures {
 }
 
 /** Whether every page of this list has the total of all pages. */
-export function isTotalTold(readings: Readings, method: string): boolean {
+export function isTotalSent(readings: Readings, method: string): boolean {
   return (
     (readings.pagingFields === 'both' || readings.pagingFields === 'total-only') &&
     ((method === 'followups.list' && readings.followupsPaging === 'present') ||
@@ -42,9 +42,9 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
   function oddRecord({ how, method, at, skip, times }: Extract<Departure, { kind: 'odd-record' }>): void {
     const isDue = behind(skip);
     // Without totals, a list with a missing record looks complete.
-    const isTold = (): boolean => isTotalTold(readings, method);
+    const isSent = (): boolean => isTotalSent(readings, method);
     next(
-      (entry) => entry.method === method && (how !== 'left-out' || isTold()) && isDue(),
+      (entry) => entry.method === method && (how !== 'left-out' || isSent()) && isDue(),
       { kind: 'oddRecord', how, at },
       times,
     );

@@ -4,7 +4,7 @@ import { drawSvg } from '../../bench/support/svg.ts';
 
 export interface MemorySample {
   readonly replica: number;
-  /** Index of the process: each restart begins a new one. */
+  /** Start of the process; each restart has a new one. */
   readonly bornMs: number;
   readonly ageMs: number;
   /** Time since the start of the run. */

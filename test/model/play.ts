@@ -13,9 +13,9 @@ import { type CompareOptions, expectWarehouseEqualsSource } from '../support/sou
 import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createClockSteps } from './clock-steps.ts';
-import { createDepartures, isTotalTold } from './create-departures.ts';
+import { createDepartures, isTotalSent } from './create-departures.ts';
 import { createPeace } from './peace.ts';
-import { createRunChecks, isTimeTold } from './run-checks.ts';
+import { createRunChecks, isTimeSent } from './run-checks.ts';
 import { makeChange, recordNewestUpdate, type Source } from './source-change.ts';
 import { type History, type Step, toFault } from './step.ts';
 
@@ -46,7 +46,7 @@ async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
 }
 
 interface PlayOptions {
-  /** Environment of workers that are killed. */
+  /** Runs the workers that are killed. */
   readonly cli?: Cli | undefined;
   /** Streams with checks at the end; default: all. */
   readonly streams?: readonly StreamName[];
@@ -192,7 +192,7 @@ export async function play(
 
   async function kill(step: Extract<Step, { kind: 'kill' }>): Promise<void> {
     // The process uses the machine's clock, months away from the service's, and has no other reference.
-    if (cli === undefined || !isTimeTold(sandbox) || !clocks.mayStep('ours')) return;
+    if (cli === undefined || !isTimeSent(sandbox) || !clocks.mayStep('ours')) return;
     const requestsBefore = sandbox.requests.length;
     const running = cli.start([step.run, step.stream], {
       SAFETY_BASE_URL: sandbox.url,
@@ -236,7 +236,7 @@ export async function play(
         const isMeant = ({ method, params }: RequestLogEntry): boolean =>
           step.fault !== 'parameter_invalid' ||
           params['page'] === undefined ||
-          isTotalTold(sandbox.readings, method);
+          isTotalSent(sandbox.readings, method);
         sandbox.faults.next(
           (entry) => !isComparing && isMeant(entry) && (skip -= 1) < 0,
           toFault(step.fault),
@@ -281,7 +281,7 @@ export async function play(
         return;
       case 'service-clock':
         // Without a time in the responses, only the reconciliation finds changes that a setback of the clock hid.
-        if (isTimeTold(sandbox) && clocks.mayStep('service', step.aheadMinutes * MINUTE_MS))
+        if (isTimeSent(sandbox) && clocks.mayStep('service', step.aheadMinutes * MINUTE_MS))
           departures.take(step);
         return;
       case 'date-header':

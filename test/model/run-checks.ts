@@ -5,7 +5,7 @@ import type { StreamName } from '../../src/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
-import { isAnyRecordLost, isTotalTold } from './create-departures.ts';
+import { isAnyRecordLost, isTotalSent } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
 
@@ -49,7 +49,7 @@ export interface RunChecks {
 }
 
 /** Whether responses have a readable Date header. */
-export function isTimeTold({ readings }: Sandbox): boolean {
+export function isTimeSent({ readings }: Sandbox): boolean {
   return readings.dateHeader === 'present' || readings.dateHeader === 'asctime';
 }
 
@@ -66,7 +66,7 @@ export function createRunChecks(options: {
   const mayLack = new Set<StreamName>();
   let isReportOdd = false;
   /** The latest time of its own that the service has sent. */
-  let latestToldMs = 0;
+  let latestSentMs = 0;
 
   async function marksOf(stream: StreamName): Promise<Map<string, RowMark>> {
     const key = stream === 'training-employee-status' ? 'user_id' : 'id';
@@ -104,7 +104,7 @@ export function createRunChecks(options: {
 
   /** A follow-up from the future that looks like any other: no time is sent, and ours is later still. */
   function isFutureHidden(): boolean {
-    if (isTimeTold(sandbox)) return false;
+    if (isTimeSent(sandbox)) return false;
     return [...sandbox.store.followups.values()].some(
       ({ updated_on }) =>
         typeof updated_on === 'number' && updated_on > source.now() && updated_on <= ourNow(),
@@ -115,7 +115,7 @@ export function createRunChecks(options: {
   function isUncounted(): boolean {
     const { readings } = sandbox;
     const isHidden = readings.followupTimes === 'seconds' || readings.undatedFollowups === 'unfiltered';
-    return isHidden && (readings.pagingTotal !== 'exact' || !isTotalTold(readings, 'followups.list'));
+    return isHidden && (readings.pagingTotal !== 'exact' || !isTotalSent(readings, 'followups.list'));
   }
 
   /** The only faults are records that cannot be stored: each is skipped, and the run succeeds. */
@@ -147,17 +147,17 @@ export function createRunChecks(options: {
     });
     expect(wrong, `${stream} that are at the source and were marked deleted`).toEqual([]);
     const written = [...after].filter(([key, { version }]) => before.rows.get(key)?.version !== version);
-    const told = counts.inserted + counts.updated + counts.deleted;
-    expect(written.length, `rows of ${stream} written`).toBeLessThanOrEqual(told);
+    const counted = counts.inserted + counts.updated + counts.deleted;
+    expect(written.length, `rows of ${stream} written`).toBeLessThanOrEqual(counted);
     if (result.outcome === 'succeeded' && kind === 'sync' && stream !== 'followups') {
-      expect(written.length, `rows of ${stream} written`).toBe(told);
+      expect(written.length, `rows of ${stream} written`).toBe(counted);
     }
   }
 
   async function holdState({ stream, isRetry, before, result }: Ended): Promise<void> {
     const { watermark } = await stateOf({ query }, 'followups');
-    if (watermark !== null && isTimeTold(sandbox)) {
-      expect(watermark, 'watermark').toBeLessThanOrEqual(latestToldMs);
+    if (watermark !== null && isTimeSent(sandbox)) {
+      expect(watermark, 'watermark').toBeLessThanOrEqual(latestSentMs);
     }
     // A run that loses its session before it has begun leaves the run of a killed worker to the next run.
     const own = result.outcome === 'failed' ? `and owner = '${owner}'` : '';
@@ -179,8 +179,8 @@ export function createRunChecks(options: {
       isReportOdd = true;
     },
     async before(stream) {
-      const toldMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
-      latestToldMs = Math.max(latestToldMs, toldMs);
+      const sentMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
+      latestSentMs = Math.max(latestSentMs, sentMs);
       return {
         rows: await marksOf(stream),
         present: presentAt(sandbox, stream),

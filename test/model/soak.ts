@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const args = process.argv.slice(2).flatMap((arg, index, all) =>
-  // `--kills` without a number: kills among the histories.
+  // `--kills` without a number adds kills to the histories.
   arg === '--kills' && !/^\d+$/.test(all[index + 1] ?? '') ? ['--kills', 'true'] : [arg],
 );
 const { values } = parseArgs({

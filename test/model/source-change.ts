@@ -100,7 +100,7 @@ function changeFollowup(source: Source, action: string, at: number): void {
   }
 }
 
-/** The fields of a record that change with every update. */
+/** The field that the service updates with every change. */
 const stamp = (table: string, now: number): object => (table === 'followups' ? { updated_on: now } : {});
 
 function changeRecord(source: Source, { table, action, at }: Extract<Change, { kind: 'change' }>): void {

@@ -81,7 +81,7 @@ export async function createCli(): Promise<Cli> {
 interface WatchedProgram {
   readonly pid: number;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Passes the output to `onOutput`; resolves when the program has ended. */
+  /** Passes the output to `print`; resolves when the program has ended. */
   readonly watch: (
     print: (stream: 'stdout' | 'stderr', text: string) => void,
   ) => Promise<Pick<Finished, 'code' | 'signal'>>;
@@ -92,17 +92,17 @@ export function watchProgram(args: readonly string[], { pid, kill, watch }: Watc
   const output = { stdout: '', stderr: '' };
   let hasEnded = false;
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener();
   };
   const name = `safety-sync ${args.join(' ')}`;
   const describe = () => `${name}\nstdout: ${output.stdout}\nstderr: ${output.stderr}`;
   const closed = watch((stream, text) => {
     output[stream] += text;
-    tell();
+    notify();
   }).then((end): Finished => {
     hasEnded = true;
-    tell();
+    notify();
     return { ...end, ...output };
   });
   closed.catch(() => undefined);

@@ -63,17 +63,17 @@ export async function runInProcess(
   env: Environment,
   options: InProcessOptions = {},
 ): Promise<Said> {
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   const code = await call(
     args,
     { LOG_LEVEL: 'silent', ...env },
     {
       ...options,
       signal: options.isStopped === true ? AbortSignal.abort() : new AbortController().signal,
-      print: (stream, text) => void (said[stream] += text),
+      print: (stream, text) => void (output[stream] += text),
     },
   );
-  return { code, ...said };
+  return { code, ...output };
 }
 
 /** Starts the command line inside the test process; the first signal stops it as in a process, a second one has no effect. */

@@ -91,9 +91,9 @@ export function oneIn(requests: number): ServiceLimit {
 }
 
 interface Outcome {
-  /** Share of the admitted maximum. */
+  /** Admitted requests, as a share of the most that the service admits. */
   readonly usedShare: number;
-  /** Share of all requests. */
+  /** Refused requests, as a share of all requests. */
   readonly throttledShare: number;
 }
 

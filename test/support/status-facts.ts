@@ -4,14 +4,14 @@ import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { DetailFacts } from '../../src/status/account-detail.ts';
 import type { AccountRows } from '../../src/status/read-account-rows.ts';
-import type { KeepingReport } from '../../src/status/keeping.ts';
+import type { KeepingStatus } from '../../src/status/keeping.ts';
 import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/status/read-accounts.ts';
 import { type SingleStatus, singleOf } from '../../src/status/status.ts';
 import type { Outage } from '../../src/health/outage-log.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { NOON } from './test-clock.ts';
 
-export const EVERYTHING_KEPT: KeepingReport = {
+export const EVERYTHING_KEPT: KeepingStatus = {
   deletedDays: null,
   runsDays: null,
   issuesDays: null,

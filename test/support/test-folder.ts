@@ -19,7 +19,7 @@ async function isUsable(folder: string): Promise<boolean> {
   }
 }
 
-/** The directory for data of the tests' PostgreSQL servers. */
+/** Directories that may hold the data of the tests' PostgreSQL servers. */
 export const TEST_FOLDERS = [MEMORY, tmpdir()] as const;
 
 /** A folder for one test, or for one server of a test run; the caller removes it. */

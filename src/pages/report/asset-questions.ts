@@ -16,7 +16,7 @@ export const EXPIRES_THIS_WEEK = `days_until_expiry between 0 and 6 and (status 
 
 export const EQUIPMENT_QUESTIONS = {
   equipmentByType: question(
-    'How does each type of equipment in service stand?',
+    'What is the status of equipment in service, by type?',
     `
 select equipment_type_id, equipment_type_label, coalesce(status, 'unknown') as status, count(*) as equipment
 from safety.equipment_overview

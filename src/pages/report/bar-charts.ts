@@ -2,7 +2,7 @@
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
+import { CHARACTER_PX, HALF, NAME_LENGTH, type ChartRenderer, type Series, type Texts, WIDE } from './draw.ts';
 
 interface Bar {
   readonly label: string;
@@ -13,8 +13,8 @@ interface Bar {
 }
 
 /** Horizontal bars with their values at the ends. */
-export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
-  const { plot } = pen;
+export function bars(renderer: ChartRenderer, texts: Texts, rows: readonly Bar[]): Html {
+  const { plot } = renderer;
   const named = rows.map((row, at) => ({
     ...row,
     key: String(at),
@@ -22,7 +22,7 @@ export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
   }));
   const left = Math.max(...rows.map(({ label }) => Math.min(label.length, NAME_LENGTH))) * CHARACTER_PX + 14;
   const right = Math.max(...named.map(({ text }) => text.length)) * CHARACTER_PX + 10;
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: rows.length * 32 + 8,
     marginLeft: left,
@@ -61,12 +61,12 @@ interface Part {
 
 /** One stacked bar per row, with segments in the order of the series. A segment shows its value if it is wide enough. */
 export function stackedBars(
-  pen: Pen,
+  renderer: ChartRenderer,
   texts: Texts,
   series: readonly (Series & { readonly onColor: string })[],
   parts: readonly Part[],
 ): Html {
-  const { plot } = pen;
+  const { plot } = renderer;
   const keys = [...new Set(parts.map(({ row }) => row))];
   const totals = keys.map((key) => ({
     key,
@@ -76,7 +76,7 @@ export function stackedBars(
   const left = Math.max(...keys.map((key) => Math.min(key.length, NAME_LENGTH))) * CHARACTER_PX + 14;
   const order = series.map(({ name }) => name);
   const stack = plot.stackX({ order }, { x: 'value', y: 'row', fill: 'series' });
-  return pen.figure(texts, WIDE, (width) => {
+  return renderer.figure(texts, WIDE, (width) => {
     const room = width - left - 60;
     const lies = (part: Part) => part.value / most > (String(part.value).length * CHARACTER_PX + 8) / room;
     return {
@@ -157,11 +157,11 @@ interface Week {
 }
 
 /** One column per week; the current week is dashed, because it is incomplete. */
-export function weekColumns(pen: Pen, texts: Texts, weeks: readonly Week[]): Html {
-  const { plot } = pen;
+export function weekColumns(renderer: ChartRenderer, texts: Texts, weeks: readonly Week[]): Html {
+  const { plot } = renderer;
   const [running, ...ahead] = weeks;
   const nameOf = (monday: string): string => formatShortDay(toDate(monday));
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: 180,
     marginTop: 18,

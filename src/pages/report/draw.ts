@@ -31,7 +31,7 @@ interface DrawnElement {
 
 export type Plot = typeof ObservablePlot;
 
-export interface Pen {
+export interface ChartRenderer {
   readonly plot: Plot;
   /** One chart: a figure with its title, drawn in a wide and a narrow version. */
   figure(texts: Texts, width: number, options: (width: number) => ObservablePlot.PlotOptions): Html;
@@ -40,7 +40,7 @@ export interface Pen {
 const NARROW = 330;
 
 /** Imported on first use, because no other part of the program needs Plot. */
-export async function createPen(): Promise<Pen> {
+export async function createChartRenderer(): Promise<ChartRenderer> {
   const [plot, { parseHTML }] = await Promise.all([import('@observablehq/plot'), import('linkedom')]);
   const { document } = parseHTML('<!doctype html><html><body></body></html>') as { document: object };
 

@@ -7,13 +7,13 @@ import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment, personOf } from '../words.ts';
-import { createPen } from './draw.ts';
+import { createChartRenderer } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { followupsSection } from './followups-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { empty, section } from './section.ts';
-import { tellApart } from './tell-apart.ts';
+import { disambiguate } from './disambiguate.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -123,8 +123,8 @@ interface RenderOptions {
 }
 
 export async function renderReport(read: Report, { title }: RenderOptions): Promise<string> {
-  const pen = await createPen();
-  const report = { ...read, answers: tellApart(read.answers) };
+  const renderer = await createChartRenderer();
+  const report = { ...read, answers: disambiguate(read.answers) };
   const { accountId, asOfMs, timezone } = report;
   const week = weekSection(report);
   const isRead = isAnythingRead(report);
@@ -151,8 +151,8 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
         </nav>
       </header>
       <main>
-        ${isRead && overview(report)} ${week} ${followupsSection(report, pen)} ${trainingSection(report, pen)}
-        ${equipmentSection(report, pen)} ${documentsSection(report)} ${dataSection(report)}
+        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)} ${trainingSection(report, renderer)}
+        ${equipmentSection(report, renderer)} ${documentsSection(report)} ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { formatDay, formatMonth, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
+import { CHARACTER_PX, HALF, NAME_LENGTH, type ChartRenderer, type Series, type Texts, WIDE } from './draw.ts';
 
 const LINE_PX = 16;
 
@@ -33,8 +33,8 @@ const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 
  * Counts per day, stacked, with the first series at the bottom. The current day is incomplete: it is drawn separately,
  * dashed, with its present counts.
  */
-export function trend(pen: Pen, texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
-  const { plot } = pen;
+export function trend(renderer: ChartRenderer, texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
+  const { plot } = renderer;
   const days = [...new Set(values.map(({ date }) => date))].toSorted();
   const [first = '', last = ''] = [days[0], days.at(-1)];
   const known = series.filter(({ name }) => values.some((one) => one.series === name && one.value > 0));
@@ -73,7 +73,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
   const closing = values
     .filter((one) => one.date === yesterday && known.some(({ name }) => name === one.series))
     .map((one) => ({ ...one, date: toDate(last) }));
-  return pen.figure(texts, WIDE, (width) => {
+  return renderer.figure(texts, WIDE, (width) => {
     const perDay = (width - margins.marginLeft - room) / Math.max(1, days.length);
     const end = new Date(toDate(last).getTime() + Math.max(1, TODAY_PX / perDay) * DAY_MS);
     const labels = today.map(({ text, middle }, at) => ({ text, date: end, y: heights[at] ?? middle }));
@@ -135,17 +135,17 @@ interface StatusTrend {
 }
 
 /** Statuses by day, for values that the service only sends as of now. */
-export function statusTrend(pen: Pen, { title, series, values }: StatusTrend): Html {
+export function statusTrend(renderer: ChartRenderer, { title, series, values }: StatusTrend): Html {
   if (new Set(values.map(({ date }) => date)).size <= 1) {
     return html`<p class="note">
-      The service tells only how it stands now; how it moves shows here from the second day on.
+      The service sends only the present state, so the trend begins on the second day.
     </p>`;
   }
   const from = formatDay(values[0]?.date ?? null);
   const to = formatDay(values.at(-1)?.date ?? null);
   const label = `From ${from} to ${to}; the present counts are in the chart above.`;
   return html`<h3>Trend</h3>
-    ${trend(pen, { title, label, note: TODAY_NOTE }, series, values)}`;
+    ${trend(renderer, { title, label, note: TODAY_NOTE }, series, values)}`;
 }
 
 interface MonthValue {
@@ -175,8 +175,8 @@ export function placeBeside(
 }
 
 /** One value per month; the last complete month is labelled, incomplete ones are dashed. */
-export function monthLine(pen: Pen, texts: Texts, { months, format, most }: MonthLineOptions): Html {
-  const { plot } = pen;
+export function monthLine(renderer: ChartRenderer, texts: Texts, { months, format, most }: MonthLineOptions): Html {
+  const { plot } = renderer;
   const points = months.map((one) => ({ ...one, date: toDate(one.month) }));
   const finished = points.filter(({ isUnfinished }) => !isUnfinished);
   const last = finished.at(-1);
@@ -190,7 +190,7 @@ export function monthLine(pen: Pen, texts: Texts, { months, format, most }: Mont
       tickFormat: (date: Date) => formatMonth(date.toISOString()),
     };
   };
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: 200,
     marginTop: 18,

@@ -48,7 +48,7 @@ order by 1`,
   ),
 
   lapsingNext: question(
-    'Which trainings lapse next, and for which people?',
+    'Which trainings lapse next, and whose?',
     `
 select user_id, user_name, training_id, training_label, expires_on, days_until_expiry, is_required
 from safety.training_expiry
@@ -66,7 +66,7 @@ order by expires_on, user_id, training_id limit 10`,
   ),
 
   gapsByEmployee: question(
-    'Which people lack the most required trainings?',
+    'Which people lack the most required trainings, and which ones?',
     `
 select user_id, user_name, count(*) as lacking, string_agg(training_label, ', ' order by training_label) as trainings
 from safety.training_matrix

@@ -35,6 +35,6 @@ export function choosePeople(loads: readonly Load[]): { shown: readonly Load[]; 
     );
   const urgent = people.filter((one) => urgencyOf(one) > 0).length;
   const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
-  const nobody = loads.filter(({ user_id: id }) => id === '');
-  return { shown: [...people.slice(0, most), ...nobody], others: people.slice(most) };
+  const unassigned = loads.filter(({ user_id: id }) => id === '');
+  return { shown: [...people.slice(0, most), ...unassigned], others: people.slice(most) };
 }

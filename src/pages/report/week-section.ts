@@ -5,7 +5,7 @@ import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
-import { said } from './said.ts';
+import { describeMessages } from './describe-messages.ts';
 import { empty } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
 import { SHOWN_TASKS } from './week-questions.ts';
@@ -33,7 +33,7 @@ function tasksByPerson({ answers, today }: Report): Map<string, Task[]> {
   };
   for (const row of answers.dueSoon) {
     const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
-      <code>${row.id}</code> is due. ${said(row, today)}`;
+      <code>${row.id}</code> is due. ${describeMessages(row, today)}`;
     add(row.assignee_id, { day: row.due_on, what, isInspection: false });
   }
   for (const row of answers.lapsingThisWeek) {

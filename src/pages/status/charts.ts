@@ -2,7 +2,7 @@
 import { formatCount } from '../../shared/format.ts';
 import { RECENT_RUNS } from '../../status/read-account-rows.ts';
 import type { DayVolume } from '../../status/read-volumes.ts';
-import type { ProgressReport, RunReport } from '../../status/status.ts';
+import type { ProgressStatus, RunSummary } from '../../status/status.ts';
 import { type Html, html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 
@@ -19,10 +19,10 @@ function scaled(value: number, most: number, height: number): number {
   return Math.max(1.5, round((Math.sqrt(value) / Math.sqrt(most)) * height));
 }
 
-const changed = (run: RunReport): number => run.inserted + run.updated + run.deleted;
+const changed = (run: RunSummary): number => run.inserted + run.updated + run.deleted;
 
 /** Oldest run left. Upwards: duration, coloured by outcome. Downwards: changed rows. */
-export function runsChart(runs: readonly RunReport[], timezone: string): Html {
+export function runsChart(runs: readonly RunSummary[], timezone: string): Html {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const most = Math.max(0, ...runs.map(changed));
   const first = RECENT_RUNS - runs.length;
@@ -102,7 +102,7 @@ export function daysChart(days: readonly DayVolume[]): Html {
 }
 
 /** A bar with the known share, or a faint full bar where the total is unknown. */
-export function progressBar({ records, total }: ProgressReport): Html {
+export function progressBar({ records, total }: ProgressStatus): Html {
   const share = total === null || total <= 0 ? null : Math.min(1, records / total);
   const label = share === null ? 'under way' : `${Math.round(share * 100)} %`;
   return html`<svg

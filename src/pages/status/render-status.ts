@@ -81,7 +81,7 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
 /** The overall state in the largest font, with account and age below. */
 function hero(
   { verdict, database, nowMs }: ProcessStatus,
-  { whose, timezone, badges }: { whose: string; timezone: string; badges?: Html },
+  { about, timezone, badges }: { about: string; timezone: string; badges?: Html },
 ): Html {
   const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
   const asOf =
@@ -98,7 +98,7 @@ function hero(
       </ul>`
     }
     ${badges ?? null}
-    <p class="${isOld ? 'old' : 'dim'}">${whose}. ${asOf}</p>
+    <p class="${isOld ? 'old' : 'dim'}">${about}. ${asOf}</p>
   </header>`;
 }
 
@@ -213,7 +213,7 @@ function aboutQueue({ queue }: Status): Html {
   const unhealthy =
     queue.unhealthy === 0
       ? ''
-      : `, and ${formatNumber(queue.unhealthy, 'run')} besides, of accounts whose service does not respond`;
+      : `, and ${formatNumber(queue.unhealthy, 'run')} for accounts with an unresponsive service`;
   return html`Slots in use: ${formatCount(queue.running - queue.unhealthy)} of
   ${formatCount(queue.slots)}${unhealthy}${waiting}.`;
 }
@@ -236,9 +236,9 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
       <main>
         ${
           single === undefined
-            ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
+            ? html`${hero(status, { about, timezone: TIMEZONE, badges: levelBadges(status) })}
               ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null, otherTimezone: null })}`
-            : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
+            : html`${back}${hero(single, { about: `Account ${about}`, timezone: single.timezone })}
               ${renderAccount(single)} ${keeping(single, single)}`
         }
       </main>

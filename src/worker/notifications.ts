@@ -39,8 +39,8 @@ export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts
     hasReports: config.telling.report !== undefined,
     log,
     redact,
-    onTold: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
-    onNotTold: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
+    onSent: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
+    onNotSent: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
   });
 }
 

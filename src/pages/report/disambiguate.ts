@@ -13,24 +13,24 @@ function keyOf(column: string, row: Readonly<Record<string, unknown>>): string |
   return `${what === 'name' ? 'user' : kind}/${id}`;
 }
 
-function tell(value: unknown, shared: Shared): unknown {
+function addIds(value: unknown, shared: Shared): unknown {
   if (typeof value === 'string') return shortenPseudonyms(value);
-  if (Array.isArray(value)) return value.map((one) => tell(one, shared));
+  if (Array.isArray(value)) return value.map((one) => addIds(one, shared));
   if (typeof value !== 'object' || value === null) return value;
   const row = value as Readonly<Record<string, unknown>>;
-  const told = Object.entries(row).map(([column, one]) => {
+  const columns = Object.entries(row).map(([column, one]) => {
     const key = typeof one === 'string' ? keyOf(column, row) : undefined;
-    if (key === undefined || !shared.has(key)) return [column, tell(one, shared)];
+    if (key === undefined || !shared.has(key)) return [column, addIds(one, shared)];
     return [column, shortenPseudonyms(`${String(one)} (${key.slice(key.indexOf('/') + 1)})`)];
   });
-  return Object.fromEntries(told) as unknown;
+  return Object.fromEntries(columns) as unknown;
 }
 
 /** Applies to every `…_name` or `…_label` column with an `…_id` column. */
-export function tellApart(answers: Report['answers']): Report['answers'] {
+export function disambiguate(answers: Report['answers']): Report['answers'] {
   const shared = new Set([
     ...answers.namesakes.map(({ id }) => `user/${id}`),
     ...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),
   ]);
-  return tell(answers, shared) as Report['answers'];
+  return addIds(answers, shared) as Report['answers'];
 }
