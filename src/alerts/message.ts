@@ -124,7 +124,9 @@ function toText(lines: readonly Line[], context: MessageContext): string {
     const mark = isOver ? MARKS.over : MARKS.begun;
     return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
   });
-  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join('\n');
+  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join(
+    '\n',
+  );
 }
 
 /** Mail programs support few features of HTML and CSS: hence one column with inline styles. */

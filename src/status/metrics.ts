@@ -49,11 +49,9 @@ function buildCounters(registers: Registry[]) {
       'stream',
     ]),
     retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
-    throttled: counter(
-      'throttled_responses_total',
-      'Responses of the service with rate_limit_exceeded.',
-      ['stream'],
-    ),
+    throttled: counter('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.', [
+      'stream',
+    ]),
     repaired: counter(
       'repaired_by_reconcile_total',
       'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
@@ -64,10 +62,11 @@ function buildCounters(registers: Registry[]) {
       'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
       ['stream', 'reason'],
     ),
-    alerts: counter('alerts_total', 'Alerts that this worker sent, and alerts that a channel did not accept.', [
-      'channel',
-      'outcome',
-    ]),
+    alerts: counter(
+      'alerts_total',
+      'Alerts that this worker sent, and alerts that a channel did not accept.',
+      ['channel', 'outcome'],
+    ),
     duration: new Histogram({
       name: `${PREFIX}run_duration_seconds`,
       help: 'How long runs took that succeeded or failed.',

@@ -186,7 +186,8 @@ describe('with several accounts', () => {
       const { code, stderr } = await worker.finished;
       expect(code).toBe(0);
       expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
-      for (const text of [...output, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
+      for (const text of [...output, stderr])
+        for (const canary of canaries) expect(text).not.toContain(canary);
       expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
     } finally {
       await quiet.remove();

@@ -93,7 +93,8 @@ describe.concurrent('the endpoints of start', () => {
       reconcile: '30 2 * * 0',
     });
     for (const secret of secrets) {
-      for (const output of [stderr, html, metrics, JSON.stringify(status)]) expect(output).not.toContain(secret);
+      for (const output of [stderr, html, metrics, JSON.stringify(status)])
+        expect(output).not.toContain(secret);
     }
   });
 });

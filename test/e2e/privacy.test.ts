@@ -182,7 +182,9 @@ test('forget says what it did; without a key it says what is missing', async () 
   const restored =
     'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.';
   const shown = await stage.run(['privacy'], privacy());
-  expect(shown.stdout).toMatch(/^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m);
+  expect(shown.stdout).toMatch(
+    /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,
+  );
   expect(shown.stdout).toContain(restored);
   const checked = await stage.run(['check'], privacy());
   expect(checked.stdout).toMatch(/^ok {4}forgotten people: 2 people are forgotten, the last since 20/m);

@@ -802,7 +802,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'entry: options.entry, ',
     replace: '',
     tests: ['test/e2e/accounts.test.ts'],
-    names: 'a refused token is its account',
+    names: 'a refused token affects its account only',
   },
   {
     breaks: 'a cached report older than the stored one is taken',
@@ -1159,7 +1159,7 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'a request that is retried leaves its account healthy',
     invariant: 1,
     file: 'src/health/account-health.ts',
-    search: 'recordRetry: () => report(false)',
+    search: 'recordRetry: () => notify(false)',
     replace: 'recordRetry: () => undefined',
     tests: [HEALTH],
   },
@@ -1167,8 +1167,8 @@ export const MUTATIONS: readonly Mutation[] = [
     breaks: 'an unhealthy account has as many runs at a time as a healthy one',
     invariant: 1,
     file: 'src/worker/run-queue.ts',
-    search: 'if (line.running === 0) begin(line);',
-    replace: 'begin(line);',
+    search: 'if (queue.running === 0) begin(queue);',
+    replace: 'begin(queue);',
     tests: ['test/unit/worker/run-queue.test.ts'],
   },
   {
@@ -2328,7 +2328,7 @@ export const MUTATIONS: readonly Mutation[] = [
     search: 'settings.key === undefined ?',
     replace: 'settings.key !== undefined ?',
     tests: ['test/e2e/privacy.test.ts'],
-    names: 'before anybody is forgotten',
+    names: 'that no person is forgotten yet',
   },
   {
     breaks: 'a confined reader with an aggregate of its own sees how fresh every account is',

@@ -2,7 +2,15 @@
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type ChartRenderer, type Series, type Texts, WIDE } from './draw.ts';
+import {
+  CHARACTER_PX,
+  HALF,
+  NAME_LENGTH,
+  type ChartRenderer,
+  type Series,
+  type Texts,
+  WIDE,
+} from './draw.ts';
 
 interface Bar {
   readonly label: string;

@@ -151,8 +151,9 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
         </nav>
       </header>
       <main>
-        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)} ${trainingSection(report, renderer)}
-        ${equipmentSection(report, renderer)} ${documentsSection(report)} ${dataSection(report)}
+        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)}
+        ${trainingSection(report, renderer)} ${equipmentSection(report, renderer)} ${documentsSection(report)}
+        ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

@@ -3,7 +3,15 @@ import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { formatDay, formatMonth, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type ChartRenderer, type Series, type Texts, WIDE } from './draw.ts';
+import {
+  CHARACTER_PX,
+  HALF,
+  NAME_LENGTH,
+  type ChartRenderer,
+  type Series,
+  type Texts,
+  WIDE,
+} from './draw.ts';
 
 const LINE_PX = 16;
 
@@ -33,7 +41,12 @@ const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 
  * Counts per day, stacked, with the first series at the bottom. The current day is incomplete: it is drawn separately,
  * dashed, with its present counts.
  */
-export function trend(renderer: ChartRenderer, texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
+export function trend(
+  renderer: ChartRenderer,
+  texts: Texts,
+  series: readonly Series[],
+  values: readonly DayValue[],
+): Html {
   const { plot } = renderer;
   const days = [...new Set(values.map(({ date }) => date))].toSorted();
   const [first = '', last = ''] = [days[0], days.at(-1)];
@@ -175,7 +188,11 @@ export function placeBeside(
 }
 
 /** One value per month; the last complete month is labelled, incomplete ones are dashed. */
-export function monthLine(renderer: ChartRenderer, texts: Texts, { months, format, most }: MonthLineOptions): Html {
+export function monthLine(
+  renderer: ChartRenderer,
+  texts: Texts,
+  { months, format, most }: MonthLineOptions,
+): Html {
   const { plot } = renderer;
   const points = months.map((one) => ({ ...one, date: toDate(one.month) }));
   const finished = points.filter(({ isUnfinished }) => !isUnfinished);
