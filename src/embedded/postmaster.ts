@@ -61,7 +61,7 @@ export async function spawnPostmaster(options: StartPostmasterOptions): Promise<
   }
 }
 
-/** Ends all sessions, writes a checkpoint and waits until the data directory is released. */
+/** Ends all sessions, writes all data and waits until the data directory is released. */
 export async function stopPostmaster(pgData: string, pid: number): Promise<void> {
   let signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT';
   for (;;) {

@@ -106,7 +106,7 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
   made.push(alerts);
   return {
     ...alerts,
-    get report() {
+    get status() {
       return alerts.status;
     },
     lines,
@@ -236,7 +236,7 @@ it('what a worker had claimed when it was killed is told by another one, and not
   await bury();
 });
 
-it('what was over when its context was killed is still told, with its end', async () => {
+it('what was over when its worker was killed is still told, with its end', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startTelling({ owner: 'other', afterMs: 0 });
   await fail();
@@ -249,7 +249,7 @@ it('what was over when its context was killed is still told, with its end', asyn
   await other.lookAndTell();
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
     ),
   ]);
   await bury();
@@ -388,7 +388,7 @@ it('what was due while nobody took it is told when it is over, too', async () =>
   await one.lookAndTell();
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
     ),
   ]);
 });

@@ -2156,13 +2156,13 @@ export const MUTATIONS: readonly Mutation[] = [
     names: 'whoever is first|before its claim has ended',
   },
   {
-    breaks: 'what was being told when its context was killed is lost once it is over',
+    breaks: 'what was being sent when its worker was killed is lost once it is over',
     invariant: 8,
     file: 'src/alerts/ledger.ts',
     search: 'when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end',
     replace: 'when told_at is not null or tries > 0 then ${now} end',
     tests: [ALERTS],
-    names: 'over when its context was killed',
+    names: 'over when its worker was killed',
   },
   {
     breaks: 'what was told and could not be recorded is told again',
