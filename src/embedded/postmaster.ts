@@ -16,7 +16,7 @@ export interface Postmaster {
 }
 
 const LOG_KEPT_BYTES = 4 * 1024 * 1024;
-const STOP_PATIENCE_MS = 30 * SECOND_MS;
+const STOP_TIMEOUT_MS = 30 * SECOND_MS;
 const POLL_MS = 20;
 
 /** Undefined when no server runs. `starting`: the port is not written yet. */
@@ -72,7 +72,7 @@ export async function stopPostmaster(pgData: string, pid: number): Promise<void>
       throw error;
     }
     // Not checked by the pid: a zombie process still counts as alive.
-    const deadline = performance.now() + STOP_PATIENCE_MS;
+    const deadline = performance.now() + STOP_TIMEOUT_MS;
     while (performance.now() < deadline) {
       const text = await readPidFile(pgData);
       if (text?.split('\n')[0] !== String(pid) || !(await isPostmasterOf(pid, pgData))) return;

@@ -19,7 +19,7 @@ const USERS_LOCK = '7310854162905';
 const APPLICATION_NAME = 'safety-sync embedded server user';
 const RENEW_MS = 15 * SECOND_MS;
 /** How long the session of a killed user may remain visible. */
-const GHOST_PATIENCE_MS = 5 * SECOND_MS;
+const GHOST_TIMEOUT_MS = 5 * SECOND_MS;
 const POLL_MS = 20;
 
 /** Undefined when the server is unavailable: starting or stopping. */
@@ -61,7 +61,7 @@ async function renew(session: Session): Promise<void> {
 async function leave(session: Session): Promise<boolean> {
   // Releases the shared lock first: if several users leave at once, the last one gets the exclusive lock.
   await session.query('select pg_advisory_unlock_all()');
-  const deadline = performance.now() + GHOST_PATIENCE_MS;
+  const deadline = performance.now() + GHOST_TIMEOUT_MS;
   for (;;) {
     const [row] = await session.query<{ last: boolean }>(
       `select pg_try_advisory_lock(${USERS_LOCK}) as last`,

@@ -36,7 +36,7 @@ interface EmbeddedServerOptions {
 }
 
 /** Includes recovery after a crash. */
-const START_PATIENCE_MS = 2 * MINUTE_MS;
+const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
@@ -94,7 +94,7 @@ async function joinOrStart(
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<Access> {
-  const deadline = performance.now() + START_PATIENCE_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   let child: ChildProcess | undefined;
   let attempts = 0;
   try {

@@ -27,7 +27,7 @@ import {
   processReasons,
   reasonsNotReady,
   sentence,
-  untoldReasons,
+  channelProblems,
 } from './verdict.ts';
 
 export interface AccountFacts {
@@ -141,7 +141,7 @@ const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
 
 /** Whether the data of all accounts can be relied on. */
 function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsStatus): Verdict {
-  const details = untoldReasons(alerts).map(sentence);
+  const details = channelProblems(alerts).map(sentence);
   // The states of single accounts are in the counts.
   const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details });
   if (counts.bad > 0) {

@@ -142,7 +142,7 @@ function warningOf(
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
-  return untoldReasons(alerts).length === 0 ? null : 'alerts do not arrive';
+  return channelProblems(alerts).length === 0 ? null : 'alerts do not arrive';
 }
 
 /** Sessions without a run that hold locks of streams. */
@@ -155,7 +155,7 @@ export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'h
 const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
 
 /** Channels that do not accept alerts. */
-export function untoldReasons({ channels }: AlertsStatus): string[] {
+export function channelProblems({ channels }: AlertsStatus): string[] {
   return channels.flatMap(({ name, waiting, problem }) =>
     problem === null
       ? []
@@ -192,7 +192,7 @@ function detailsOf(at: Circumstances): string[] {
     ...others,
     ...heldUpReasons(at.streams),
     ...linesOf(true),
-    ...untoldReasons(at.alerts),
+    ...channelProblems(at.alerts),
   ];
 }
 

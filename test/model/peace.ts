@@ -29,7 +29,7 @@ interface PeaceOptions {
   /** Removes faults that wait for the next run. */
   disarm(): Promise<void>;
   /** A new worker with long timeouts. */
-  startPatiently(): Promise<void>;
+  startWithLongTimeouts(): Promise<void>;
   pass(ms: number): void;
 }
 
@@ -46,7 +46,7 @@ export function createPeace(options: PeaceOptions): Peace {
   async function end(): Promise<void> {
     departures.putRight();
     await options.disarm();
-    await options.startPatiently();
+    await options.startWithLongTimeouts();
     options.pass(MINUTE_MS);
     changeInPeace();
     // Only then can the worker's own clock extend the wait for the training cache.
@@ -70,7 +70,7 @@ export function createPeace(options: PeaceOptions): Peace {
     if (holds('users')) await succeed('users', { kind: 'reconcile' });
     await compare({ tables: options.streams.flatMap((stream) => TABLES_OF[stream] ?? []) });
     await standStill();
-    await unknownFieldsAreTold();
+    await unknownFieldsAreReported();
     const open = await query(`select run_id from safety_sync.runs where status = 'running'`);
     expect(open, 'runs left running').toEqual([]);
   }
@@ -84,7 +84,7 @@ export function createPeace(options: PeaceOptions): Peace {
   }
 
   /** Unknown fields are open issues of every stream while the service sends them. */
-  async function unknownFieldsAreTold(): Promise<void> {
+  async function unknownFieldsAreReported(): Promise<void> {
     const open = await query<{ stream: string }>(
       `select distinct stream from safety_sync.data_issues
        where kind = 'unknown_field' and field like 'x%extra%' and resolved_at is null and stream <> 'users' order by 1`,

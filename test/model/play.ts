@@ -331,7 +331,7 @@ export async function play(
       await saboteur.disarm();
       waiting = [];
     },
-    async startPatiently() {
+    async startWithLongTimeouts() {
       await api.close();
       api = createApi(20_000, 8);
     },

@@ -61,8 +61,8 @@ export function randomFollowup(id: string, options: PastOptions): PastFollowup {
     if (random.below(9) === 0) form = random.pick(FORMS);
     const isOpen = random.below(12) === 0 ? null : random.below(2) === 0;
     // Closed some time before it was observed, or without a time; reopened follow-ups may keep their completion.
-    const isTold = isOpen === false ? random.below(5) > 0 : random.below(4) === 0;
-    const resolved = isTold ? from - random.below(2) * random.below(3 * DAY_MS) : null;
+    const hasTime = isOpen === false ? random.below(5) > 0 : random.below(4) === 0;
+    const resolved = hasTime ? from - random.below(2) * random.below(3 * DAY_MS) : null;
     const completer = isOpen === false ? random.pick(PEOPLE) : null;
     return { isOpen, due, assignee, form, resolved, completer, from };
   });

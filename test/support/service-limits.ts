@@ -81,7 +81,7 @@ export function unlimited(): ServiceLimit {
   return { admit: () => true, allows: (durationMs) => (durationMs === 0 ? 0 : Infinity) };
 }
 
-/** Admits one request in `n`, at any rate. */
+/** Admits one of every `requests` requests, at any rate. */
 export function oneIn(requests: number): ServiceLimit {
   let asked = 0;
   return {

@@ -176,8 +176,8 @@ export class StateReplay {
             row.from > (since ?? 0) * 1000 &&
             returns.has(`${key.split(' / ')[0] ?? ''} ${row.from}`);
           if (isReturn) continue;
-          const isTold = since !== null && (before === undefined || since * 1000 > (before.to ?? 0));
-          if (isTold || (since !== null && before === undefined)) {
+          const isDated = since !== null && (before === undefined || since * 1000 > (before.to ?? 0));
+          if (isDated || (since !== null && before === undefined)) {
             expect(row.from, at).toBe(since * 1000);
           }
         }

@@ -104,8 +104,8 @@ function describeOthers(people: readonly Load[]): string {
     .map(([noun, of]) => ({ noun, count: sumOf(people, of) }))
     .filter(({ count }) => count > 0)
     .map(({ noun, count }) => formatNumber(count, noun));
-  const who = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
-  return `Not shown: ${who} with ${parts.join(', ')}.`;
+  const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
+  return `Not shown: ${hidden} with ${parts.join(', ')}.`;
 }
 
 /** Notes on the list, because its sums may differ from those of the sentence above it. */
