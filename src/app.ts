@@ -1,4 +1,4 @@
-/** Composition root: builds everything from the configuration and hands it on. */
+/** Composition root: builds all components from the configuration. */
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type ApiClient, createApiClient } from './api/client.ts';
@@ -30,18 +30,18 @@ import { VERSION } from './version.ts';
 export const EMBEDDED_DATA_DIR = '.data/postgres';
 const EMBEDDED_DATABASE = 'safety_sync';
 
-/** One account: everything that is its own, so that what goes wrong with it stays with it. */
+/** One account with its own components, so that its failures affect no other account. */
 export interface Account {
   readonly config: AccountConfig;
   readonly id: string;
-  /** Tells the account in every line where there are several. */
+  /** Adds the account to each line when there are several. */
   readonly log: Logger;
   readonly health: AccountHealth;
-  /** Streams that are synced on schedule. */
+  /** Streams with a schedule. */
   readonly scheduled: readonly StreamName[];
-  /** Of the other streams. */
+  /** Why the other streams have no schedule. */
   readonly offReasons: OffReasons;
-  /** The client of its service; `configuration_invalid` when none is configured. */
+  /** The client of the account's service; throws `configuration_invalid` when none is configured. */
   readonly api: ApiClient;
   runContext(events?: RunEvents): RunContext;
 }
@@ -51,18 +51,18 @@ export interface App {
   readonly log: Logger;
   readonly clock: Clock;
   readonly warehouse: Warehouse;
-  /** The warehouse is on the embedded server. */
+  /** Whether the warehouse is on the embedded server. */
   readonly isEmbedded: boolean;
-  /** Host and process: who holds a stream, in `runs.owner`. */
+  /** Host and process id, as recorded in `runs.owner`. */
   readonly owner: string;
   readonly databaseOutage: OutageLog;
-  /** Takes the secrets of the configuration out of a text. */
+  /** Removes the secrets of the configuration from a text. */
   readonly redact: Redact;
   /** At least one. */
   readonly accounts: readonly Account[];
-  /** Aborted when the process is asked to stop. */
+  /** Aborted when a stop of the process is requested. */
   readonly signal: AbortSignal;
-  /** Brings the warehouse up to date, and tells it in which time zone each account reports. */
+  /** Applies migrations, and writes each account's reporting time zone. */
   migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   close(): Promise<void>;
 }
@@ -70,12 +70,12 @@ export interface App {
 interface CreateAppOptions {
   readonly config: Config;
   readonly signal: AbortSignal;
-  /** Where one-line notes for the person at the terminal go. */
+  /** Prints a line at the terminal. */
   readonly say: (line: string) => void;
   /** The database on the embedded server. */
   readonly embeddedDatabase?: string;
   readonly clock?: Clock;
-  /** How long a service is left alone that refuses the credentials. */
+  /** Delays between trials while a service refuses the credentials. */
   readonly trialDelays?: TrialDelays | undefined;
 }
 
@@ -91,9 +91,9 @@ export function buildLogger(config: Config, secrets: readonly string[] = secrets
 interface BuildApiClientOptions {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** Is told of every retry, and knows of outages, in which retries are no warning. */
+  /** Records retries; during an outage, retries are logged at debug level. */
   readonly health?: AccountHealth;
-  /** Of what was read again. */
+  /** Adds secrets that were read later, for example a new token. */
   readonly addSecrets?: (secrets: readonly string[]) => void;
 }
 
@@ -112,12 +112,12 @@ export function buildApiClient(
     ...(tokenFile === undefined ? {} : { readToken: () => readTokenFile(tokenFile) }),
     onNewToken: (token) => {
       addSecrets?.([token]);
-      log.info('the token was replaced in its file: asking with the new one');
+      log.info('the token was replaced in its file: using the new one');
     },
     clock,
     random: Math.random,
     userAgent: `safety-sync/${VERSION}`,
-    // Not even described where nobody reads it.
+    // Registered at debug level only, because describing a request takes time.
     ...(log.isLevelEnabled('debug') ? { onRequest: (event) => logRequest(log, event) } : {}),
     onRetry: (event) => {
       const { method, attempt, delayMs, error } = event;
@@ -130,7 +130,7 @@ export function buildApiClient(
           error_code: error.code,
           request_id: error.requestId,
         },
-        `${error.message}; asking again in ${delayMs < SECOND_MS ? 'less than a second' : formatDuration(delayMs)}`,
+        `${error.message}; retrying in ${delayMs < SECOND_MS ? 'less than a second' : formatDuration(delayMs)}`,
       );
     },
   });
@@ -189,7 +189,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
       health,
       scheduled,
       offReasons,
-      // Made when it is needed: of thousands of accounts most do nothing at a time.
+      // Created on first use, because most of thousands of accounts are idle.
       get api() {
         if (api !== undefined) return api;
         api = buildApiClient(account, config.api, {
@@ -211,7 +211,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         },
         privacy: config.privacy,
         retention: config.retention,
-        // Read when the run begins.
+        // Read when a run begins.
         get databaseUrl() {
           return warehouse.url;
         },
@@ -244,7 +244,7 @@ export async function createApp(options: CreateAppOptions): Promise<App> {
         for (const { accountId, timezone, before } of moved) {
           log.warn(
             { account_id: accountId, timezone, before },
-            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: days that are over are counted again`,
+            `days begin in ${timezone} from now on (REPORTING_TIMEZONE) and no longer in ${before}: past days are counted again`,
           );
         }
       } catch (error) {

@@ -1,27 +1,28 @@
 #!/usr/bin/env node
-/** Process entry: signals first, then arguments and exit code; nothing else. */
+/** Process entry: signal handlers, then arguments and exit code. */
 import './cli/lean-memory.ts';
 
-// Before the program is loaded, which takes seconds on a busy machine: as process 1 of a container, a signal that
-// nobody handles yet would be dropped by the kernel.
+// Registered before the program loads, which takes seconds on a busy machine: the kernel drops signals to process 1 of a
+// container while they have no handler.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The first signal asks to stop, the second one ends at once.
+    // The first signal requests a stop, the second one ends the process at once.
     if (stop.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143);
-    if (process.stderr.isTTY) process.stderr.write('\nstopping; once more ends at once\n');
+    if (process.stderr.isTTY) process.stderr.write('\nstopping; a second signal stops at once\n');
     stop.abort(new Error(signal));
   });
 }
 
-// npx keeps signals for itself: when it is ended we would go on alone, unseen. Then its end is our signal.
+// npx handles signals itself, so its end would leave this process running alone. Its end counts as a signal.
 if (process.env['npm_command'] === 'exec') {
   const parent = process.ppid;
   setInterval(() => {
     if (process.ppid !== parent) stop.abort(new Error('the end of npx'));
   }, 1000).unref();
 }
-// `safety-sync runs | head` closes our stdout: no reason to complain, and none to leave a database server behind.
+// Stdout may be closed early, as in `safety-sync runs | head`: that is no error, but the embedded server must still be
+// stopped.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -36,6 +37,5 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   terminal: createTerminal(process.env),
   signal: stop.signal,
 });
-// A connection to something that vanished, or a collector of traces that is asked again and again, must not keep a
-// process that has said its last word.
+// Ends the process although connections to vanished hosts, or retries of the trace exporter, are still pending.
 setTimeout(() => process.exit(), 500).unref();

@@ -1,9 +1,9 @@
 /** Plots as files of their own; the report puts its charts into a page instead. */
 import type * as ObservablePlot from '@observablehq/plot';
-import { createPen, type Plot } from '../../src/pages/report/draw.ts';
+import { createChartRenderer, type Plot } from '../../src/pages/report/draw.ts';
 
 export async function drawSvg(options: (plot: Plot) => ObservablePlot.PlotOptions): Promise<string> {
-  const { plot } = await createPen();
+  const { plot } = await createChartRenderer();
   const { parseHTML } = await import('linkedom');
   const { document } = parseHTML('<!doctype html><html><body></body></html>') as { document: object };
   const style = { background: 'white', color: 'black', fontSize: '13px' };

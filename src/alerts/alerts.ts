@@ -1,10 +1,11 @@
 /**
- * Tells people what is wrong, and when it is over: looks every few seconds at what the monitor read, records it in
- * `safety_sync.alerts`, and tells what is due there. The work is apart from everything else of the worker: whoever is told
- * may take his time or not be there at all.
+ * Sends alerts when a problem begins and when it ends. Every few seconds it compares the monitor's last read with the rows
+ * of `safety_sync.alerts`, records the changes there, and sends the messages that are due. Alerts run apart from the
+ * worker's other tasks, because a webhook or mail server may be slow or unreachable.
  *
- * A database that is away can decide nothing: each worker that cannot use it says so, because one may be cut off where others
- * are not; when it is back they record what they told, and one of them tells that it is over.
+ * While the database is away, nothing can be recorded. Each worker that cannot use the database then sends its own alert,
+ * because a network failure may affect one worker alone. When the database is back, the workers record what they sent, and
+ * one of them sends the resolution.
  */
 import type { OffReasons } from '../config/account-config.ts';
 import {
@@ -25,13 +26,13 @@ import type { TokenPlace } from '../shared/token-place.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import { databaseOffsetMs } from '../status/database-report.ts';
 import type { AccountsRead } from '../status/read-accounts.ts';
-import type { AlertsReport } from '../status/status.ts';
+import type { AlertsStatus } from '../status/status.ts';
 import type { Channel } from './channel.ts';
 import { conditionsOf } from './conditions.ts';
 import { createSender, type SenderOptions } from './sender.ts';
 import { type ChannelPlan, planAlerts, UNDECIDED_MS } from './plan-alerts.ts';
 
-interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'teller' | 'nowMs'> {
+interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'context' | 'nowMs'> {
   readonly channels: readonly Channel[];
   readonly accounts: readonly {
     readonly id: string;
@@ -39,33 +40,33 @@ interface AlertsOptions extends Omit<SenderOptions, 'channel' | 'teller' | 'nowM
     readonly timezone: string;
     readonly place: TokenPlace;
   }[];
-  /** What was read of the warehouse last, and why it cannot be read now. */
+  /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
   readonly outage: () => Outage | undefined;
   readonly version: string;
-  /** Host and process. */
+  /** Host and process id, for example `host-1 pid 42`. */
   readonly owner: string;
   readonly afterMs: number;
   readonly freshnessBudgetMinutes: number;
-  /** Reports come by themselves; what is recorded of them was else of a time when they did. */
+  /** False: REPORT_CRON is not set, so recorded report failures are outdated and ignored. */
   readonly hasReports: boolean;
 }
 
 export interface Alerts {
-  /** What there is to say of the telling itself. */
-  readonly report: AlertsReport;
-  /** Looks now, and begins to tell what is due; never rejects. */
+  /** The alerts part of the status: open alerts, and the state of each channel. */
+  readonly status: AlertsStatus;
+  /** Compares once and starts sending the alerts that are due; never rejects. */
   look(): Promise<void>;
-  /** Resolves when nothing is being told. */
+  /** Resolves when no message is being sent. */
   idle(): Promise<void>;
   start(everyMs?: number): void;
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 10 * SECOND_MS;
-/** How long a warehouse may lack migrations without being told of. */
+/** A warehouse may lack migrations for this long before an alert is sent. */
 const MIGRATING_MS = 5 * MINUTE_MS;
-/** Looking may take one part in this many of the time. */
+/** Looking takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const LOOKING_SHARE = 20;
 const MOST_REST_MS = 60 * SECOND_MS;
 
@@ -73,17 +74,17 @@ export function createAlerts(options: AlertsOptions): Alerts {
   const { accounts, clock, db, log, afterMs, freshnessBudgetMinutes, version, owner } = options;
   const ids = accounts.map(({ id }) => id);
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
-  const teller = {
+  const context = {
     version,
     owner,
     accounts: new Map(accounts.map(({ id, timezone, place }) => [id, { timezone, place }])),
   };
-  const senders = options.channels.map((channel) => createSender({ ...options, channel, teller, nowMs }));
+  const senders = options.channels.map((channel) => createSender({ ...options, channel, context, nowMs }));
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let awaySinceMs: number | undefined;
   let rows: readonly AlertRow[] = [];
-  /** Why nothing can be recorded; null: it can, as far as is known. */
+  /** Why alerts cannot be recorded; null: they can, as far as is known. */
   let unreadable: string | null = null;
 
   async function record({ channel, ...plan }: ChannelPlan, asOfMs: number): Promise<void> {
@@ -94,14 +95,14 @@ export function createAlerts(options: AlertsOptions): Alerts {
     await postponeAlerts(db, { channel, keys: plan.postponed }, at.nowMs + UNDECIDED_MS);
   }
 
-  /** Else nobody would ever hear that nobody is told. */
+  /** Logged, because this failure cannot be recorded as an alert. */
   function recordUnreadable(error: SafetySyncError): void {
     const { code, message, advice } = error;
-    // The monitor finds out by itself, and that is told.
+    // The monitor detects an unreachable database by itself, and an alert is sent for it.
     const isAway = dependencyOf(error) === 'database';
     log[isAway || unreadable !== null ? 'debug' : 'error'](
       { error_code: code },
-      `nobody is told of anything, because alerts cannot be recorded (${code}: ${message}). ${advice}`,
+      `no alerts are sent, because they cannot be recorded (${code}: ${message}). ${advice}`,
     );
     if (!isAway) unreadable = `they cannot be recorded in the database (${code})`;
   }
@@ -116,10 +117,10 @@ export function createAlerts(options: AlertsOptions): Alerts {
       return planAlerts({ rows, conditions, channels, nowMs: nowMs(), afterMs });
     };
     for (const one of await plan()) await record(one, seen.databaseNowMs);
-    // What was recorded may be due at once.
+    // Alerts that were just recorded may be due at once.
     const plans = await plan();
     for (const sender of senders) {
-      for (const one of plans) if (one.channel === sender.name) sender.tellDue(one);
+      for (const one of plans) if (one.channel === sender.name) sender.sendDue(one);
     }
   }
 
@@ -129,11 +130,11 @@ export function createAlerts(options: AlertsOptions): Alerts {
     if (problem !== null || isBehind) {
       const outage = options.outage();
       awaySinceMs ??= outage?.sinceMs ?? clock.now();
-      // A worker that starts migrates first.
+      // A worker applies pending migrations when it starts.
       if (clock.now() - awaySinceMs < (isBehind ? Math.max(afterMs, MIGRATING_MS) : afterMs)) return;
       const code = isBehind ? 'database_not_migrated' : (outage?.code ?? 'database_error');
       const advice = isBehind ? undefined : outage?.advice;
-      for (const sender of senders) sender.tellAway({ sinceMs: awaySinceMs, code, advice });
+      for (const sender of senders) sender.sendOutage({ sinceMs: awaySinceMs, code, advice });
       return;
     }
     awaySinceMs = undefined;
@@ -147,14 +148,14 @@ export function createAlerts(options: AlertsOptions): Alerts {
   }
 
   return {
-    get report() {
+    get status() {
       return {
-        // An outage of the database stands nowhere but in the memory of its worker.
+        // An outage of the database has no row: only this worker's memory has it.
         open:
           new Set(rows.filter(({ endedMs }) => endedMs === null).map(textOfKey)).size +
           (awaySinceMs === undefined ? 0 : 1),
         channels: senders.map(({ name, problem }) => {
-          // Also what other workers could not tell.
+          // Includes alerts that other workers could not send.
           const waiting = rows.filter(({ channel, tries }) => channel === name && tries > 0);
           return {
             name,

@@ -1,4 +1,4 @@
-/** A way by which somebody is told. */
+/** A channel delivers messages: a webhook or a mail server. */
 import pRetry, { AbortError } from 'p-retry';
 import type { AlertChannel } from '../database/control-tables.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -9,15 +9,15 @@ import type { Message } from './message.ts';
 
 export interface Channel {
   readonly name: AlertChannel;
-  /** In words, without what is secret: `the webhook at hooks.example.com`. */
+  /** A description without secrets, for example `the webhook at hooks.example.com`. */
   readonly place: string;
-  /** Resolves when the other side has taken it; rejects with a `NotTaken` or anything else. */
+  /** Resolves when the receiver has accepted the message; rejects with a `NotAccepted` or any other error. */
   send(message: Message, signal: AbortSignal): Promise<void>;
 }
 
-/** The other side said no. */
-export class NotTaken extends Error {
-  /** The same would be said again at once. */
+/** The receiver refused the message. */
+export class NotAccepted extends Error {
+  /** True: an immediate retry would be refused again. */
   readonly isFinal: boolean;
   constructor(message: string, isFinal: boolean) {
     super(message);
@@ -25,61 +25,67 @@ export class NotTaken extends Error {
   }
 }
 
-/** Of a response that says no. */
+/** Characters of a refusing response that are shown. */
 const SHOWN_CHARACTERS = 120;
 
-/** Who is told may say back what he was sent, and the cut may leave the beginning of a secret: that goes, too. */
-export const OF_ECHOES = { shortestBeginning: 12 } as const;
+/**
+ * A receiver may echo the message, and the cut may leave only the start of a secret: starts of 12 characters are redacted,
+ * too.
+ */
+export const ECHO_REDACTION = { shortestBeginning: 12 } as const;
 
-/** `redact` takes secrets out before the cut and after it. */
+/** Redacts before the cut and again after it. */
 export const excerptOf = (response: string, redact: Redact): string =>
   redact(redact(response).replace(/\s+/g, ' ').trim().slice(0, SHOWN_CHARACTERS));
 
-/** One attempt, from the connection to the last byte of the response. */
+/** Timeout of one attempt, from the connection to the last byte of the response. */
 export const ATTEMPT_MS = 10 * SECOND_MS;
 const ATTEMPTS = 3;
-/** Before the second one; doubles. */
+/** Delay before the second attempt; doubles. */
 const DELAY_MS = SECOND_MS;
 
-/** What went wrong, without the address: that is a secret, and an error of the network repeats it. */
+/** Describes the failure without the address: the address is a secret, and network errors repeat it. */
 export function problemOf(error: unknown): string {
-  if (error instanceof NotTaken) return error.message;
+  if (error instanceof NotAccepted) return error.message;
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: { readonly code?: unknown } };
   const known = cause?.code ?? code;
   return typeof known === 'string' ? `it cannot be reached (${known})` : 'it cannot be reached';
 }
 
-async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Telling): Promise<void> {
+async function attempt({ channel, message, signal, attemptMs = ATTEMPT_MS }: Delivery): Promise<void> {
   const late = AbortSignal.timeout(attemptMs);
   const sent = channel.send(message, AbortSignal.any([signal, late]));
-  // Longer than the signal: whatever does not heed it must not hold up the next attempt.
+  // One second longer than the signal, so that a transport that ignores the signal cannot delay the next attempt.
   const outcome = await withTimeout(sent, attemptMs + SECOND_MS).catch((error: unknown) => {
     if (!late.aborted) throw error;
     return { inTime: false } as const;
   });
-  if (!outcome.inTime) throw new NotTaken(`no response within ${formatDuration(attemptMs)}`, false);
+  if (!outcome.inTime) throw new NotAccepted(`no response within ${formatDuration(attemptMs)}`, false);
 }
 
-export interface Telling {
+export interface Delivery {
   readonly channel: Channel;
   readonly message: Message;
   readonly signal: AbortSignal;
   readonly attempts?: number | undefined;
-  /** How long each may take. */
+  /** Timeout of each attempt. */
   readonly attemptMs?: number | undefined;
 }
 
-/** Some attempts close together, for what passes in seconds. Error: `webhook_failed` or `mail_failed`, in words of ours. */
-export async function tell(telling: Telling): Promise<void> {
-  const { channel, signal, attempts = ATTEMPTS } = telling;
+/**
+ * Sends a message in up to three attempts within seconds, because many failures last no longer. Rejects with
+ * `webhook_failed` or `mail_failed`.
+ */
+export async function tell(delivery: Delivery): Promise<void> {
+  const { channel, signal, attempts = ATTEMPTS } = delivery;
   try {
     await pRetry(
       async () => {
         try {
-          await attempt(telling);
+          await attempt(delivery);
         } catch (error) {
           const problem = new Error(problemOf(error));
-          throw error instanceof NotTaken && error.isFinal ? new AbortError(problem) : problem;
+          throw error instanceof NotAccepted && error.isFinal ? new AbortError(problem) : problem;
         }
       },
       {

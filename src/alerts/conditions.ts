@@ -1,6 +1,6 @@
 /**
- * What somebody should be told, as it stands now: from what the database says alone, so that all workers agree. What a
- * worker knows by itself (an open circuit, an outage) shows there as failed runs. Pure.
+ * The conditions that need an alert now. They are derived from the database alone, so that all workers agree: an open
+ * circuit or an outage, which only one worker knows, appears there as a failed run. Pure.
  */
 import type { OffReasons } from '../config/account-config.ts';
 import { type AlertKey, textOfKey } from './ledger.ts';
@@ -13,7 +13,7 @@ import type { AccountsRead, StreamFacts } from '../status/read-accounts.ts';
 export interface Condition extends AlertKey {
   readonly code: string | null;
   readonly detail: string | null;
-  /** It is being tried again just now: whether it lasts is known when that has ended. */
+  /** A new attempt is running: whether the condition lasts is known when that ends. */
   readonly isUndecided: boolean;
 }
 
@@ -21,12 +21,12 @@ interface ConditionFacts {
   readonly accounts: readonly { readonly id: string; readonly offReasons: OffReasons }[];
   readonly seen: AccountsRead;
   readonly occasions: Occasions;
-  /** By account, the code with which its report failed. */
+  /** Error codes of failed safety reports, by account. */
   readonly failedReports: ReadonlyMap<string, string>;
   readonly freshnessBudgetMinutes: number;
 }
 
-/** They say nothing of the stream: its next run puts it right, and one that never does makes it stale. */
+/** These codes need no alert: the next run corrects them, and a stream without a next run becomes stale. */
 const SILENT: readonly string[] = ['interrupted', 'worker_died'];
 
 export function failureOf(accountId: string, { stream, lastRun, running }: StreamFacts): Condition[] {
@@ -46,7 +46,7 @@ function conditionsOfStream(
   { databaseNowMs, budgetMinutes }: { readonly databaseNowMs: number; readonly budgetMinutes: number },
 ): Condition[] {
   const { stream } = facts;
-  // A first sync takes as long as it takes; when it fails, that is told.
+  // A first sync has no time limit. Its failure still causes an alert.
   const isStale = freshnessOf(facts, databaseNowMs, budgetMinutes) === 'stale';
   const stale: Condition = {
     accountId,
@@ -59,7 +59,7 @@ function conditionsOfStream(
   return [...(isStale ? [stale] : []), ...failureOf(accountId, facts)];
 }
 
-/** Each key once. */
+/** Returns each key once. */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   const { accounts, seen, occasions, failedReports, freshnessBudgetMinutes: budgetMinutes } = facts;
   const found = accounts.flatMap(({ id, offReasons }) => [

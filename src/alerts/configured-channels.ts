@@ -3,7 +3,7 @@ import type { Channel } from './channel.ts';
 import { createMail } from './mail.ts';
 import { createWebhook } from './webhook.ts';
 
-/** By which alerts are told; none: nobody is. */
+/** Channels for alerts. Without any, no alerts are sent. */
 export function configuredChannels({ webhookUrl, mail, alertEmailTo }: TellingConfig): Channel[] {
   return [
     ...(webhookUrl === undefined ? [] : [createWebhook(webhookUrl)]),

@@ -1,29 +1,30 @@
 /**
- * The texts of alerts. They are made of names, codes, counts and times alone: an alert never quotes a service, a database
- * or a record, because the quote could hold anything. The table of docs/operations.md is generated from ALERT_EVENTS.
+ * The texts of alerts. They consist of names, codes, counts and times only: an alert never quotes a service, a database or a
+ * record, because a quote could contain personal data or secrets. The table in docs/operations.md is generated from
+ * ALERT_EVENTS.
  */
 import type { AlertEvent } from '../database/control-tables.ts';
 import { shorten } from '../pages/words.ts';
 import { adviceOf } from '../shared/errors.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 
-/** Alerts of one account; alike ones are sent as one. */
-export interface ToldAlert {
+/** Similar alerts, which are described by one text. */
+export interface DescribedAlert {
   readonly event: AlertEvent;
-  /** The stream or field of each; empty: the account. */
+  /** The stream or field of each alert; empty: the whole account. */
   readonly subjects: readonly string[];
   readonly code: string | null;
   readonly detail: string | null;
-  /** Where the token of each account is from. */
+  /** The source of each account's token, for example a file. */
   readonly places: readonly TokenPlace[];
 }
 
 interface EventWords {
   /** When the alert begins, for the documentation, in Markdown. */
   readonly when: string;
-  readonly begun: (alert: ToldAlert) => string;
-  readonly over: (alert: ToldAlert) => string;
-  /** The next step where no error code has an advice; null: there always is a code. */
+  readonly begun: (alert: DescribedAlert) => string;
+  readonly over: (alert: DescribedAlert) => string;
+  /** Advice for alerts without an error code; null: there is always a code. */
   readonly advice: string | null;
 }
 
@@ -37,15 +38,15 @@ export function listOf(names: readonly string[]): string {
   return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
 }
 
-const is = ({ subjects }: ToldAlert): string => (subjects.length === 1 ? 'is' : 'are');
-const streamsOf = ({ subjects }: ToldAlert): string => listOf(subjects);
-const because = ({ code }: ToldAlert): string => (code === null ? '' : ` (${code})`);
+const is = ({ subjects }: DescribedAlert): string => (subjects.length === 1 ? 'is' : 'are');
+const streamsOf = ({ subjects }: DescribedAlert): string => listOf(subjects);
+const because = ({ code }: DescribedAlert): string => (code === null ? '' : ` (${code})`);
 
-/** The service chooses the name: no part of it may become markup or a mention in a chat. */
+/** The service chooses the name, so all characters are removed that could become markup or a mention in a chat. */
 const toName = (field: string): string => shorten(field.replace(/[^\p{L}\p{N}._[\]-]/gu, '?'), LONGEST_NAME);
 
 /** `severity and due.tz of followups`, from `followups severity` and `followups due.tz`. */
-const fieldsOf = ({ subjects }: ToldAlert): string => {
+const fieldsOf = ({ subjects }: DescribedAlert): string => {
   const byStream = new Map<string, string[]>();
   for (const subject of subjects) {
     const at = subject.indexOf(' ');
@@ -55,8 +56,8 @@ const fieldsOf = ({ subjects }: ToldAlert): string => {
   return [...byStream].map(([stream, fields]) => `${listOf(fields)} of ${stream}`).join('; ');
 };
 
-/** The credentials of the account, or the right to read some streams. */
-const credentialsOf = (alert: ToldAlert, accepts: string, lets: string): string =>
+/** Describes the refused credentials of the account, or the streams that the token may not read. */
+const credentialsOf = (alert: DescribedAlert, accepts: string, lets: string): string =>
   alert.subjects.includes('')
     ? `the service ${accepts} the credentials`
     : `the service ${lets} ${streamsOf(alert)}`;
@@ -118,17 +119,17 @@ export const ALERT_EVENTS: Readonly<Record<AlertEvent, EventWords>> = {
   },
 };
 
-/** The text of an alert that has begun, without others. */
+/** The text of one alert that has begun. */
 export function textOfAlert({
   event,
   subject,
   code,
   detail,
-}: Pick<ToldAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
+}: Pick<DescribedAlert, 'event' | 'code' | 'detail'> & { readonly subject: string }): string {
   return ALERT_EVENTS[event].begun({ event, subjects: [subject], code, detail, places: [] });
 }
 
-export function adviceOfAlert({ event, code, places }: ToldAlert): string {
+export function adviceOfAlert({ event, code, places }: DescribedAlert): string {
   const { advice } = ALERT_EVENTS[event];
   const ofCode = adviceOf(code ?? '', ...places);
   return advice === null || ofCode !== '' ? ofCode : advice;

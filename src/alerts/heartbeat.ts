@@ -1,14 +1,14 @@
 /**
- * A GET after each look at which every stream was fresh, for a service outside that sends an alert when the GETs stay away:
- * so that also a worker that does not run is noticed. A GET that fails is not repeated, because the next one follows in a minute.
+ * Sends a GET to an external monitoring service while every stream is fresh. That service sends an alert when the GETs stop,
+ * so a worker that does not run is noticed, too. A failed GET is not retried, because the next one follows within a minute.
  */
 import type { Logger } from '../shared/logger.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
-import { ATTEMPT_MS, NotTaken, problemOf } from './channel.ts';
+import { ATTEMPT_MS, NotAccepted, problemOf } from './channel.ts';
 import { requestTo } from './webhook.ts';
 
 interface HeartbeatOptions {
-  /** A secret as a whole: with it, anyone can claim that all is well. */
+  /** The whole URL is a secret: with it, any sender could report that all is well. */
   readonly url: string;
   readonly isFresh: () => boolean;
   readonly log: Logger;
@@ -23,7 +23,7 @@ export interface Heartbeat {
 }
 
 const EVERY_MS = 10 * SECOND_MS;
-/** No more often than this. */
+/** Least time between two GETs. */
 const REST_MS = MINUTE_MS;
 
 export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions): Heartbeat {
@@ -36,10 +36,10 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
 
   async function send(): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ATTEMPT_MS)]);
-    // A redirect is not followed: the URL is for the host that it names.
+    // Redirects are not followed, because the URL is a secret for its own host only.
     const response = await fetch(address, { headers, redirect: 'manual', signal });
     await response.body?.cancel();
-    if (!response.ok) throw new NotTaken(`HTTP ${response.status}`, false);
+    if (!response.ok) throw new NotAccepted(`HTTP ${response.status}`, false);
   }
 
   async function look(): Promise<void> {
@@ -47,12 +47,12 @@ export function createHeartbeat({ url, isFresh, log, clock }: HeartbeatOptions):
     sentMs = clock.monotonicMs();
     try {
       await send();
-      if (isFailing) log.info(`the heartbeat is taken by ${host} again`);
+      if (isFailing) log.info(`the heartbeat is accepted by ${host} again`);
       isFailing = false;
     } catch (error) {
       if (stopping.signal.aborted) return;
       log[isFailing ? 'debug' : 'warn'](
-        `the heartbeat was not taken by ${host}: ${problemOf(error)}; trying on every minute. Check ALERT_HEARTBEAT_URL and the way to it.`,
+        `the heartbeat was not accepted by ${host}: ${problemOf(error)}; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.`,
       );
       isFailing = true;
     }

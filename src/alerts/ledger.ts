@@ -1,8 +1,10 @@
 /**
- * Reads and writes `safety_sync.alerts`, by which several workers tell everything once: a worker claims what is due, tells
- * it, and records that it did. A claim ends by itself, so that what a dead worker had claimed is told by another one.
+ * Reads and writes `safety_sync.alerts`, through which several workers send each alert once: a worker claims the rows that
+ * are due, sends them, and records the result. A claim expires, so that another worker sends the alerts that a dead worker
+ * had claimed.
  *
- * Times are ms by the database's clock and come with the statement: where tables are distributed each node has its own.
+ * Times are ms by the database's clock and are passed as parameters, because the nodes of a distributed table each have a
+ * clock of their own.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { toMs } from '../shared/time.ts';
@@ -22,19 +24,19 @@ export interface AlertRow extends AlertKey {
   readonly code: string | null;
   readonly detail: string | null;
   readonly beganMs: number;
-  /** null: it lasts. */
+  /** null: the condition lasts. */
   readonly endedMs: number | null;
-  /** null: its beginning was not told. */
+  /** When its beginning was sent; null: not yet. */
   readonly toldMs: number | null;
-  /** null: nothing is to be told. */
+  /** When to send next; null: no message is due. */
   readonly dueMs: number | null;
   readonly tries: number;
   readonly problem: string | null;
-  /** What to do, where that is not by event and code; it is in no table. */
+  /** Advice, when it does not follow from event and code. Kept in memory only. */
   readonly advice?: string | undefined;
 }
 
-/** What has begun. */
+/** An alert that has begun. */
 export interface NewAlert extends AlertKey {
   readonly channel: AlertChannel;
   readonly code: string | null;
@@ -47,19 +49,19 @@ interface AlertsOfChannel {
   readonly keys: readonly AlertKey[];
 }
 
-/** When it was observed, and what time it is. */
+/** The time of the observation, and the current time. */
 interface Observed {
-  /** What was observed is from then: it says nothing about what changed later. */
+  /** Rows that changed later are not affected by the observation. */
   readonly asOfMs: number;
   readonly nowMs: number;
 }
 
-/** Names of accounts and events have no line break in them. */
+/** A line break separates the fields, because names of accounts and events have none. */
 export const textOfKey = ({ accountId, event, subject }: AlertKey): string =>
   [accountId, event, subject].join('\n');
 
-/** Those rows of a channel. The accounts alone, because by them the rows are found where they are distributed. */
-function areThese({ channel, keys }: AlertsOfChannel): SQL {
+/** Matches these rows of a channel. Filters by account as well, because accounts are the distribution key. */
+function matchesKeys({ channel, keys }: AlertsOfChannel): SQL {
   const accounts = toArrayLiteral([...new Set(keys.map(({ accountId }) => accountId))]);
   return sql`account_id = any (${accounts}::text[]) and channel = ${channel}
     and account_id || E'\\n' || event || E'\\n' || subject = any (${toArrayLiteral(keys.map(textOfKey))}::text[])`;
@@ -67,7 +69,7 @@ function areThese({ channel, keys }: AlertsOfChannel): SQL {
 
 const isFree = (nowMs: number): SQL => sql`(claimed_until is null or claimed_until <= ${instant(nowMs)})`;
 
-/** As they are: where tables are distributed `returning` takes no functions of time. */
+/** Bare columns, because `returning` on distributed tables cannot use time functions. */
 const COLUMNS = sql.raw(
   'account_id, event, subject, channel, code, detail, tries, problem, began_at, ended_at, told_at, due_at',
 );
@@ -102,14 +104,14 @@ const toAlertRow = (row: Found): AlertRow => ({
   problem: row.problem,
 });
 
-/** What lasts or has to be told; what is over and told is of no interest. */
+/** Returns the alerts that last or have a message due. */
 export async function readAlerts(db: Queryable, accountIds: readonly string[]): Promise<AlertRow[]> {
   const rows = await db.execute<Found>(sql`select ${COLUMNS} from ${alerts}
     where account_id = any (${toArrayLiteral(accountIds)}::text[]) and (ended_at is null or due_at is not null)`);
   return rows.map(toAlertRow);
 }
 
-/** An alert of the same key that is over and told gives its row to the new one. */
+/** Inserts alerts. An ended alert with the same key is overwritten once its messages were sent. */
 export async function beginAlerts(
   db: Queryable,
   begun: readonly NewAlert[],
@@ -130,7 +132,7 @@ export async function beginAlerts(
       and (t.claimed_until is null or t.claimed_until <= ${instant(nowMs)})`);
 }
 
-/** What was about to be told as over has begun again before it was: nobody needs to hear of that. */
+/** Reopens alerts whose resolution was not sent yet; neither is sent. */
 export async function resumeAlerts(
   db: Queryable,
   these: AlertsOfChannel,
@@ -138,10 +140,10 @@ export async function resumeAlerts(
 ): Promise<void> {
   if (these.keys.length === 0) return;
   await db.execute(sql`update ${alerts} set ended_at = null, due_at = case when told_at is null then due_at end
-    where ${areThese(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null and ${isFree(nowMs)}`);
+    where ${matchesKeys(these)} and ended_at <= ${instant(asOfMs)} and due_at is not null and ${isFree(nowMs)}`);
 }
 
-/** What ended before somebody tried to tell it is told to nobody; all other is told as over. */
+/** Resolves alerts. Those never sent are dropped; for the others a resolution is due. */
 export async function endAlerts(
   db: Queryable,
   these: AlertsOfChannel,
@@ -151,17 +153,17 @@ export async function endAlerts(
   const now = instant(nowMs);
   await db.execute(sql`update ${alerts} set ended_at = ${now}, due_at = case
       when told_at is not null or tries > 0 or claimed_until > ${now} then ${now} end
-    where ${areThese(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
+    where ${matchesKeys(these)} and ended_at is null and began_at < ${instant(asOfMs)}`);
 }
 
-/** Of what has not been told: not before then. */
+/** Postpones the first message of alerts that were not sent yet. */
 export async function postponeAlerts(db: Queryable, these: AlertsOfChannel, dueMs: number): Promise<void> {
   if (these.keys.length === 0) return;
   await db.execute(sql`update ${alerts} set due_at = ${instant(dueMs)}
-    where ${areThese(these)} and told_at is null and ended_at is null and due_at < ${instant(dueMs)}`);
+    where ${matchesKeys(these)} and told_at is null and ended_at is null and due_at < ${instant(dueMs)}`);
 }
 
-/** What is due and nobody is telling; of several workers that ask at once one gets it. */
+/** Claims alerts that are due and unclaimed. If several workers claim the same alert, one gets it. */
 export async function claimAlerts(
   db: Queryable,
   these: AlertsOfChannel,
@@ -170,18 +172,15 @@ export async function claimAlerts(
   if (these.keys.length === 0) return [];
   const rows = await db.execute<Found>(sql`update ${alerts}
     set claimed_by = ${owner}, claimed_until = ${instant(untilMs)}
-    where ${areThese(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);
+    where ${matchesKeys(these)} and due_at <= ${instant(nowMs)} and ${isFree(nowMs)} returning ${COLUMNS}`);
   return rows.map(toAlertRow);
 }
 
 const isOurs = ({ owner, untilMs }: Claim): SQL =>
   sql`claimed_by = ${owner} and claimed_until = ${instant(untilMs)}`;
 
-/**
- * It was told as it was when it was claimed. What has ended since then is due again; of what was claimed as over nothing is
- * left to tell.
- */
-export async function recordTold(
+/** Marks claimed alerts as sent. If one was resolved meanwhile, its resolution becomes due. */
+export async function recordSent(
   db: Queryable,
   claimed: readonly AlertRow[],
   claim: Claim & Pick<Observed, 'nowMs'>,
@@ -194,12 +193,12 @@ export async function recordTold(
     const due = isOver ? sql`null` : sql`case when ended_at is not null then ${now} end`;
     await db.execute(sql`update ${alerts} set told_at = coalesce(told_at, ${now}), due_at = ${due},
         claimed_by = null, claimed_until = null, tries = 0, problem = null
-      where ${areThese({ channel: first.channel, keys })} and ${isOurs(claim)}`);
+      where ${matchesKeys({ channel: first.channel, keys })} and ${isOurs(claim)}`);
   }
 }
 
-/** It could not be told: tried again then, by whoever is first. */
-export async function recordNotTold(
+/** Releases claimed alerts after a failed attempt; the first worker after `againMs` retries. */
+export async function recordNotSent(
   db: Queryable,
   claimed: readonly AlertRow[],
   { problem, againMs, ...claim }: Claim & { readonly problem: string; readonly againMs: number },
@@ -208,14 +207,14 @@ export async function recordNotTold(
   if (first === undefined) return;
   await db.execute(sql`update ${alerts} set due_at = ${instant(againMs)}, tries = tries + 1, problem = ${problem},
       claimed_by = null, claimed_until = null
-    where ${areThese({ channel: first.channel, keys: claimed })} and ${isOurs(claim)}`);
+    where ${matchesKeys({ channel: first.channel, keys: claimed })} and ${isOurs(claim)}`);
 }
 
 /**
- * An outage of the database that was told while nothing could be written, now that it is over: so that of all workers which
- * told its beginning one tells its end. Whoever records the same outage later changes nothing.
+ * Records an outage of the database that was sent while no row could be written, and makes its resolution due. Several
+ * workers may have sent its beginning; the resolution is sent once, because recording an outage again changes nothing.
  */
-export async function recordToldOutage(
+export async function recordOutageSent(
   db: Queryable,
   {
     accountId,

@@ -1,15 +1,15 @@
-/** nodemailer with our bounds; `mail.ts` loads this file when there is something to send. */
+/** Configures nodemailer with limits. `mail.ts` loads this file when a mail has to be sent. */
 import { createTransport } from 'nodemailer';
 import { isLoopback } from '../config/account-config.ts';
 import { ATTEMPT_MS } from './channel.ts';
 
-/** A password goes over the network under TLS only, unless the URL itself allows it. */
+/** A password is sent over TLS only, unless the URL allows plain text. */
 function needsTls(smtpUrl: string): boolean {
   const { protocol, hostname, password } = new URL(smtpUrl);
   return protocol === 'smtp:' && password !== '' && !isLoopback(hostname);
 }
 
-/** Bytes of one response: a server that sends more than that is no mail server. */
+/** A mail server needs no longer responses than this, in bytes. */
 const MOST_RESPONSE_BYTES = 16 * 1024;
 
 export const openTransport = (smtpUrl: string) =>
@@ -21,7 +21,7 @@ export const openTransport = (smtpUrl: string) =>
     socketTimeout: ATTEMPT_MS,
     dnsTimeout: ATTEMPT_MS,
     maxResponseSize: MOST_RESPONSE_BYTES,
-    // Nothing that a message names is read from a disk or fetched.
+    // Attachments by path or URL are disabled: a message cannot make this process read files or fetch URLs.
     disableFileAccess: true,
     disableUrlAccess: true,
   });

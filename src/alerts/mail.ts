@@ -1,41 +1,41 @@
 import type { MailConfig } from '../config/telling-config.ts';
 import { createRedactor, type Redact } from '../shared/redact.ts';
-import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 
-/** What nodemailer says of a failure. */
+/** The error of nodemailer. */
 interface SmtpFailure {
   readonly code?: string;
-  /** Of the mail server: 4xx passes, 5xx stays. */
+  /** The mail server's code: 4xx is temporary, 5xx is permanent. */
   readonly responseCode?: number;
   readonly response?: string;
   readonly command?: string;
 }
 
-function toNotTaken(
+function toNotAccepted(
   { code = 'ESMTP', responseCode, response, command }: SmtpFailure,
   redact: Redact,
-): NotTaken {
-  const said = excerptOf(response ?? '', redact);
+): NotAccepted {
+  const excerpt = excerptOf(response ?? '', redact);
   const where = command === undefined || command === 'CONN' ? '' : ` at ${command}`;
-  const why = said === '' ? code : `${code}${where}: ${said}`;
-  return new NotTaken(why, responseCode !== undefined && responseCode >= 500);
+  const why = excerpt === '' ? code : `${code}${where}: ${excerpt}`;
+  return new NotAccepted(why, responseCode !== undefined && responseCode >= 500);
 }
 
-/** As the server is sent them. */
+/** The secrets in the form in which SMTP sends them. */
 function secretsOf(smtpUrl: string): string[] {
   const { username, password } = new URL(smtpUrl);
   const [user, plain] = [decodeURIComponent(username), decodeURIComponent(password)];
   return plain === '' ? [] : [plain, `\0${user}\0${plain}`];
 }
 
-/** Each message is one connection: they are rare, and a server that hangs takes nothing else with it. */
+/** Each message uses its own connection: messages are rare, and a server that hangs blocks no other message. */
 export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[]): Channel {
-  const redact = createRedactor(secretsOf(smtpUrl), OF_ECHOES);
+  const redact = createRedactor(secretsOf(smtpUrl), ECHO_REDACTION);
   return {
     name: 'mail',
     place: `the mail server ${new URL(smtpUrl).host}`,
     async send({ subject, text, html, attachments = [] }, signal) {
-      // Loaded when there is something to send: most processes never do.
+      // Loaded on first use, because most processes send no mail.
       const { openTransport } = await import('./mail-transport.ts');
       const transport = openTransport(smtpUrl);
       try {
@@ -51,11 +51,11 @@ export function createMail({ smtpUrl, from }: MailConfig, to: readonly string[])
             contentType,
             content,
           })),
-          // Out-of-office replies to a worker help nobody.
+          // Suppresses out-of-office replies.
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
         });
       } catch (error) {
-        throw toNotTaken(error as SmtpFailure, redact);
+        throw toNotAccepted(error as SmtpFailure, redact);
       } finally {
         transport.close();
       }

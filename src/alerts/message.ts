@@ -1,11 +1,11 @@
-/** Alerts that are told together → one message: a text for a chat, a mail that can be read on a phone. Pure. */
+/** Renders alerts as one message: a text for a chat, and an HTML mail that fits a phone. Pure. */
 import type { AlertRow } from './ledger.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formatMoment } from '../pages/words.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
 import { capital, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { SECOND_MS } from '../shared/time.ts';
-import { adviceOfAlert, ALERT_EVENTS, listOf, type ToldAlert } from './events.ts';
+import { adviceOfAlert, ALERT_EVENTS, listOf, type DescribedAlert } from './events.ts';
 
 /** An attached file. */
 interface Attachment {
@@ -22,26 +22,26 @@ export interface Message {
   readonly attachments?: readonly Attachment[];
 }
 
-/** Who tells. */
-export interface Teller {
+/** The sender of the message, and the accounts it is about. */
+export interface MessageContext {
   readonly version: string;
   readonly owner: string;
-  /** By account: how it is called, and when its people live. */
+  /** Time zone and token source, by account. */
   readonly accounts: ReadonlyMap<string, { readonly timezone: string; readonly place: TokenPlace }>;
 }
 
 interface Line {
   readonly isOver: boolean;
-  /** Nobody heard that it had begun. */
-  readonly isNews: boolean;
+  /** The beginning of this alert was not sent before. */
+  readonly isUnsent: boolean;
   /** `north: followups fails (network_error)` */
   readonly what: string;
   readonly when: string;
-  /** What to do; null: nothing any more. */
+  /** Advice; null: the alert is over and needs none. */
   readonly advice: string | null;
 }
 
-/** Chat services cut or refuse longer messages. */
+/** Chat services truncate or refuse longer messages. */
 const MOST_LINES = 12;
 const MARKS = { begun: '✗', over: '✓' } as const;
 
@@ -52,34 +52,34 @@ function durationOf({ beganMs, endedMs }: AlertRow): string {
 function toLine(
   alike: readonly [AlertRow, ...AlertRow[]],
   accounts: readonly string[],
-  teller: Teller,
+  context: MessageContext,
 ): Line {
   const [first] = alike;
   const { event, code, detail } = first;
-  const { timezone = 'UTC' } = teller.accounts.get(first.accountId) ?? {};
-  const places = accounts.flatMap((id) => teller.accounts.get(id)?.place ?? []);
+  const { timezone = 'UTC' } = context.accounts.get(first.accountId) ?? {};
+  const places = accounts.flatMap((id) => context.accounts.get(id)?.place ?? []);
   const subjects = [...new Set(alike.map(({ subject }) => subject))];
-  const told: ToldAlert = { event, subjects, code, detail, places };
+  const alert: DescribedAlert = { event, subjects, code, detail, places };
   const beganMs = Math.min(...alike.map((row) => row.beganMs));
   const at = `${formatMoment(beganMs, timezone)} (${timezone})`;
   const isOver = first.endedMs !== null;
   const words = ALERT_EVENTS[event];
-  const isNews = first.toldMs === null;
-  const begun = isNews && isOver ? `over before it was told: ${words.begun(told)}` : words.begun(told);
-  const text = isOver && !isNews ? words.over(told) : begun;
-  // The database is that of all accounts, and a single account is named at the end.
-  const isNamed = teller.accounts.size > 1 && event !== 'database_away';
+  const isUnsent = first.toldMs === null;
+  const begun = isUnsent && isOver ? `over before it was sent: ${words.begun(alert)}` : words.begun(alert);
+  const text = isOver && !isUnsent ? words.over(alert) : begun;
+  // All accounts share the database; a single account is named in the signature.
+  const isNamed = context.accounts.size > 1 && event !== 'database_away';
   return {
     isOver,
-    isNews,
+    isUnsent,
     what: isNamed ? `${listOf(accounts)}: ${text}` : capital(text),
     when: isOver ? `it began ${at} and was over after ${durationOf(first)}` : `since ${at}`,
-    advice: isOver ? null : (first.advice ?? adviceOfAlert(told)),
+    advice: isOver ? null : (first.advice ?? adviceOfAlert(alert)),
   };
 }
 
-/** Alerts of one kind are one line: of several streams of an account, and of several accounts. */
-function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
+/** Similar alerts share a line, for example those of several streams or accounts with one error code. */
+function toLines(rows: readonly AlertRow[], context: MessageContext): Line[] {
   const kindOf = ({ event, code, detail, endedMs, toldMs }: AlertRow): unknown[] => [
     endedMs !== null,
     event,
@@ -103,7 +103,7 @@ function toLines(rows: readonly AlertRow[], teller: Teller): Line[] {
   const lines = alike.map((groups) => {
     const [[first]] = groups;
     const all: [AlertRow, ...AlertRow[]] = [first, ...groups.flat().filter((row) => row !== first)];
-    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], teller);
+    return toLine(all, [...new Set(all.map(({ accountId }) => accountId))], context);
   });
   return lines.toSorted((one, other) => Number(one.isOver) - Number(other.isOver));
 }
@@ -113,21 +113,23 @@ function restOf(lines: readonly Line[]): string | null {
   return rest > 0 ? `And ${formatNumber(rest, 'more alert')}: see the status page of the worker` : null;
 }
 
-function signatureOf({ version, owner, accounts }: Teller): string {
+function signatureOf({ version, owner, accounts }: MessageContext): string {
   const [only] = accounts.keys();
-  const whose = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
-  return `safety-sync ${version}, ${whose}${owner}`;
+  const account = accounts.size === 1 && only !== undefined ? `account ${only}, ` : '';
+  return `safety-sync ${version}, ${account}${owner}`;
 }
 
-function toText(lines: readonly Line[], teller: Teller): string {
-  const told = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
+function toText(lines: readonly Line[], context: MessageContext): string {
+  const shown = lines.slice(0, MOST_LINES).map(({ isOver, what, when, advice }) => {
     const mark = isOver ? MARKS.over : MARKS.begun;
     return `${mark} ${what}; ${when}.${advice === null ? '' : `\n   What to do: ${advice}`}`;
   });
-  return [...told, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(teller)}`].join('\n');
+  return [...shown, ...[restOf(lines)].filter((rest) => rest !== null), `– ${signatureOf(context)}`].join(
+    '\n',
+  );
 }
 
-/** Mail programs know neither style sheets nor much else: one column, and the style at each element. */
+/** Mail programs support few features of HTML and CSS: hence one column with inline styles. */
 export function renderMail(title: string, parts: readonly Html[], footer: string): string {
   return html`<!doctype html>
     <html lang="en">
@@ -162,13 +164,13 @@ function subjectOf(lines: readonly Line[]): string {
   const [only] = lines;
   const begun = lines.filter(({ isOver }) => !isOver).length;
   if (lines.length === 1 && only !== undefined)
-    return `${only.isOver && !only.isNews ? 'Over: ' : ''}${only.what}`;
+    return `${only.isOver && !only.isUnsent ? 'Over: ' : ''}${only.what}`;
   if (begun === 0) return `${formatNumber(lines.length, 'alert')} over`;
   const over = lines.length - begun;
   return `${formatNumber(begun, 'alert')}${over === 0 ? '' : `, ${over} over`}`;
 }
 
-/** Nothing is wrong: somebody wants to see whether he would be told. */
+/** The message that `safety-sync alerts test` sends. */
 export function testMessage(): Message {
   const text = 'This is a test: alerts of safety-sync arrive here.';
   return {
@@ -178,9 +180,9 @@ export function testMessage(): Message {
   };
 }
 
-/** `rows`: at least one, of one channel. */
-export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
-  const lines = toLines(rows, teller);
+/** `rows`: at least one; all of one channel. */
+export function toMessage(rows: readonly AlertRow[], context: MessageContext): Message {
+  const lines = toLines(rows, context);
   const subject = subjectOf(lines);
   const rest = restOf(lines);
   const parts = [
@@ -189,7 +191,7 @@ export function toMessage(rows: readonly AlertRow[], teller: Teller): Message {
   ];
   return {
     subject: `[safety-sync] ${subject}`,
-    text: toText(lines, teller),
-    html: renderMail(subject, parts, signatureOf(teller)),
+    text: toText(lines, context),
+    html: renderMail(subject, parts, signatureOf(context)),
   };
 }

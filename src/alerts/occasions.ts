@@ -1,4 +1,7 @@
-/** What happened that no later run puts right by itself: fields that are not known here, and what a reconcile had to repair. */
+/**
+ * Reads problems that no later run corrects: fields that this version does not know, and changes that a reconcile had to
+ * repair.
+ */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -7,13 +10,13 @@ import { toArrayLiteral } from '../database/array-literal.ts';
 import { newestRuns } from '../database/runs.ts';
 
 export interface Occasions {
-  /** Each field once, while the service sends it. */
+  /** Each unknown field that the service sends, once. */
   readonly newFields: readonly (StreamKey & { readonly field: string })[];
-  /** Of streams whose newest reconcile had something to repair. */
+  /** Streams whose newest reconcile repaired rows. */
   readonly repaired: readonly (StreamKey & { readonly changes: number })[];
 }
 
-/** A service that sends ever new names is told of with these. */
+/** Bounds the list when a service keeps sending new field names. */
 const MOST_FIELDS = 10_000;
 
 export async function readOccasions(db: Queryable, accountIds: readonly string[]): Promise<Occasions> {

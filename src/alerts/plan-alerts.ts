@@ -1,11 +1,11 @@
-/** What was recorded of alerts, and what is the case now → what has to be recorded. Pure. */
+/** Compares recorded alerts with present conditions and returns what to record and send. Pure. */
 import { type AlertKey, type AlertRow, type NewAlert, textOfKey } from './ledger.ts';
 import type { AlertChannel, AlertEvent } from '../database/control-tables.ts';
 import { MINUTE_MS } from '../shared/time.ts';
 import type { Condition } from './conditions.ts';
 
 interface AlertFacts {
-  /** What lasts or has to be told. */
+  /** Alerts that last or have a message due. */
   readonly rows: readonly AlertRow[];
   readonly conditions: readonly Condition[];
   readonly channels: readonly AlertChannel[];
@@ -20,16 +20,16 @@ export interface ChannelPlan {
   readonly resumed: readonly AlertKey[];
   readonly ended: readonly AlertKey[];
   readonly postponed: readonly AlertKey[];
-  /** May be claimed and told. */
+  /** Alerts that may be claimed and sent now. */
   readonly due: readonly AlertKey[];
 }
 
-/** Nothing puts them right by itself, so waiting would only lose those that a later run hides. */
+/** Sent without delay: a later run may hide these conditions but does not correct them. */
 const AT_ONCE: readonly AlertEvent[] = ['repaired', 'new_field'];
-/** Noted by the worker that saw it, when the database is back: no condition that can be read. */
+/** Recorded after the outage by the worker that saw it, so no present condition confirms or ends it. */
 const NOT_OBSERVED: readonly AlertEvent[] = ['database_away'];
 
-/** While a stream is tried again nobody is told that it fails; asked again after this. */
+/** While a failed stream is being retried, its alert is postponed by this time. */
 export const UNDECIDED_MS = MINUTE_MS;
 
 function planChannel(channel: AlertChannel, facts: AlertFacts): ChannelPlan {

@@ -1,5 +1,5 @@
-/** One channel in a worker: claims what is due, tells it, and records that it did. One thing at a time, apart from all others. */
-import { type AlertRow, claimAlerts, recordNotTold, recordTold, recordToldOutage } from './ledger.ts';
+/** Sends the alerts of one channel: claims those that are due, sends them, and records the result. One message at a time. */
+import { type AlertRow, claimAlerts, recordNotSent, recordSent, recordOutageSent } from './ledger.ts';
 import type { Queryable } from '../database/connection.ts';
 import type { AlertChannel, Claim } from '../database/control-tables.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -7,79 +7,79 @@ import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { Redact } from '../shared/redact.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
-import { type Channel, type Telling, tell } from './channel.ts';
-import { type Teller, toMessage } from './message.ts';
+import { type Channel, type Delivery, tell } from './channel.ts';
+import { type MessageContext, toMessage } from './message.ts';
 import type { ChannelPlan } from './plan-alerts.ts';
 
-export interface SenderOptions extends Pick<Telling, 'attempts' | 'attemptMs'> {
+export interface SenderOptions extends Pick<Delivery, 'attempts' | 'attemptMs'> {
   readonly channel: Channel;
-  readonly teller: Teller;
+  readonly context: MessageContext;
   readonly db: Queryable;
   readonly clock: Clock;
-  /** By the database's clock, as far as it is known. */
+  /** The database's time, estimated while the database is away. */
   readonly nowMs: () => number;
   readonly log: Logger;
   readonly redact: Redact;
-  /** How long what is being told may take to arrive at a stop; default: five seconds. */
-  readonly stopPatienceMs?: number;
-  readonly onTold: (channel: AlertChannel, alerts: number) => void;
-  readonly onNotTold: (channel: AlertChannel, alerts: number) => void;
+  /** How long a message may take to arrive after a stop; default: five seconds. */
+  readonly stopTimeoutMs?: number;
+  readonly onSent: (channel: AlertChannel, alerts: number) => void;
+  readonly onNotSent: (channel: AlertChannel, alerts: number) => void;
 }
 
-/** The database cannot be used by this worker. */
+/** An outage of the database as this worker sees it. */
 interface Away {
-  /** By our clock. */
+  /** By this process's clock. */
   readonly sinceMs: number;
   readonly code: string;
-  /** What to do, where the failure shows more than its code. */
+  /** Advice that is more specific than the one of the code. */
   readonly advice: string | undefined;
 }
 
 interface Sender {
   readonly name: AlertChannel;
-  /** Why the last message was not taken; null: it was, or there was none. */
+  /** Why the last message was refused; null: it was accepted, or none was sent. */
   readonly problem: string | null;
-  /** Begins to tell what is due, unless something is being told. */
-  tellDue(plan: ChannelPlan): void;
-  /** The same of a database that can be asked nothing: by this worker's memory. */
-  tellAway(away: Away): void;
-  /** Resolves when nothing is being told. */
+  /** Starts sending the alerts that are due, unless a message is being sent. */
+  sendDue(plan: ChannelPlan): void;
+  /** Starts sending an alert for an outage of the database, which only this worker's memory holds. */
+  sendOutage(away: Away): void;
+  /** Resolves when no message is being sent. */
   idle(): Promise<void>;
-  /** What is being told has a few seconds to arrive. */
+  /** Waits a few seconds for the message that is being sent. */
   stop(): Promise<void>;
 }
 
-/** A claim ends after this: longer than all attempts that are made in it take together. */
+/** A claim expires after this time, which is longer than all attempts together. */
 export const CLAIM_MS = 2 * MINUTE_MS;
 const FIRST_AGAIN_MS = 30 * SECOND_MS;
 const MOST_AGAIN_MS = 15 * MINUTE_MS;
-const STOP_PATIENCE_MS = 5 * SECOND_MS;
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
 
 const againAfterMs = (tries: number): number => Math.min(MOST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** tries);
 
-interface ToldAway extends Away {
-  isTold: boolean;
+interface SentOutage extends Away {
+  isSent: boolean;
   tries: number;
   /** On the monotonic clock. */
   againMs: number;
 }
 
 export function createSender(options: SenderOptions): Sender {
-  const { channel, teller, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
-  const { stopPatienceMs = STOP_PATIENCE_MS } = options;
+  const { channel, context, db, clock, nowMs, log, redact, attempts, attemptMs } = options;
+  const { stopTimeoutMs = STOP_TIMEOUT_MS } = options;
   const { name } = channel;
   const stopping = new AbortController();
   let isStopped = false;
   let busy: Promise<void> | undefined;
   let problem: string | null = null;
-  let away: ToldAway | undefined;
-  /** Was told, and the database could not be told that it was. */
+  let away: SentOutage | undefined;
+  /** Messages that were sent and could not be recorded yet. */
   let unrecorded: { readonly rows: readonly AlertRow[]; readonly claim: Claim }[] = [];
 
-  /** False: it was not taken. */
+  /** Returns false when the message was not accepted. */
   async function send(rows: readonly AlertRow[]): Promise<boolean> {
-    const { subject, text, html } = toMessage(rows, teller);
-    // There is nothing secret in it; should there be, it does not leave the house.
+    const { subject, text, html } = toMessage(rows, context);
+    // The text contains no secrets by design; redacted all the same.
     const message = { subject: redact(subject), text: redact(text), html: redact(html) };
     const fields = { channel: name, alerts: rows.length };
     try {
@@ -89,26 +89,26 @@ export function createSender(options: SenderOptions): Sender {
       const level = problem === null ? 'error' : 'debug';
       log[level](
         { ...fields, error_code: code },
-        `an alert was not taken by ${message}; trying on. ${advice}`,
+        `an alert was not accepted by ${message}; retrying. ${advice}`,
       );
       problem = redact((cause as Error).message);
-      options.onNotTold(name, rows.length);
+      options.onNotSent(name, rows.length);
       return false;
     }
-    log.info(fields, `told by ${name}: ${message.subject}`);
+    log.info(fields, `sent by ${name}: ${message.subject}`);
     problem = null;
-    options.onTold(name, rows.length);
+    options.onSent(name, rows.length);
     return true;
   }
 
   const awayRow = ({ sinceMs, code, advice }: Away): AlertRow => ({
-    accountId: [...teller.accounts.keys()][0] ?? '',
+    accountId: [...context.accounts.keys()][0] ?? '',
     event: 'database_away',
     subject: '',
     channel: name,
     code,
     advice,
-    detail: teller.owner,
+    detail: context.owner,
     beganMs: sinceMs + nowMs() - clock.now(),
     endedMs: null,
     toldMs: null,
@@ -118,27 +118,27 @@ export function createSender(options: SenderOptions): Sender {
   });
 
   async function sendAway(now: Away): Promise<void> {
-    // One that was told and is not recorded yet goes on, also where the database was back in between.
-    if (away?.isTold === true) return;
-    if (away?.sinceMs !== now.sinceMs) away = { ...now, isTold: false, tries: 0, againMs: -Infinity };
+    // An outage that was sent and not recorded yet counts as the same one, even if the database was back in between.
+    if (away?.isSent === true) return;
+    if (away?.sinceMs !== now.sinceMs) away = { ...now, isSent: false, tries: 0, againMs: -Infinity };
     if (clock.monotonicMs() < away.againMs) return;
-    away.isTold = await send([awayRow(away)]);
-    if (away.isTold) return;
+    away.isSent = await send([awayRow(away)]);
+    if (away.isSent) return;
     away.againMs = clock.monotonicMs() + againAfterMs(away.tries);
     away.tries += 1;
   }
 
-  /** What was told while the database could not be told that it was. */
+  /** Records the messages that were sent while the database was away. */
   async function recordArrears(): Promise<void> {
-    if (away?.isTold === true) await recordToldOutage(db, { ...awayRow(away), nowMs: nowMs() });
+    if (away?.isSent === true) await recordOutageSent(db, { ...awayRow(away), nowMs: nowMs() });
     away = undefined;
-    for (const { rows, claim } of unrecorded) await recordTold(db, rows, { ...claim, nowMs: nowMs() });
+    for (const { rows, claim } of unrecorded) await recordSent(db, rows, { ...claim, nowMs: nowMs() });
     unrecorded = [];
   }
 
   async function sendDue({ due }: ChannelPlan): Promise<void> {
     await recordArrears();
-    const claim = { owner: teller.owner, untilMs: nowMs() + CLAIM_MS };
+    const claim = { owner: context.owner, untilMs: nowMs() + CLAIM_MS };
     const rows = await claimAlerts(db, { channel: name, keys: due }, { ...claim, nowMs: nowMs() });
     if (rows.length === 0) return;
     if (await send(rows)) {
@@ -146,9 +146,9 @@ export function createSender(options: SenderOptions): Sender {
       await recordArrears();
       return;
     }
-    // A worker that stops leaves it to another one, at once.
+    // A worker that stops releases its claims, so that another one sends at once.
     const againMs = isStopped ? 0 : againAfterMs(Math.min(...rows.map(({ tries }) => tries)));
-    await recordNotTold(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
+    await recordNotSent(db, rows, { ...claim, problem: problem ?? '', againMs: nowMs() + againMs });
   }
 
   function begin(work: () => Promise<void>): void {
@@ -156,7 +156,7 @@ export function createSender(options: SenderOptions): Sender {
     busy ??= work()
       .catch((error: unknown) => {
         const { code, message } = toDatabaseError(error);
-        log.debug({ error_code: code }, `what was told cannot be recorded: ${message}`);
+        log.debug({ error_code: code }, `sent alerts cannot be recorded: ${message}`);
       })
       .finally(() => (busy = undefined));
   }
@@ -166,15 +166,15 @@ export function createSender(options: SenderOptions): Sender {
     get problem() {
       return problem;
     },
-    tellDue: (plan) => begin(() => sendDue(plan)),
-    tellAway: (now) => begin(() => sendAway(now)),
+    sendDue: (plan) => begin(() => sendDue(plan)),
+    sendOutage: (now) => begin(() => sendAway(now)),
     async idle() {
       await busy;
     },
     async stop() {
       isStopped = true;
       const last = busy ?? Promise.resolve();
-      await withTimeout(last, stopPatienceMs);
+      await withTimeout(last, stopTimeoutMs);
       stopping.abort();
       await withTimeout(last, SECOND_MS);
     },

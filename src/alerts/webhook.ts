@@ -1,10 +1,10 @@
-import { type Channel, excerptOf, NotTaken, OF_ECHOES } from './channel.ts';
+import { type Channel, excerptOf, NotAccepted, ECHO_REDACTION } from './channel.ts';
 import { createRedactor } from '../shared/redact.ts';
 
-/** Busy, or too many at once: may take it a moment later. */
+/** Temporary refusals: timeout, rate limit, server error. */
 const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
 
-/** Read of a response that says no; nothing is read of one that says yes. */
+/** Bytes read of a refusing response; the body of an accepting one is not read. */
 const READ_BYTES = 4096;
 
 async function readBeginning({ body }: Response): Promise<string> {
@@ -18,7 +18,7 @@ async function readBeginning({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).subarray(0, READ_BYTES).toString();
 }
 
-/** `fetch` refuses a URL with user and password: they go into a header. */
+/** Moves user and password into a header, because `fetch` refuses them in a URL. */
 export function requestTo(url: string) {
   const { username, password, origin, host, pathname, search } = new URL(url);
   const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -29,12 +29,13 @@ export function requestTo(url: string) {
 }
 
 /**
- * A POST with `{"text": …}`, which Slack, Mattermost, Rocket.Chat, Teams and Google Chat show as it is. Nothing else is in it:
- * Google Chat refuses fields that it does not know. A redirect is not followed: what is sent there is for the one who was named.
+ * Sends a POST with `{"text": …}`, which Slack, Mattermost, Rocket.Chat, Teams and Google Chat display. Other fields would
+ * break Google Chat, which refuses unknown ones. Redirects are not followed, because the message is for the configured host
+ * only.
  */
 export function createWebhook(url: string): Channel {
   const { address, host, path, user, headers } = requestTo(url);
-  const redact = createRedactor([url, path, user], OF_ECHOES);
+  const redact = createRedactor([url, path, user], ECHO_REDACTION);
   return {
     name: 'webhook',
     place: `the webhook at ${host}`,
@@ -53,9 +54,9 @@ export function createWebhook(url: string): Channel {
         await response.body?.cancel();
         return;
       }
-      const said = excerptOf(await readBeginning(response), redact);
-      const problem = `HTTP ${response.status}${said === '' ? '' : `: ${said}`}`;
-      throw new NotTaken(problem, !isPassing(response.status));
+      const excerpt = excerptOf(await readBeginning(response), redact);
+      const problem = `HTTP ${response.status}${excerpt === '' ? '' : `: ${excerpt}`}`;
+      throw new NotAccepted(problem, !isPassing(response.status));
     },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What is wrong as the warehouse shows it, whether a worker runs or not: for the exit codes of `status` and `alerts`.
+ * Finds problems from the warehouse alone, with or without a running worker. The exit codes of `status` and `alerts` use it.
  */
 import { sql } from 'drizzle-orm';
 import cron from 'node-cron';
@@ -26,20 +26,20 @@ interface Judging {
 }
 
 interface WhatIsWrong {
-  /** No stream is stale, never synced, failing, refused or held up, and workers are there when the schedule wants them. */
+  /** False when a stream is stale, never synced, failing, refused or held up, or when a scheduled run has no worker. */
   readonly isWell: boolean;
-  /** By the database's clock: when a run of a schedule was last at work; null: never, so no worker is expected. */
+  /** When a scheduled run was last active, by the database's clock; null: never, so no worker is expected. */
   readonly workerSeenMs: number | null;
-  /** In words; null: there is no reason to say it. */
+  /** A sentence about a missing worker; null: none is missing. */
   readonly workerMissing: string | null;
 }
 
-/** So late a run may be after its tick. */
+/** A run may begin this long after its tick. */
 const LATE_MS = 5 * MINUTE_MS;
-/** How far back ticks are looked for. A schedule with fewer is judged by how old its data is. */
+/** Ticks are searched this far back. A schedule with rarer ticks is judged by the age of its data. */
 const LOOKED_BACK_MS = 2 * DAY_MS;
 
-/** When runs of a schedule (`onlyScheduled`), or any runs, of these accounts were last at work. */
+/** When runs of these accounts were last active: scheduled runs only (`onlyScheduled`), or all. */
 async function readNewestRun(
   db: Queryable,
   accountIds: readonly string[],
@@ -53,7 +53,7 @@ async function readNewestRun(
   return row?.ms ?? null;
 }
 
-/** Whether a schedule has a tick after one time, up to another one. To the minute. */
+/** Whether a schedule has a tick between two times, to the minute. */
 function hasTick(expression: string, timezone: string, afterMs: number, upToMs: number): boolean {
   const minutes = expression.trim().split(/\s+/).slice(-5).join(' ');
   const task = cron.createTask(minutes, () => undefined, { timezone });
@@ -68,7 +68,7 @@ function hasTick(expression: string, timezone: string, afterMs: number, upToMs: 
   }
 }
 
-/** The schedules of streams that are synced by themselves, each once. */
+/** The schedules of enabled streams, each once. */
 function schedulesOf(
   accounts: readonly JudgedAccount[],
 ): (readonly [expression: string, timezone: string])[] {
@@ -82,7 +82,7 @@ function schedulesOf(
   return [...new Map(all.map((one) => [one.join('\n'), one])).values()];
 }
 
-/** A stream without a schedule is never late, but its last run by hand may have failed. */
+/** A stream without a schedule is never late, but its last manual run may have failed. */
 function failuresOf({ accounts, seen, config }: Judging) {
   const isLate = (facts: StreamFacts): boolean =>
     freshnessOf(facts, seen.databaseNowMs, config.freshnessBudgetMinutes) !== 'fresh';
@@ -105,7 +105,7 @@ export async function findWhatIsWrong(db: Queryable, judging: Judging): Promise<
   const newestMs = await readNewestRun(db, ids, false);
   const { late, failed } = failuresOf(judging);
   const facts = [...seen.accounts.values()].flat();
-  // While the service would respond the same no run is recorded; while it refuses the credentials hardly one is.
+  // No run is recorded while the service's cache is still valid, and few are while the credentials are refused.
   const coveredMs = Math.max(newestMs ?? 0, ...facts.map(({ currentUntilMs }) => currentUntilMs ?? 0));
   const isAtWork =
     facts.some(({ running }) => running !== null) ||

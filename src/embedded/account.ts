@@ -5,28 +5,28 @@ import { SafetySyncError } from '../shared/errors.ts';
 
 const execFileAsync = promisify(execFile);
 
-/** Runs PostgreSQL's programs as an account that they accept; they refuse root. */
+/** The system account that runs PostgreSQL's programs, because they refuse root. */
 export interface EmbeddedAccount {
-  /** The account that must own the data; undefined: the one that this process runs as. */
+  /** The account that must own the data; undefined: the account of this process. */
   readonly owner: { readonly uid: number; readonly gid: number } | undefined;
   readonly postgresMajor: number;
   run(command: string, args: readonly string[]): Promise<string>;
-  /** In a session of its own, so that Ctrl-C in the terminal of the process that starts it does not reach it. */
+  /** Starts a new session, so that Ctrl-C in the starting terminal does not stop the server. */
   spawnDetached(command: string, args: readonly string[], logFd: number): ChildProcess;
 }
 
 interface EmbeddedAccountOptions {
   readonly postgres: string;
-  /** Must be reachable for the account. */
+  /** The account must be able to access it. */
   readonly dataDir: string;
-  /** Whose owner is kept when it exists. */
+  /** An existing data directory keeps its owner. */
   readonly clusterDir: string;
   readonly libraryPath: string | undefined;
 }
 
 /**
- * Root's right to pass every directory, and nothing else of root's; for a data directory or checkout that lies below
- * a directory of root's alone. The secure bit makes access(2), by which initdb looks for its programs, heed it too.
+ * Keeps one right of root, to enter any directory, for a data directory or checkout inside a directory of root. The secure
+ * bit makes access(2), by which initdb finds its programs, honour that right, too.
  */
 const KEEP_REACH = [
   '--securebits=+no_setuid_fixup',
@@ -59,13 +59,13 @@ function createAccount(
   owner: EmbeddedAccount['owner'],
   libraryPath: string | undefined,
 ): Runner {
-  // Not this process's environment: it holds secrets, and a server outlives its starter.
+  // Does not inherit this process's environment: it contains secrets, and the server outlives this process.
   const env = {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     LC_ALL: 'C',
     ...(libraryPath === undefined ? {} : { LD_LIBRARY_PATH: libraryPath, DYLD_LIBRARY_PATH: libraryPath }),
   };
-  // setpriv changes the account by itself and must still be root to do so.
+  // setpriv changes the account itself and needs root for that.
   const identity = prefix.length === 0 ? { ...owner } : {};
   const split = (command: string, args: readonly string[]): [string, string[]] => {
     const [first = command, ...rest] = [...prefix, command, ...args];
@@ -88,7 +88,9 @@ function createAccount(
   };
 }
 
-/** One attempt says whether the account reaches binaries, libraries and data, and which PostgreSQL this is. */
+/**
+ * Runs `postgres --version` as the account: this shows whether binaries, libraries and data are accessible, and the version.
+ */
 async function probe(runner: Runner, options: EmbeddedAccountOptions): Promise<EmbeddedAccount | string> {
   try {
     const script = '"$1" --version && cd "$2"';

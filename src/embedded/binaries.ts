@@ -7,13 +7,13 @@ import { SafetySyncError } from '../shared/errors.ts';
 interface EmbeddedBinaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** Package directory below which `native/` lies. */
+  /** The package directory that contains `native/`. */
   readonly packageDir: string;
 }
 
 /**
- * Finds the binaries that the optional package brings. The package's own JavaScript is not loaded: it installs
- * signal handlers that stop the server with the process that happened to start it, and ours is shared.
+ * Locates the binaries of the optional package. Its JavaScript is not loaded, because it installs signal handlers that stop
+ * the server with the process that started it, and this server is shared.
  */
 export function locateEmbeddedBinaries(): EmbeddedBinaries {
   if (process.platform === 'win32') {
@@ -36,9 +36,9 @@ export function locateEmbeddedBinaries(): EmbeddedBinaries {
 }
 
 /**
- * npm packages cannot contain symbolic links, so the package makes them (`libicuuc.so.60` → `libicuuc.so.60.2`) in
- * an install script. Where scripts do not run they are made here instead, beside the data, because node_modules
- * may be read-only. Returns the directories for the loader's search path, or undefined when nothing is missing.
+ * npm packages cannot contain symbolic links, so the package creates them (`libicuuc.so.60` → `libicuuc.so.60.2`) in an
+ * install script. If scripts are disabled, the links are created here, next to the data, because node_modules may be
+ * read-only. Returns the directories for the loader's search path, or undefined when no link is missing.
  */
 export async function linkMissingLibraries(
   binaries: EmbeddedBinaries,
@@ -52,12 +52,13 @@ export async function linkMissingLibraries(
   if (missing.length === 0) return undefined;
   await mkdir(linkDir, { recursive: true, mode: 0o755 });
   for (const { source, target } of missing) {
-    // Replaced, not kept: the checkout may have moved. By rename, because others may be doing the same right now.
+    // Replaces old links, because the checkout may have moved. Renames them into place, because other processes may do this
+    // concurrently.
     const temporary = join(linkDir, `.${basename(target)}.${process.pid}.${crypto.randomUUID()}`);
     await symlink(join(binaries.packageDir, source), temporary);
     await rename(temporary, join(linkDir, basename(target)));
   }
-  // Both: a library that is found through its link looks for its own needs beside the link.
+  // Both directories are needed: a library that is found by its link looks for its dependencies next to the link.
   return `${linkDir}:${join(binaries.packageDir, 'native', 'lib')}`;
 }
 
@@ -68,7 +69,7 @@ interface LibraryLink {
 
 async function readLinkList(packageDir: string): Promise<readonly LibraryLink[]> {
   const file = join(packageDir, 'native', 'pg-symlinks.json');
-  // The package's file, of the version that package-lock.json pins; no list means no links.
+  // A list of the package, in the version that package-lock.json pins; without it, no links are needed.
   return (await exists(file)) ? (JSON.parse(await readFile(file, 'utf8')) as readonly LibraryLink[]) : [];
 }
 

@@ -8,8 +8,8 @@ import { isErrorWithCode, isProcessAlive } from './process.ts';
 export const EMBEDDED_SUPERUSER = 'safety_sync';
 
 /**
- * What lies in the data directory: `cluster/data` (PostgreSQL's own), `cluster/password`, `server.log`, `lib`
- * (links to libraries, where the package lacks them).
+ * The layout of the data directory: `cluster/data` (PostgreSQL's files), `cluster/password`, `server.log`, `lib` (links to
+ * libraries that the package lacks).
  */
 export interface ClusterLayout {
   readonly clusterDir: string;
@@ -38,8 +38,8 @@ interface CreateClusterOptions {
 }
 
 /**
- * Creates the cluster unless it is there. It is built under a name of this process's own and renamed when
- * complete, so a process that dies half-way, or two that start at once, never leave half a cluster.
+ * Creates the cluster if it does not exist. It is built under a temporary name and renamed when complete, so that a crash,
+ * or two processes that start at once, never leave half a cluster.
  */
 export async function ensureCluster(options: CreateClusterOptions): Promise<void> {
   const { dataDir, account } = options;
@@ -51,14 +51,14 @@ export async function ensureCluster(options: CreateClusterOptions): Promise<void
     throw new SafetySyncError(
       'embedded_unavailable',
       `${dataDir} was written by PostgreSQL ${major}, the embedded one is ${account.postgresMajor}: ` +
-        `move ${dataDir} away and sync anew, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
+        `move ${dataDir} away and sync again, or serve it with PostgreSQL ${major} and set DATABASE_URL`,
     );
   }
   const buildDir = join(dataDir, `cluster-build-${process.pid}-${randomBytes(4).toString('hex')}`);
   try {
     await buildCluster(buildDir, options);
     await rename(buildDir, clusterDir).catch((error: unknown) => {
-      // Another process was faster; its cluster is as good.
+      // Another process has created the cluster; that one is used.
       if (!isErrorWithCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
     });
   } finally {
@@ -79,11 +79,11 @@ async function buildCluster(buildDir: string, options: CreateClusterOptions): Pr
   await options.account.run(options.initdb, [
     `--pgdata=${pgData}`,
     `--username=${EMBEDDED_SUPERUSER}`,
-    // Every local user reaches a loopback port: so a password, also there.
+    // Any local user can connect to a loopback port, so a password is required.
     '--auth=scram-sha-256',
     `--pwfile=${passwordFile}`,
     '--encoding=UTF8',
-    // Sorts by code point on every machine alike, needs neither ICU nor locales of the machine.
+    // Sorts by code point, which is equal on all machines and needs neither ICU nor system locales.
     '--locale=C',
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
@@ -121,7 +121,7 @@ async function removeAbandonedBuilds(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const pid = /^cluster-build-(\d+)-/.exec(name)?.[1];
     if (pid !== undefined && !isProcessAlive(Number(pid))) {
-      // Its initdb may still be writing; then it goes the next time.
+      // The other process may still be writing; the next start removes the directory.
       await rm(join(dataDir, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }

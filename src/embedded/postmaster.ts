@@ -9,17 +9,17 @@ import type { EmbeddedAccount } from './account.ts';
 import type { ClusterLayout } from './cluster.ts';
 import { isErrorWithCode } from './process.ts';
 
-/** The running server, as PostgreSQL itself notes it in `postmaster.pid`, which is also its lock against a second. */
+/** The running server as recorded in PostgreSQL's `postmaster.pid`, which also prevents a second server. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
 }
 
 const LOG_KEPT_BYTES = 4 * 1024 * 1024;
-const STOP_PATIENCE_MS = 30 * SECOND_MS;
+const STOP_TIMEOUT_MS = 30 * SECOND_MS;
 const POLL_MS = 20;
 
-/** Undefined when none runs. `starting`: one runs, but its port is not written yet. */
+/** Undefined when no server runs. `starting`: the port is not written yet. */
 export async function findPostmaster(pgData: string): Promise<Postmaster | 'starting' | undefined> {
   const text = await readPidFile(pgData);
   if (text === undefined) return undefined;
@@ -38,7 +38,7 @@ interface StartPostmasterOptions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Starts and does not wait: whether it came up, lost against another one or failed is seen in `postmaster.pid`. */
+/** Starts the server without waiting. `postmaster.pid` shows whether it runs, failed, or lost against another one. */
 export async function spawnPostmaster(options: StartPostmasterOptions): Promise<ChildProcess> {
   const { layout, account } = options;
   const settings: Readonly<Record<string, string>> = {
@@ -46,14 +46,14 @@ export async function spawnPostmaster(options: StartPostmasterOptions): Promise<
     ...options.settings,
     listen_addresses: '127.0.0.1',
     port: String(await pickFreePort()),
-    // Their path may be at most 107 bytes long, and nobody needs them.
+    // Unix sockets are disabled: they are not needed, and their paths are limited to 107 bytes.
     unix_socket_directories: '',
   };
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const log = await openLog(layout.logFile);
   try {
     const child = account.spawnDetached(options.postgres, ['-D', layout.pgData, ...args], log.fd);
-    child.on('error', () => undefined); // is seen as a child without pid
+    child.on('error', () => undefined); // The missing pid shows the failure
     child.unref();
     return child;
   } finally {
@@ -61,7 +61,7 @@ export async function spawnPostmaster(options: StartPostmasterOptions): Promise<
   }
 }
 
-/** Ends all its sessions, writes everything down and waits until the data directory is free again. */
+/** Ends all sessions, writes all data and waits until the data directory is released. */
 export async function stopPostmaster(pgData: string, pid: number): Promise<void> {
   let signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT';
   for (;;) {
@@ -71,8 +71,8 @@ export async function stopPostmaster(pgData: string, pid: number): Promise<void>
       if (isErrorWithCode(error, 'ESRCH')) return;
       throw error;
     }
-    // Not by the pid: where nobody collects dead processes it stays "alive".
-    const deadline = performance.now() + STOP_PATIENCE_MS;
+    // Not checked by the pid: a zombie process still counts as alive.
+    const deadline = performance.now() + STOP_TIMEOUT_MS;
     while (performance.now() < deadline) {
       const text = await readPidFile(pgData);
       if (text?.split('\n')[0] !== String(pid) || !(await isPostmasterOf(pid, pgData))) return;
@@ -90,13 +90,13 @@ async function readPidFile(pgData: string): Promise<string | undefined> {
 }
 
 /**
- * PostgreSQL replaces the file of a dead process by itself, but refuses to start when its number now belongs to
- * another process, or when a power cut left the file empty. So a file that is surely nobody's goes away here.
+ * Removes a stale pid file. PostgreSQL itself replaces the file of a dead process, but refuses to start when the pid now
+ * belongs to another process, or when a power failure left the file empty.
  */
 async function removeStalePidFile(pgData: string, text: string): Promise<void> {
   const file = join(pgData, 'postmaster.pid');
   if (text.trim() === '') {
-    // A server that is starting creates the file a moment before it fills it.
+    // A starting server creates the file a moment before it writes it.
     const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
     if (Math.abs(Date.now() - mtimeMs) < 5 * SECOND_MS) return;
   }
@@ -108,7 +108,7 @@ async function removeStalePidFile(pgData: string, text: string): Promise<void> {
     if (isErrorWithCode(error, 'ENOENT')) return;
     throw error;
   }
-  // Another process may have cleared up and started within this very moment: then that file is put back.
+  // If another process has started a server meanwhile, its file is restored.
   if ((await readFile(aside, 'utf8')) === text) await rm(aside);
   else await rename(aside, file);
 }
@@ -126,7 +126,7 @@ async function readCommandLine(pid: number): Promise<string> {
   );
 }
 
-/** Someone else may take it before PostgreSQL does; then that start fails and the next one asks again. */
+/** Another program may take the port before PostgreSQL does; the start then fails, and the next one picks another port. */
 async function pickFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** Of any user. A process that ended and was not collected by its parent counts as alive. */
+/** Works for processes of any user. A zombie counts as alive. */
 export function isProcessAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -14,7 +14,10 @@ export function isRunning(child: ChildProcess | undefined): boolean {
   return child?.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-/** Who starts a process collects it: else it stays as a zombie where process 1 does not do so. */
+/**
+ * The process that starts a child must collect its exit; otherwise it remains a zombie where process 1 does not collect
+ * orphans.
+ */
 export async function childExit(child: ChildProcess): Promise<void> {
   if (!isRunning(child)) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));

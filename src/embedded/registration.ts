@@ -3,26 +3,26 @@ import { isProcessAlive } from './process.ts';
 import { codeOf, openSession, type Session } from './session.ts';
 
 /**
- * Users of the server are counted by PostgreSQL itself: each holds one session with a shared advisory lock, which
- * ends with the process, however that dies. Who gets the exclusive lock is the last one, and whoever comes
- * meanwhile waits for the shared lock until the server is gone, sees that, and starts it again.
+ * Counts the users of the server by PostgreSQL's own locks: each user's session holds a shared advisory lock, which ends
+ * with its process. The last user gets the exclusive lock. A process that arrives meanwhile waits for the shared lock until
+ * the server has stopped, and then starts it again.
  */
 export interface Registration {
-  /** Gives the registration up. True: this was the last user, no other can come in, and the server is to be stopped. */
+  /** Unregisters. Returns true for the last user: no other can register, and the caller must stop the server. */
   leave(): Promise<boolean>;
-  /** Ends the session; after `leave`. */
+  /** Ends the session; call after `leave`. */
   close(): Promise<void>;
 }
 
-/** In database `postgres`, whose advisory locks nobody else uses. */
+/** A lock in database `postgres`, where no other program uses advisory locks. */
 const USERS_LOCK = '7310854162905';
 const APPLICATION_NAME = 'safety-sync embedded server user';
 const RENEW_MS = 15 * SECOND_MS;
-/** How long a killed user's session may still be seen. */
-const GHOST_PATIENCE_MS = 5 * SECOND_MS;
+/** How long the session of a killed user may remain visible. */
+const GHOST_TIMEOUT_MS = 5 * SECOND_MS;
 const POLL_MS = 20;
 
-/** Undefined when the server cannot be used now: not yet up, or going down. */
+/** Undefined when the server is unavailable: starting or stopping. */
 export async function register(url: string): Promise<Registration | undefined> {
   const session = openSession(url, `${APPLICATION_NAME} ${process.pid}`);
   try {
@@ -32,7 +32,7 @@ export async function register(url: string): Promise<Registration | undefined> {
     if (isPassing(error)) return undefined;
     throw error;
   }
-  // PostgreSQL ends every session when one of them crashes; the registration comes back on a new one.
+  // PostgreSQL ends all sessions when one of them crashes; the registration is repeated by a new one.
   const renewal = setInterval(() => void renew(session), RENEW_MS).unref();
   return {
     leave: async () => {
@@ -48,7 +48,7 @@ export async function register(url: string): Promise<Registration | undefined> {
   };
 }
 
-/** One statement, so that it is either before or after `leave` as a whole. */
+/** One statement, so that it runs either before or after the whole of `leave`. */
 async function renew(session: Session): Promise<void> {
   await session
     .query(
@@ -59,15 +59,15 @@ async function renew(session: Session): Promise<void> {
 }
 
 async function leave(session: Session): Promise<boolean> {
-  // First out, then ask: of several that leave at once, the last to ask finds nobody.
+  // Releases the shared lock first: if several users leave at once, the last one gets the exclusive lock.
   await session.query('select pg_advisory_unlock_all()');
-  const deadline = performance.now() + GHOST_PATIENCE_MS;
+  const deadline = performance.now() + GHOST_TIMEOUT_MS;
   for (;;) {
     const [row] = await session.query<{ last: boolean }>(
       `select pg_try_advisory_lock(${USERS_LOCK}) as last`,
     );
     if (row?.last === true) return true;
-    // A killed process's session lasts a moment longer than the process; who has no heir must wait for it.
+    // The session of a killed process ends a moment later, so the last user waits for it.
     if (!(await hasOnlyGhosts(session)) || performance.now() > deadline) return false;
     await sleep(POLL_MS);
   }

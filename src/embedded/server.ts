@@ -16,14 +16,14 @@ import { childExit, isRunning } from './process.ts';
 import { register, type Registration } from './registration.ts';
 import { codeOf, openSession } from './session.ts';
 
-/** The warehouse when no DATABASE_URL is set: a real PostgreSQL that belongs to a directory, not to a process. */
+/** The warehouse without DATABASE_URL: a real PostgreSQL server that belongs to a directory and is shared by processes. */
 export interface EmbeddedServer {
   /** `postgres://user:password@127.0.0.1:port/database` */
   readonly url: string;
-  /** It ran already when this process came. */
+  /** The server was already running. */
   readonly joined: boolean;
   urlOf(database: string): string;
-  /** Stops the server when no other process uses it. Close connections of your own before. */
+  /** Unregisters, and stops the server if no other process uses it. Close all connections first. */
   release(): Promise<void>;
 }
 
@@ -31,12 +31,12 @@ interface EmbeddedServerOptions {
   readonly dataDir: string;
   /** Created when missing. */
   readonly database: string;
-  /** Settings of postgresql.conf; only for the process that starts it. */
+  /** Settings of postgresql.conf; used only by the process that starts the server. */
   readonly postgresOptions?: Readonly<Record<string, string>>;
 }
 
-/** Recovery after a crash is included. */
-const START_PATIENCE_MS = 2 * MINUTE_MS;
+/** Includes recovery after a crash. */
+const START_TIMEOUT_MS = 2 * MINUTE_MS;
 const START_ATTEMPTS = 5;
 const POLL_MS = 20;
 
@@ -64,7 +64,7 @@ export async function acquireEmbeddedServer(options: EmbeddedServerOptions): Pro
 
 async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   await mkdir(options.dataDir, { recursive: true });
-  // PostgreSQL's own lock and our checks compare paths.
+  // Resolves symbolic links, because PostgreSQL's lock and the checks here compare paths.
   const dataDir = await realpath(options.dataDir);
   const layout = clusterLayout(dataDir);
   const access = await joinOrStart(dataDir, layout, options.postgresOptions ?? {});
@@ -84,20 +84,17 @@ async function acquire(options: EmbeddedServerOptions): Promise<EmbeddedServer> 
 interface Access {
   readonly registration: Registration;
   readonly postmaster: Postmaster;
-  /** The server's process when this process started it. */
+  /** The server's process, if this process started it. */
   readonly child: ChildProcess | undefined;
 }
 
-/**
- * No lock of our own: `postmaster.pid` lets only one server run, so of several that start one the others see theirs
- * fail and join.
- */
+/** Needs no lock: `postmaster.pid` admits one server, so if several processes start one, the others fail and join it. */
 async function joinOrStart(
   dataDir: string,
   layout: ClusterLayout,
   settings: Readonly<Record<string, string>>,
 ): Promise<Access> {
-  const deadline = performance.now() + START_PATIENCE_MS;
+  const deadline = performance.now() + START_TIMEOUT_MS;
   let child: ChildProcess | undefined;
   let attempts = 0;
   try {
@@ -119,7 +116,7 @@ async function joinOrStart(
     }
     throw new SafetySyncError('database_unreachable', await explainFailedStart(layout));
   } finally {
-    // One that is still about to find out that another was faster must not start after that other has stopped.
+    // Ends the child if another server won: otherwise the child could start after that server has stopped.
     if (child !== undefined) await endChild(child);
   }
 }
@@ -171,7 +168,7 @@ async function ensureDatabase(adminUrl: string, database: string): Promise<void>
     const known = await session.query('select 1 from pg_database where datname = $1', [database]);
     if (known.length === 0) await session.query(`create database "${database.replaceAll('"', '""')}"`);
   } catch (error) {
-    // duplicate_database, or the unique index behind it: another process created it in this moment.
+    // duplicate_database, or a violation of its unique index: another process has just created it.
     if (!['42P04', '23505'].includes(codeOf(error))) throw error;
   } finally {
     await session.close();

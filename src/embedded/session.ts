@@ -1,4 +1,4 @@
-/** A database session of the embedded server's own; it knows no warehouse. */
+/** A database session for the embedded server's administration; independent of the warehouse. */
 import postgres from 'postgres';
 import { SafetySyncError } from '../shared/errors.ts';
 
@@ -15,7 +15,7 @@ export function openSession(url: string, applicationName: string): Session {
   const client = postgres(url, {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    // A session that holds a lock must not be recycled under it.
+    // The connection is not recycled, because its session holds a lock.
     max_lifetime: null,
     fetch_types: false,
     onnotice: () => undefined,
@@ -26,15 +26,15 @@ export function openSession(url: string, applicationName: string): Session {
       try {
         return (await client.unsafe(text, [...parameters])) as unknown as Row[];
       } catch (cause) {
-        const said = cause instanceof Error ? cause.message : String(cause);
-        throw new SafetySyncError('database_error', `PostgreSQL: ${said}`, { cause });
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new SafetySyncError('database_error', `PostgreSQL: ${message}`, { cause });
       }
     },
     close: () => client.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
   };
 }
 
-/** SQLSTATE, or the system's or the driver's code, of a statement that failed. */
+/** SQLSTATE of a failed statement, or the error code of the system or the driver. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return String((cause as { code?: unknown } | undefined)?.code);

@@ -1,10 +1,10 @@
 /**
- * The one place that knows whether an account's service can be used. Every scheduled run asks it for a permit and gives
- * its result back on that; each change is logged once when it begins and once when it is over. What the status shows,
- * and whether the account's runs may use the slots of others, is read from here.
+ * Decides whether an account's service can be used. Each scheduled run requests a permit and returns its result to it. The
+ * start and the end of a problem are each logged once. The status, and the queue's decision about slots, depend on this
+ * state.
  *
- * Two things can be wrong. A service that refuses the credentials is not asked: the circuit breaker. A service that cannot
- * be reached, or does not respond as it should, is asked on schedule: the outage.
+ * There are two kinds of problems. If the service refuses the credentials, the circuit breaker holds requests back. If the
+ * service is unreachable or responds with errors, that is an outage, and scheduled requests continue.
  */
 import { formatDuration } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
@@ -21,7 +21,7 @@ import {
 } from './circuit-breaker.ts';
 import { createOutageLog, dependencyOf, type Outage, type OutageLog } from './outage-log.ts';
 
-/** A sync of a stream that the result of another run asks for. */
+/** A sync that follows from the result of another run. */
 export interface NextSync {
   readonly stream: StreamName;
   /** 0: now. */
@@ -29,23 +29,23 @@ export interface NextSync {
 }
 
 interface RunPermit {
-  /** The run has ended. */
+  /** Called when the run has ended. */
   end(
     result: RunResult,
     kind: string,
   ): {
-    /** Its failure was logged here, now or when the trouble began. */
-    readonly isTold: boolean;
+    /** The failure was logged here, now or at the beginning of the problem. */
+    readonly isLogged: boolean;
     readonly nextSyncs: readonly NextSync[];
   };
 }
 
 export interface AccountHealth {
-  /** Undefined: the circuit is open for this stream. */
+  /** undefined: the circuit is open for this stream. */
   admit(stream: StreamName): RunPermit | undefined;
-  /** A run of the stream has its record in the database, however long it goes on. */
+  /** Called when a run's record is in the database, however long the run takes. */
   recordBegun(stream: StreamName): void;
-  /** A request failed and is repeated: until a run has ended without an outage, the account counts as unhealthy. */
+  /** Called when a request failed and will be retried. The account counts as unhealthy until a run ends without an outage. */
   recordRetry(): void;
   onChange(listener: (isHealthy: boolean) => void): void;
   readonly outage: Outage | undefined;
@@ -56,12 +56,12 @@ interface AccountHealthOptions {
   readonly accountId: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** The scheduled ones. */
+  /** The scheduled streams. */
   readonly streams: readonly StreamName[];
-  /** Of the database, which all accounts share. */
+  /** The outage log of the database, which all accounts share. */
   readonly database: OutageLog;
   readonly delays?: TrialDelays | undefined;
-  /** Other credentials are there than those that the service refused. */
+  /** Whether the credentials have changed since the service refused them. */
   readonly hasNewToken?: () => boolean;
 }
 
@@ -74,9 +74,9 @@ export function createAccountHealth({
 }: AccountHealthOptions): AccountHealth {
   const breaker = createCircuitBreaker(clock, options.delays);
   const outage = createOutageLog({ dependency: 'service', log, clock });
-  let report: (isHealthy: boolean) => void = () => undefined;
+  let notify: (isHealthy: boolean) => void = () => undefined;
 
-  /** True when the failure is part of an outage, which was logged when that began. */
+  /** Returns true when the failure belongs to an outage; the beginning of the outage was logged. */
   function followOutages(result: RunResult, kind: string): boolean {
     const { stream } = result;
     const error = failureOf(result);
@@ -89,7 +89,7 @@ export function createAccountHealth({
       outage.recordFailure(error, { ...failedRun, isScheduled: true });
     if (hasResponse(result)) outage.recordResponse(target);
     else if (error === undefined) outage.recordUnasked(target);
-    report(outage.current === undefined);
+    notify(outage.current === undefined);
     return dependency !== undefined;
   }
 
@@ -107,18 +107,18 @@ export function createAccountHealth({
     const what = scope === 'stream' ? `${stream} is not` : 'nothing is';
     log.error(
       { stream, error_code: error.code, request_id: error.requestId, next_try_ms: inMs },
-      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} asked for; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
+      `THE SERVICE REFUSES THE CREDENTIALS (${error.code}): ${what} requested; the next try is in ${formatDuration(inMs)}. ${error.advice}`,
     );
   }
 
   function followNoResponse({ stream, outcome }: RunResult, trial: CircuitChange['trial']): NextSync[] {
     if (trial === null) return [];
     if (trial.scope === 'account') {
-      // The next stream may have something to ask where this one had nothing.
+      // Tries the next stream, because this one may have nothing to request.
       const next = streams[(streams.indexOf(stream) + 1) % streams.length] ?? stream;
       return [{ stream: next, inMs: trial.inMs }];
     }
-    // A stream whose own circuit is open and that had nothing to ask waits for its schedule.
+    // A stream with an open circuit of its own and nothing to request waits for its schedule.
     return outcome === 'failed' ? [{ stream, inMs: trial.inMs }] : [];
   }
 
@@ -145,7 +145,7 @@ export function createAccountHealth({
         permit = breaker.admit(stream);
       }
       if (permit === undefined) {
-        // It is not run, so it cannot show that the database is back.
+        // The stream does not run, so it cannot prove that the database is back.
         options.database.recordResponse({ accountId, stream });
         return undefined;
       }
@@ -153,13 +153,13 @@ export function createAccountHealth({
         end(result, kind) {
           const isOutage = followOutages(result, kind);
           const nextSyncs = followCircuits(result, permit);
-          return { isTold: isOutage || authFailureOf(result) !== undefined, nextSyncs };
+          return { isLogged: isOutage || authFailureOf(result) !== undefined, nextSyncs };
         },
       };
     },
     recordBegun: (stream) => options.database.recordResponse({ accountId, stream }),
-    recordRetry: () => report(false),
-    onChange: (listener) => void (report = listener),
+    recordRetry: () => notify(false),
+    onChange: (listener) => void (notify = listener),
     get outage() {
       return outage.current;
     },
@@ -169,7 +169,7 @@ export function createAccountHealth({
   };
 }
 
-/** The service itself has said something, whatever it was. */
+/** Whether the service itself has responded, with success or error. */
 function hasResponse(result: RunResult): boolean {
   if (result.requests === 0) return false;
   const error = failureOf(result);

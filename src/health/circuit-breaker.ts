@@ -1,10 +1,10 @@
 /**
- * Keeps a service from being asked on and on while it refuses the credentials. An auth failure opens the circuit: nothing
- * is asked until one trial run may go (half-open), after 15 minutes, then 30, then every hour; a trial that is accepted
- * closes it. A missing permission opens the circuit of its own stream; every other auth failure that of the account.
+ * Holds requests back while the service refuses the credentials. An auth failure opens the circuit. A trial run is admitted
+ * (half-open) after 15 minutes, then after 30, then every hour; a successful trial closes the circuit. A missing permission
+ * opens the circuit of its stream, any other auth failure that of the account.
  *
- * A run is given a permit, and its outcome counts on that permit: it says something about a circuit only when the permit
- * was given after the failure that opened it.
+ * Each run gets a permit and returns its outcome to it. An outcome affects a circuit only if the permit was given after the
+ * failure that opened it.
  */
 import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, HOUR_MS, MINUTE_MS } from '../shared/time.ts';
@@ -19,39 +19,39 @@ export const TRIAL_DELAYS: TrialDelays = { firstMs: 15 * MINUTE_MS, mostMs: HOUR
 
 export interface OpenCircuit {
   readonly stream: StreamName;
-  /** Nothing of the account is asked; else only this stream is not. */
+  /** True: all streams of the account are held; false: this stream only. */
   readonly holdsAll: boolean;
   readonly code: string;
   readonly message: string;
   readonly advice: string;
-  /** ms since 1970, by our clock. */
+  /** ms since 1970, by this process's clock. */
   readonly sinceMs: number;
   readonly nextTryMs: number;
 }
 
 type Scope = 'account' | 'stream';
 
-/** What the outcome of a run changes. */
+/** The effect of a run's outcome on the circuits. */
 export interface CircuitChange {
-  /** `account` also where circuits of streams stay open; null: none was closed. */
+  /** The closed circuit; null: none. With `account`, circuits of streams may remain open. */
   readonly closed: Scope | null;
-  /** When a circuit that is open should be tried; null: none is, or its trial is seen to already. */
+  /** When to try an open circuit again; null: no circuit is open, or a trial is already scheduled. */
   readonly trial: { readonly scope: Scope; readonly inMs: number } | null;
 }
 
-/** Of one run that may ask: exactly one of these is called when it has ended. */
+/** Given to one run; exactly one method is called when it has ended. */
 export interface Permit {
   authFailed(error: SafetySyncError): CircuitChange;
-  /** The service took the credentials. */
+  /** The service accepted the credentials. */
   accepted(): CircuitChange;
-  /** The run ended without a response of the service. */
+  /** The run ended without a response from the service. */
   noResponse(): CircuitChange;
 }
 
 export interface CircuitBreaker {
-  /** A permit when a run may ask now; undefined while a circuit is open for its stream. */
+  /** Returns a permit, or undefined while a circuit is open for the stream. */
   admit(stream: StreamName): Permit | undefined;
-  /** The credentials are others than those that were refused: the next run is the trial. */
+  /** Admits the next run as a trial, because the credentials have changed. */
   tryNow(): void;
   readonly openCircuits: readonly OpenCircuit[];
 }
@@ -63,20 +63,20 @@ interface Circuit {
   readonly delayMs: number;
   /** Permits with a higher number were given after the newest failure. */
   readonly openedAt: number;
-  /** On the monotonic clock; while half-open, when the trial is given up. */
+  /** By the monotonic clock; while half-open, the timeout of the trial. */
   trialAtMs: number;
   isHalfOpen: boolean;
 }
 
-/** How soon a trial that brought no response is followed by another one. */
+/** Delay before the next trial when the last one brought no response. */
 const NO_RESPONSE_AGAIN_MS = MINUTE_MS;
-/** Timers may fire a little early. */
+/** Tolerance for timers that fire early. */
 const TOLERANCE_MS = 50;
 
 export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_DELAYS): CircuitBreaker {
-  /** By stream; null: that of the account. */
+  /** By stream; null: the circuit of the account. */
   const circuits = new Map<StreamName | null, Circuit>();
-  /** Numbers permits and auth failures in their order. */
+  /** Numbers permits and auth failures in order of time. */
   let count = 0;
 
   function createPermit(stream: StreamName, trialOf: Circuit | undefined): Permit {
@@ -91,7 +91,7 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
     function open(scope: Scope, error: SafetySyncError): CircuitChange['trial'] {
       const key = scope === 'account' ? null : stream;
       const before = circuits.get(key);
-      // Runs of one tick fail together: only a trial makes the wait longer.
+      // Runs of one tick fail together, so only a trial makes the delay longer.
       if (before !== undefined && number < before.openedAt) return null;
       const delayMs = before === undefined ? delays.firstMs : Math.min(before.delayMs * 2, delays.mostMs);
       count += 1;
@@ -107,7 +107,9 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
       return { scope, inMs: delayMs };
     }
 
-    /** The next trial of the circuit that let this run through; null when that has closed or was opened anew. */
+    /**
+     * Schedules the next trial of the circuit that admitted this run; null when that circuit has closed or was opened again.
+     */
     function tryAgain(inMs: number): CircuitChange['trial'] {
       if (trialOf === undefined || ![...circuits.values()].includes(trialOf)) return null;
       trialOf.isHalfOpen = false;
@@ -118,12 +120,12 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
     return {
       authFailed(error) {
         if (error.code === 'token_permission') {
-          // A token that is told what it may not do is a valid one.
+          // A token that lacks a permission is a valid token, so the account's circuit closes.
           const closed = close(null) ? 'account' : null;
           return { closed, trial: open('stream', error) };
         }
         const trial = open('account', error);
-        // A trial of the stream alone: it goes again as soon as all may go.
+        // If this was a trial of the stream alone, the stream is tried again once the account's circuit closes.
         tryAgain(0);
         return { closed: null, trial };
       },
@@ -144,7 +146,7 @@ export function createCircuitBreaker(clock: Clock, delays: TrialDelays = TRIAL_D
       if (circuit !== undefined) {
         const nowMs = clock.monotonicMs();
         if (nowMs < circuit.trialAtMs - TOLERANCE_MS) return undefined;
-        // A trial that hangs is not waited for longer than this.
+        // Timeout of a trial that hangs.
         circuit.trialAtMs = nowMs + delays.mostMs;
         circuit.isHalfOpen = true;
       }

@@ -1,4 +1,4 @@
-/** An outage of the service or of the database: logged once when it begins and once when it is over. */
+/** Logs the beginning and the end of an outage of the service or the database, once each. */
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
@@ -9,13 +9,13 @@ type Dependency = 'service' | 'database';
 
 export interface Outage {
   readonly dependency: Dependency;
-  /** ms since 1970, by our clock. */
+  /** ms since 1970, by this process's clock. */
   readonly sinceMs: number;
   readonly failedRuns: number;
-  /** The first failure with a reason: a session that broke shows none. */
+  /** The first failure with a specific reason; a lost session has none. */
   readonly code: string;
   readonly message: string;
-  /** The advice of that failure. */
+  /** Advice for that failure. */
   readonly advice: string;
 }
 
@@ -27,27 +27,27 @@ interface Target {
 
 interface FailedRun extends Target {
   readonly kind: string;
-  /** The stream is synced again by itself, so that its next run can end the outage. */
+  /** The stream has a schedule, so its next run can end the outage. */
   readonly isScheduled: boolean;
 }
 
 /**
- * An outage ends when each stream that failed has got a response since. An outage of the database lasts also until a look
- * over a new connection succeeds, because a connection that is open goes on working while no run can open one.
+ * An outage ends when each failed stream has had a response since. For the database, a new connection must succeed as well,
+ * because open connections may still work while new ones fail.
  */
 export interface OutageLog {
-  /** `run`: undefined for the worker's own look at the database, which is no failed run. */
+  /** `run`: undefined for the worker's own check of the database. */
   recordFailure(error: SafetySyncError, run?: FailedRun): void;
-  /** The dependency has responded. `target`: undefined for a look at the database over a new connection. */
+  /** The dependency has responded. `target`: undefined for a check of the database by a new connection. */
   recordResponse(target?: Target): void;
-  /** A run of the stream succeeded and asked nothing: it leaves an outage in which other streams got responses. */
+  /** A run of the stream succeeded without a request: the stream leaves the outage if other streams have had responses. */
   recordUnasked(target: Target): void;
-  /** Streams whose next run has to show that the dependency can be used again. */
+  /** Streams that need a successful run before the outage ends. */
   readonly failing: readonly Target[];
   readonly current: Outage | undefined;
 }
 
-/** What cannot be reached or does not respond as it should; undefined for every other failure. */
+/** Which dependency was unreachable or responded with errors; undefined for every other failure. */
 export function dependencyOf({ code, recovery }: SafetySyncError): Dependency | undefined {
   if (code === 'database_unreachable' || code === 'lock_lost') return 'database';
   return recovery === 'retry' ? 'service' : undefined;
@@ -58,7 +58,7 @@ interface OpenOutage {
   readonly startedMs: number;
   error: SafetySyncError;
   readonly failing: Map<string, Target>;
-  /** No look over a new connection has succeeded since the newest failure. */
+  /** No new connection has succeeded since the newest failure. */
   needsLook: boolean;
   hasResponded: boolean;
   failedRuns: number;
@@ -80,9 +80,9 @@ export function createOutageLog({ dependency, log, clock }: OutageLogOptions): O
     const of = run === undefined ? {} : { stream: run.stream, kind: run.kind };
     log.error(
       { outage: dependency, error_code: code, error_message: message, advice, ...of },
-      `the ${dependency} cannot be used (${code}: ${message}); trying on, silent until it is back. ${advice}`,
+      `the ${dependency} cannot be used (${code}: ${message}); retrying; further failures are not logged until it is back. ${advice}`,
     );
-    // A run gives up minutes after the first failure of its request.
+    // A run fails minutes after the first failure of its request.
     const { repeatedForMs = 0 } = error;
     return {
       sinceMs: clock.now() - repeatedForMs,

@@ -1,4 +1,4 @@
-/** Stores the labels of a file: all of them or, where one line is bad, none. */
+/** Imports a file of labels: all of them, or none if one line is invalid. */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Database, Queryable } from '../database/connection.ts';
 import { labels } from '../database/labels.ts';
@@ -9,9 +9,9 @@ import type { BadLine, Label, LabelLine, LabelsFile } from './labels-file.ts';
 
 interface ImportOptions {
   readonly accountId: string;
-  /** Of the kinds that the file names, labels that it does not have are removed. */
+  /** For each kind in the file, stored labels that the file lacks are removed. */
   readonly replace: boolean;
-  /** Aborted: nothing is imported. */
+  /** When aborted, the import is rolled back. */
   readonly signal: AbortSignal;
 }
 
@@ -24,11 +24,11 @@ export interface ImportOutcome {
   readonly unfilled: number;
 }
 
-const MOST_TOLD = 20;
-/** Far below the 65,534 parameters of a statement. */
+const MOST_LISTED = 20;
+/** Rows per statement, far below PostgreSQL's limit of 65,534 parameters. */
 const ROWS_PER_STATEMENT = 1000;
 
-/** Kinds have no space in them. */
+/** The key separates kind and id by a space, because kinds contain none. */
 const keyOf = ({ kind, id }: Pick<Label, 'kind' | 'id'>): string => `${kind} ${id}`;
 
 function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
@@ -40,12 +40,15 @@ function duplicatesOf(lines: readonly LabelLine[]): BadLine[] {
     if (before === undefined) first.set(key, line);
     return before === undefined
       ? []
-      : [{ line, problem: `${key} stands on line ${before} already; keep one of them` }];
+      : [{ line, problem: `${key} is already on line ${before}; keep one of them` }];
   });
 }
 
-/** From a label up to its own again; null where it ends. `ending`: those from which it does, so that each is walked once. */
-function circleOf(
+/**
+ * Follows the parents of a label. Returns the cycle that the label is part of, or null. `ending` collects labels without a
+ * cycle, so that each is visited once.
+ */
+function cycleOf(
   { kind, id }: Label,
   parents: ReadonlyMap<string, string | null>,
   ending: Set<string>,
@@ -54,7 +57,7 @@ function circleOf(
   const way = new Set<string>();
   for (let at = parentOf(id); at !== null && !ending.has(keyOf({ kind, id: at })); at = parentOf(at)) {
     if (at === id) return [id, ...way, id];
-    // A circle further up is told of the lines that are in it.
+    // A cycle further up is reported by its own lines.
     if (way.has(at)) return null;
     way.add(at);
   }
@@ -62,7 +65,10 @@ function circleOf(
   return null;
 }
 
-/** What is wrong with lines beside each other and beside `staying`, labels that they do not replace: duplicates, missing parents, circles. */
+/**
+ * Checks lines against each other and against `staying`, the stored labels that they do not replace: duplicates, missing
+ * parents, cycles.
+ */
 export function checkLabels(lines: readonly LabelLine[], staying: readonly Label[]): BadLine[] {
   const parents = new Map([...staying, ...lines].map((one) => [keyOf(one), one.parentId] as const));
   const ending = new Set<string>();
@@ -73,7 +79,7 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
       const problem = `parent_id ${parentId} of ${keyOf(line)} has no label; add a line ${kind},${parentId} with one, or empty the parent_id`;
       return [{ line: line.line, problem }];
     }
-    const circle = circleOf(line, parents, ending);
+    const circle = cycleOf(line, parents, ending);
     if (circle === null) return [];
     const problem = `${keyOf(line)} belongs to itself (${circle.join(' → ')}); empty the parent_id of the topmost`;
     return [{ line: line.line, problem }];
@@ -83,12 +89,12 @@ export function checkLabels(lines: readonly LabelLine[], staying: readonly Label
 
 function refuse(bad: readonly BadLine[]): void {
   if (bad.length === 0) return;
-  const told = bad.toSorted((one, other) => one.line - other.line);
-  const rest = told.length - MOST_TOLD;
-  const list = told.slice(0, MOST_TOLD).map(({ line, problem }) => `  - line ${line}: ${problem}`);
+  const sorted = bad.toSorted((one, other) => one.line - other.line);
+  const rest = sorted.length - MOST_LISTED;
+  const list = sorted.slice(0, MOST_LISTED).map(({ line, problem }) => `  - line ${line}: ${problem}`);
   throw new SafetySyncError(
     'usage_invalid',
-    `nothing was imported: ${formatNumber(told.length, 'line')} of the labels file ${told.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
+    `nothing was imported: ${formatNumber(sorted.length, 'line')} of the labels file ${sorted.length === 1 ? 'is' : 'are'} not usable:\n${list.join('\n')}${rest > 0 ? `\n  and ${rest} more` : ''}`,
     { advice: 'Correct these lines and import the file again.' },
   );
 }
@@ -105,8 +111,8 @@ function* inChunks<T>(all: readonly T[]): Generator<readonly T[]> {
 }
 
 /**
- * Throws `usage_invalid`, naming every bad line, and `interrupted`; then nothing is imported. Importing the same file again
- * changes nothing.
+ * Throws `usage_invalid` with every invalid line, or `interrupted`; both import nothing. Importing a file twice changes
+ * nothing.
  */
 export async function importLabels(
   db: Database,
@@ -114,7 +120,7 @@ export async function importLabels(
   { accountId, replace, signal }: ImportOptions,
 ): Promise<ImportOutcome> {
   return await db.transaction(async (tx) => {
-    // Two imports at once could each be right and together make a circle.
+    // Locks the table, because two concurrent imports could each be valid and create a cycle together.
     await tx.execute(
       sql`select pg_advisory_xact_lock(hashtextextended(${`safety-sync:labels:${accountId}`}, 0))`,
     );

@@ -1,10 +1,10 @@
-/** The CSV file of labels: `kind,id,label,parent_id,seen`. */
+/** Reads the CSV file of labels: `kind,id,label,parent_id,seen`. */
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { LABEL_KINDS, type LabelKind } from '../database/labels.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 
-/** Of the template; `seen` is for whoever fills it in. */
+/** The columns of the template. `seen` is the number of records with the id, and is ignored by an import. */
 const COLUMNS = ['kind', 'id', 'label', 'parent_id', 'seen'] as const;
 type ColumnName = (typeof COLUMNS)[number];
 const NEEDED: readonly ColumnName[] = ['kind', 'id', 'label'];
@@ -13,36 +13,36 @@ export interface Label {
   readonly kind: LabelKind;
   readonly id: string;
   readonly label: string;
-  /** null: it belongs to none. */
+  /** null: no parent. */
   readonly parentId: string | null;
 }
 
 export interface LabelLine extends Label {
-  /** Where it begins in the file, from 1. */
+  /** The first line of the record in the file, from 1. */
   readonly line: number;
 }
 
 export interface BadLine {
   readonly line: number;
-  /** What is wrong, and what to do. */
+  /** The problem, and how to correct it. */
   readonly problem: string;
 }
 
 export interface LabelsFile {
   readonly lines: readonly LabelLine[];
-  /** Every kind that a line names, also one that was left without a label. */
+  /** Every kind in the file, also kinds without labels. */
   readonly kinds: ReadonlySet<LabelKind>;
-  /** Lines of a template that nobody filled in. */
+  /** Lines of a template without a label. */
   readonly unfilled: number;
   readonly bad: readonly BadLine[];
 }
 
-/** Bytes of an id: with its account and kind it must fit a page of an index. */
+/** Most bytes of an id: together with account and kind, it must fit an index page. */
 const MOST_ID_BYTES = 600;
-/** Characters of a label: it stands on a line of a report. */
+/** Most characters of a label, because reports show it on one line. */
 const MOST_LABEL = 500;
 
-/** What a spreadsheet makes of a long number. */
+/** The form that a spreadsheet gives to a long number. */
 const ROUNDED = /^\d([.,]\d+)?E\+\d+$/i;
 
 function decode(bytes: Uint8Array): string {
@@ -56,13 +56,13 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Of the header, which has no texts in it: a spreadsheet may write `;` or tabs. */
+/** Detects the separator from the header: a spreadsheet may write `;` or tabs. */
 function delimiterOf(text: string): string {
   const [header = ''] = text.split(/\r?\n|\r/, 1);
   return [';', '\t'].find((one) => header.includes(one)) ?? ',';
 }
 
-/** A spreadsheet takes a text that begins so for a formula; a quote before it says that it is none. */
+/** Prefix of texts that a spreadsheet would take for formulas; a leading quote prevents that. */
 const FORMULA = /^'*[=+\-@\t\r]/;
 const toSpreadsheet = (cell: string): string => (FORMULA.test(cell) ? `'${cell}` : cell);
 const fromSpreadsheet = (cell: string): string =>
@@ -73,7 +73,7 @@ interface Cells {
   readonly cells: readonly string[];
 }
 
-/** The lines with something in them. */
+/** Skips empty lines. */
 function readCells(text: string): Cells[] {
   const delimiter = delimiterOf(text);
   try {
@@ -81,13 +81,13 @@ function readCells(text: string): Cells[] {
     const found = parsed as unknown as { record: string[]; raw: string; info: Info }[];
     return found.flatMap(({ record, raw, info }) => {
       const cells = record.map((cell) => fromSpreadsheet(cell.trim()));
-      // Told is the last line of a record; a text in quotes may have several.
+      // The parser reports the last line of a record; quoted texts may span several lines.
       const lines = raw.replace(/[\r\n]+$/, '').split(/\r\n|\r|\n/).length;
       return cells.every((cell) => cell === '') ? [] : [{ line: info.lines - lines + 1, cells }];
     });
   } catch (cause) {
     if (!(cause instanceof CsvError)) throw cause;
-    throw new SafetySyncError('usage_invalid', `the labels file is no CSV: ${cause.message}`, {
+    throw new SafetySyncError('usage_invalid', `the labels file is not CSV: ${cause.message}`, {
       cause,
       advice: 'A text in quotes ends with a quote, and a quote within it is written twice.',
     });
@@ -112,7 +112,7 @@ const isKind = (text: string): text is LabelKind => (LABEL_KINDS as readonly str
 
 type Cell = (column: ColumnName) => string;
 
-/** What is wrong with a line by itself; undefined: nothing. */
+/** Checks one line alone; undefined: it is valid. */
 function problemOf(kind: string, cell: Cell): string | undefined {
   const id = cell('id');
   if (!isKind(kind)) {
@@ -135,7 +135,7 @@ function problemOf(kind: string, cell: Cell): string | undefined {
   return undefined;
 }
 
-/** Takes what is right and tells what is not. Throws `usage_invalid` for what is no such file at all. */
+/** Separates valid and invalid lines. Throws `usage_invalid` when the file is not a CSV file of labels. */
 export function readLabelsFile(bytes: Uint8Array): LabelsFile {
   const [header, ...rows] = readCells(decode(bytes));
   const columns = readHeader(header);

@@ -1,4 +1,4 @@
-/** Where the ids of each kind stand. Coverage and template are derived from it. */
+/** Columns with ids of each kind. Coverage and template are derived from this list. */
 import { getTableConfig, type PgColumn } from 'drizzle-orm/pg-core';
 import type { LabelKind } from '../database/labels.ts';
 import { equipment, equipmentMetavalues, equipmentSchedules } from '../streams/equipments.ts';
@@ -6,19 +6,19 @@ import { followups } from '../streams/followups.ts';
 import { resources } from '../streams/resources.ts';
 import { trainingCompletions, trainingEmployeeStatus } from '../streams/training-employee-status.ts';
 
-export interface Place {
-  /** Holds an id of the kind, or a list of them. */
+export interface IdColumn {
+  /** A column with an id of the kind, or with a list of ids. */
   readonly column: PgColumn;
-  /** Of the same table: names the record that has the id, also where several places tell of one. */
+  /** A column of that table: identifies the record, so that several ids in one record count once. */
   readonly record: PgColumn;
-  /** Of a child table: the key of the parent, whose row says whether the record is live. */
+  /** For child tables: the foreign key of the parent row, which shows whether the record is live. */
   readonly parent?: PgColumn;
 }
 
 const { complete_training_ids: complete, incomplete_training_ids: incomplete } = trainingEmployeeStatus;
 const employee = trainingEmployeeStatus.user_id;
 
-export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
+export const ID_COLUMNS: Readonly<Record<LabelKind, readonly IdColumn[]>> = {
   form: [{ column: followups.form_id, record: followups.id }],
   training: [
     { column: complete, record: employee },
@@ -49,7 +49,7 @@ export const PLACES: Readonly<Record<LabelKind, readonly Place[]>> = {
   ],
 };
 
-interface PlaceNames {
+interface IdColumnNames {
   readonly table: string;
   readonly column: string;
   readonly isList: boolean;
@@ -57,7 +57,7 @@ interface PlaceNames {
   readonly parent: { readonly table: string; readonly key: string } | null;
 }
 
-export function namesOf({ column, record, parent }: Place): PlaceNames {
+export function namesOf({ column, record, parent }: IdColumn): IdColumnNames {
   return {
     table: getTableConfig(column.table).name,
     column: column.name,

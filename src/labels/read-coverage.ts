@@ -1,22 +1,22 @@
-/** Which ids the warehouse has met, in how many live records, and which of them have a label. */
+/** Reads the ids in the warehouse, the number of live records with each, and their labels. */
 import { sql, type SQL } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { LABEL_KINDS, type LabelKind, labels } from '../database/labels.ts';
 import { name } from '../database/sql-names.ts';
-import { namesOf, type Place, PLACES } from './places.ts';
+import { namesOf, type IdColumn, ID_COLUMNS } from './places.ts';
 
 export interface MetId {
   readonly accountId: string;
   readonly kind: LabelKind;
   readonly id: string;
-  /** Live records that have it. */
+  /** Number of live records with this id. */
   readonly seen: number;
-  /** null: it has none. */
+  /** null: no label. */
   readonly label: string | null;
 }
 
-function selectPlace(place: Place, accountIds: string): SQL {
+function selectIds(place: IdColumn, accountIds: string): SQL {
   const { table, column, isList, record, parent } = namesOf(place);
   const id = isList ? sql`unnest(t.${name(column)})` : sql`t.${name(column)}`;
   const join =
@@ -28,12 +28,12 @@ function selectPlace(place: Place, accountIds: string): SQL {
     from safety.${name(table)} t ${join} where t.account_id = any (${accountIds}::text[]) and ${live} is null`;
 }
 
-/** By kind, in each the most used first. */
+/** By kind, most used first. */
 export async function readMetIds(db: Queryable, accountIds: readonly string[]): Promise<MetId[]> {
   const met: MetId[] = [];
   for (const kind of LABEL_KINDS) {
-    const places = PLACES[kind].map((place) => selectPlace(place, toArrayLiteral(accountIds)));
-    // A record that has an id in several places counts once.
+    const places = ID_COLUMNS[kind].map((place) => selectIds(place, toArrayLiteral(accountIds)));
+    // A record with the same id in several columns counts once.
     const rows = await db.execute<{ account_id: string; id: string; seen: string; label: string | null }>(
       sql`select m.account_id, m.id, m.seen, l.label from (
           select u.account_id, u.id, count(*) as seen from (${sql.join(places, sql` union `)}) u

@@ -1,12 +1,12 @@
-/** What every page is: one HTML document with its style in it, which needs nothing else. */
+/** The HTML document around each page: one file with its style included. */
 import { type Html, html, trusted } from './html.ts';
 
 interface DocumentParts {
   readonly title: string;
-  /** Of this page alone, before the style. */
+  /** Further style or script of this page, before the common style. */
   readonly head: Html;
   readonly style: string;
-  /** That of the response's Content-Security-Policy; null: the policy stands in the page. */
+  /** The nonce of the response's Content-Security-Policy; null: the policy is in the page itself. */
   readonly nonce: string | null;
   readonly body: Html;
 }

@@ -1,4 +1,4 @@
-/** HTML in which everything that comes from data is escaped: there is no other way to put a text into it. */
+/** HTML templates that escape all data; there is no other way to insert a text. */
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -9,7 +9,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-/** Control characters, and marks that turn the direction of the text behind them. */
+/** Control characters, and marks that change the direction of the text after them. */
 // eslint-disable-next-line no-control-regex -- these are the ones
 const CONTROLS = /[\u0000-\u0008\v\f\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -19,7 +19,7 @@ function escapeHtml(text: string): string {
   return withoutControls(text).replace(/[&<>"'`]/g, (character) => ESCAPES[character] ?? '');
 }
 
-/** Markup that is safe as it is. Made by `html` and, for our own constants, by `trusted`. */
+/** Safe markup, made by `html` or, for constants of this program, by `trusted`. */
 export class Html {
   readonly text: string;
 
@@ -42,7 +42,7 @@ export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html 
   return new Html(parts.reduce((text, part, index) => text + toText(values[index - 1] ?? null) + part));
 }
 
-/** A constant of this program: style and script. Never data. */
+/** For constants of this program only, such as style and script; never for data. */
 export function trusted(constant: string): Html {
   return new Html(constant);
 }

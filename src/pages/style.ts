@@ -1,10 +1,10 @@
-/** How the pages look: on a wall from afar, on a phone, on paper, by day and by night. */
+/** The style of the pages, for large screens, phones and paper, in light and dark. */
 
 const palette = (light: string, dark: string): string => `
 :root{color-scheme:light dark;${light}}
 @media screen and (prefers-color-scheme:dark){:root{${dark}}}`;
 
-/** What both pages have in common: page, text, tables, columns side by side. */
+/** The style that both pages share: text, tables, columns. */
 const BASE = `${palette(
   '--bg:#f4f5f7;--card:#fff;--text:#16191d;--dim:#5a636e;--line:#e0e4e9',
   '--bg:#0f1216;--card:#171b21;--text:#e8ecf1;--dim:#9aa5b1;--line:#2a313a',
@@ -76,7 +76,10 @@ footer{padding-top:2rem;padding-bottom:2.5rem}
 @media (min-width:120rem){body{font-size:19px}}
 `;
 
-/** Charts take their colours from the variables. Neighbours in a stack differ in lightness: they stay apart without colour. */
+/**
+ * Charts take their colours from these variables. Adjacent colours differ in lightness, so that they differ without colour,
+ * too.
+ */
 export const REPORT_STYLE = `${BASE}${palette(
   `--accent:#26588f;--bad:#a8281f;--warn:#e2a73d;--good:#3b7577;--none:#cfd5dc;--calm:#a9c1dc;--on-bad:#fff;--on-warn:#241a04;--on-good:#fff;
 --age1:#ecc2b5;--age2:#d98e79;--age3:#bd5242;--age4:#86170f`,

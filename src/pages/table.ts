@@ -3,13 +3,13 @@ import { type Html, html, type HtmlValue } from './html.ts';
 export interface TableColumn {
   readonly title: string;
   readonly isNumber?: true;
-  /** Left out where the screen is narrow. */
+  /** Hidden on narrow screens. */
   readonly isSpare?: true;
 }
 
 export type TableRow =
   | readonly HtmlValue[]
-  /** `remark` stands below the row, as wide as the table. */
+  /** `remark` is shown below the row, across the whole table. */
   | { readonly cells: readonly HtmlValue[]; readonly remark: HtmlValue };
 
 function classOf({ isNumber, isSpare }: TableColumn): string {
@@ -34,7 +34,7 @@ function renderRow(row: TableRow, columns: readonly TableColumn[]): Html {
     }`;
 }
 
-/** The first cell of a row names it. null: a heading above names the table. */
+/** The first cell of a row is its header. null: a heading above names the table. */
 export function table(
   caption: string | null,
   columns: readonly TableColumn[],

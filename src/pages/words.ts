@@ -1,14 +1,14 @@
-/** Days, times, people, runs and data issues in the words of the pages. Pure. */
+/** Formats days, times, people, runs and data issues as text for the pages. Pure. */
 import { formatAge, formatCount, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { DAY_MS } from '../shared/time.ts';
-import type { KeepingReport, UncleanedStream } from '../status/keeping.ts';
+import type { KeepingStatus, UncleanedStream } from '../status/keeping.ts';
 import type {
-  DatabaseReport,
+  DatabaseStatus,
   Freshness,
-  IssueReport,
+  IssueSummary,
   Level,
   OtherTimezone,
-  RunReport,
+  RunSummary,
   StreamDetail,
 } from '../status/status.ts';
 
@@ -21,7 +21,7 @@ export function untilOf(ms: number, nowMs: number): string {
   return ms <= nowMs ? 'now' : `in ${roughly(text).replace('.0 s', ' s')}`;
 }
 
-/** `Fri 2026-03-06 14:30:05` in the time zone of the schedules. */
+/** For example `Fri 2026-03-06 14:30:05`, in the time zone of the schedules. */
 export function clockTime(ms: number, timezone: string): string {
   const parts = new Intl.DateTimeFormat('en-GB', {
     timeZone: timezone,
@@ -43,10 +43,10 @@ interface Badge {
   readonly text: string;
 }
 
-/** Nothing is green, and nothing runs, where only the last known state can be shown. */
+/** When the state is not current, no run is shown as succeeded or running. */
 export function badgeOf(
   stream: StreamDetail,
-  { isUp, readAtMs }: Pick<DatabaseReport, 'isUp' | 'readAtMs'>,
+  { isUp, readAtMs }: Pick<DatabaseStatus, 'isUp' | 'readAtMs'>,
 ): Badge {
   const { level, text } = badgeWhenUp(stream);
   const isKnown = isUp || readAtMs === null || (level !== 'good' && level !== 'busy');
@@ -67,8 +67,8 @@ function badgeWhenUp({ offReason, freshness, running, lastRun }: StreamDetail): 
   return { level: freshness === 'fresh' ? 'good' : 'bad', text: texts[freshness] };
 }
 
-/** `13 updated, 2 new`; empty when nothing changed. */
-export function changesOf({ inserted, updated, deleted, rejected }: RunReport): string {
+/** For example `13 updated, 2 new`; empty when nothing changed. */
+export function changesOf({ inserted, updated, deleted, rejected }: RunSummary): string {
   const parts = [
     [inserted, 'new'],
     [updated, 'changed'],
@@ -78,7 +78,7 @@ export function changesOf({ inserted, updated, deleted, rejected }: RunReport): 
   return parts.flatMap(([count, word]) => (count === 0 ? [] : [`${formatCount(count)} ${word}`])).join(', ');
 }
 
-export function describeRun(run: RunReport): string {
+export function describeRun(run: RunSummary): string {
   const changes = run.status === 'succeeded' ? changesOf(run) || 'nothing changed' : (run.error?.code ?? '');
   const kind = run.kind === 'sync' ? '' : ` (${run.kind})`;
   return [`${run.status}${kind}`, formatDuration(run.durationMs), changes]
@@ -92,7 +92,7 @@ export function describeIssue({
   field,
   count,
   problem,
-}: Omit<IssueReport, 'firstSeenMs'>): string {
+}: Omit<IssueSummary, 'firstSeenMs'>): string {
   const name = field ?? 'a field';
   switch (kind) {
     case 'record_rejected':
@@ -101,7 +101,7 @@ export function describeIssue({
       return `${formatNumber(count, 'value')} of ${name} in ${stream} could not be stored and ${count === 1 ? 'is' : 'are'} empty: ${problem}`;
     case 'unknown_field':
       if (field === null) return `${stream}: ${problem}; they are kept in _raw.`;
-      return `The service sends ${name} in ${stream}, which is not known here; it is kept in _raw.`;
+      return `The service sends ${name} in ${stream}, which this version does not know; it is kept in _raw.`;
     case 'unknown_value':
       return `${formatNumber(count, 'value')} of ${name} in ${stream} ${count === 1 ? 'is' : 'are'} new here; stored as sent: ${problem}`;
   }
@@ -109,7 +109,7 @@ export function describeIssue({
 
 const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const;
 
-/** en-US for its months of three letters, put in the order that nobody misreads. */
+/** en-US for its three-letter months; the parts are put in an unambiguous order. */
 function dayOf(at: Date | number, timeZone: string): Readonly<Record<'day' | 'month' | 'year', string>> {
   const parts = new Intl.DateTimeFormat('en-US', { ...DAY_PARTS, timeZone }).formatToParts(at);
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
@@ -120,68 +120,68 @@ function toText({ day, month, year }: ReturnType<typeof dayOf>): string {
   return `${day} ${month} ${year}`;
 }
 
-/** A day has no time zone any more: it is that of the account already. */
+/** UTC, because a day already belongs to the account's time zone. */
 export function toDate(day: string): Date {
   return new Date(`${day.slice(0, 10)}T00:00:00Z`);
 }
 
-/** The day so many days later. */
+/** Adds days to a day. */
 export function dayAfter(day: string, days: number): string {
   return new Date(toDate(day).getTime() + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The Monday of its week. */
+/** The Monday of the day's week. */
 export function mondayOf(day: string): string {
   return dayAfter(day, -((toDate(day).getUTCDay() + 6) % 7));
 }
 
-/** `1 Mar 2026` */
+/** For example `1 Mar 2026`. */
 export function formatDay(day: string | null): string {
   return day === null ? '–' : toText(dayOf(toDate(day), 'UTC'));
 }
 
-/** `1 Mar` */
+/** For example `1 Mar`. */
 export function formatShortDay(date: Date): string {
   const { day, month } = dayOf(date, 'UTC');
   return `${day} ${month}`;
 }
 
-/** `Mon 2 Mar` */
+/** For example `Mon 2 Mar`. */
 export function formatWeekday(day: string): string {
   const name = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' }).format(toDate(day));
   return `${name} ${formatShortDay(toDate(day))}`;
 }
 
-/** `Mar 2026` */
+/** For example `Mar 2026`. */
 export function formatMonth(day: string): string {
   const { month, year } = dayOf(toDate(day), 'UTC');
   return `${month} ${year}`;
 }
 
-/** `1 Mar 2026, 14:30` in this time zone. */
+/** For example `1 Mar 2026, 14:30`, in the given time zone. */
 export function formatMoment(ms: number, timezone: string): string {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, hour: '2-digit', minute: '2-digit' });
   return `${toText(dayOf(ms, timezone))}, ${clock.format(ms)}`;
 }
 
-/** Who it is: by name where it is known, else by id. */
+/** The name of a person, or the id where the name is unknown. */
 export function personOf(name: string | null, id: string | null): string {
   return name ?? id ?? 'nobody';
 }
 
-/** By its label; an id that has none is told with what it is. */
+/** The label of an id, or the kind and id where there is no label. */
 export function labelOf(label: string | null, id: string | number | null, noun: string): string {
   if (id === null || id === '') return `no ${noun}`;
   return label === null || label === String(id) ? `${noun} ${id}` : label;
 }
 
-/** Half days of a median are shown, `.0` is not. */
+/** Shows half days of a median, and no `.0`. */
 export function formatDays(count: number | null): string {
   if (count === null) return '–';
   return String(Math.round(count * 10) / 10);
 }
 
-/** Whole percents, with a space that no line breaks at; never 0 or 100 where it is not quite so. */
+/** Whole percents with a non-breaking space; 0 and 100 only when exact. */
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = Math.round((100 * part) / whole);
@@ -189,13 +189,13 @@ export function formatShare(part: number, whole: number): string {
   return `${shown}\u00a0%`;
 }
 
-/** Cut so that it fits; the whole text stands in a table beside. */
+/** Truncates a text that is shown in full in a table next to it. */
 export function shorten(text: string, length: number): string {
   const characters = Array.from(text);
   return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }
 
-export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingReport): string {
+export function describeRetention({ deletedDays, runsDays, issuesDays }: KeepingStatus): string {
   const periods = [
     ['rows that the source deleted', deletedDays],
     ['runs', runsDays],
@@ -210,8 +210,8 @@ export function describeRetention({ deletedDays, runsDays, issuesDays }: Keeping
   return `Kept: ${texts.join(', ')}.`;
 }
 
-/** null: everything is stored as it comes, as far as settings say. */
-export function describeProtection({ omitted, pseudonyms }: KeepingReport): string | null {
+/** Describes privacy settings; null: there are none. */
+export function describeProtection({ omitted, pseudonyms }: KeepingStatus): string | null {
   const parts = [
     ...(omitted.length === 0 ? [] : [`Never stored: ${omitted.join(', ')}.`]),
     ...(pseudonyms.length === 0 ? [] : [`Stored as pseudonyms: ${pseudonyms.join(', ')}.`]),
@@ -219,14 +219,14 @@ export function describeProtection({ omitted, pseudonyms }: KeepingReport): stri
   return parts.length === 0 ? null : parts.join(' ');
 }
 
-/** In which zone days begin, where that is another one than the worker's; null: it is not. */
+/** Describes a stored reporting time zone that differs from the worker's; null: it does not differ. */
 export function describeOtherTimezone(zones: OtherTimezone | null): string | null {
   if (zones === null) return null;
   const { own, stored } = zones;
   return `Days begin in ${stored} and not in ${own}, this worker’s REPORTING_TIMEZONE: another program has set it. The next start of this worker sets its own.`;
 }
 
-/** What is stored and may not be any more, and who takes it out; null: nothing is. */
+/** Describes stored data that the settings forbid, and the command that removes it; null: there is none. */
 export function describeUncleaned(streams: readonly UncleanedStream[]): string | null {
   const namesOf = (isScheduled: boolean): string =>
     streams

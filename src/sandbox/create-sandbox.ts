@@ -34,21 +34,21 @@ export interface Sandbox {
   readonly faults: FaultController;
   readonly access: AccessController;
   /**
-   * How many ms the service's clock is ahead of the right time (negative: behind); can be changed while it runs. The Date
-   * header, `last_updated`, statuses, the request limit and the times of the living source go by it.
+   * Offset of the service's clock in ms (negative: behind); can be changed while the sandbox runs. The Date header,
+   * `last_updated`, statuses, the request limit and the times of live changes use this clock.
    */
   readonly serviceClock: { aheadMs: number };
-  /** Change its fields while the sandbox runs. */
+  /** Its fields can be changed while the sandbox runs. */
   readonly readings: Readings;
   readonly hooks: Hooks;
-  /** The newest requests, oldest first. Emptying it (`length = 0`) is allowed. */
+  /** Recent requests, oldest first. May be emptied by `length = 0`. */
   readonly requests: RequestLogEntry[];
-  /** Requests being served now, and the most there ever were at once. Assigning `peak` starts the count again. */
+  /** Current and highest number of concurrent requests. Assigning `peak` restarts the measurement. */
   readonly load: { inFlight: number; peak: number };
   close(): Promise<void>;
 }
 
-/** Long request objects in a GET have to fit into the head of the request. */
+/** Large enough for long request objects in the query of a GET. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -110,7 +110,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 }
 
 function buildServer(tls: TlsOptions | undefined, listener: RequestListener): Server {
-  // Longer than a client is likely to keep an idle connection: whoever closes second loses a request.
+  // Longer than a client's idle timeout, because a request is lost if the server closes the connection first.
   const http = { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 120_000 };
   return tls === undefined
     ? createServer(http, listener)

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../shared/time.ts';
 
-/** YYYYMMDD of the UTC day of a ms timestamp. The specification names no other zone. */
+/** Formats the UTC day of a ms timestamp as YYYYMMDD. The specification names no other zone. */
 export function toDateNumber(ms: number): number {
   const date = new Date(ms);
   return date.getUTCFullYear() * 10_000 + (date.getUTCMonth() + 1) * 100 + date.getUTCDate();

@@ -7,35 +7,35 @@ import type { Hooks } from './service/hooks.ts';
 import type { Readings } from './service/readings.ts';
 
 export interface SandboxOptions {
-  /** Same seed, size and clock: same data, same faults, same life. Default 20240229. */
+  /** Equal seed, size and clock give equal data, faults and changes. Default 20240229. */
   seed?: number;
   size?: Partial<SandboxSize>;
   /** Default `sandbox-token`. */
   token?: string;
   /** Default 127.0.0.1. */
   host?: string;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** The service's "now" in ms since 1970. Statuses, the training cache, the limiter and the Date header go by it. Default Date.now. */
+  /** Current time of the service in ms since 1970, for statuses, training cache, limiter and Date header. Default Date.now. */
   clock?: () => number;
   /** Real ms added to every response. Default 0. */
   latencyMs?: number;
-  /** Odd but allowed values and absent optional fields. Default true. */
+  /** Adds odd but allowed values, and omits optional fields. Default true. */
   oddities?: boolean;
-  /** ms a training calculation is kept. Default 15 minutes. */
+  /** How long a cached training report is served, ms. Default 15 minutes. */
   cacheMs?: number;
-  /** How fast the source changes after `live.start()`. */
+  /** Rate of changes after `live.start()`. */
   live?: LiveOptions;
   faults?: FaultOptions;
   readings?: Partial<Readings>;
   hooks?: Hooks;
-  /** Methods that the service has besides those of the specification, by the name in their path. */
+  /** Additional methods by the name in their path. */
   methods?: Readonly<Record<string, Method>>;
   /** Requests kept in `sandbox.requests`. Default 10 000. */
   requestLogSize?: number;
-  /** Called once per request, when its response is out or will never be. */
+  /** Called once per request, when its response was sent or has failed. */
   onRequest?: (entry: RequestLogEntry) => void;
-  /** Serve HTTPS with this certificate; TLS 1.2 at least, unless said otherwise here. */
+  /** Serves HTTPS with this certificate; at least TLS 1.2, unless set otherwise here. */
   tls?: TlsOptions;
 }
 

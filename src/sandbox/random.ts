@@ -1,4 +1,4 @@
-/** Seeded randomness (mulberry32): the same seed always tells the same story. */
+/** Seeded random numbers (mulberry32): equal seeds give equal sequences. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** A stream of its own for each combination of keys, so that a record can be rebuilt without its neighbours. */
+  /** An independent generator for each combination of keys, so that a record can be generated alone. */
   static of(seed: number, ...keys: readonly number[]): Random {
     return new Random(mix(seed, ...keys));
   }
@@ -19,7 +19,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** An integer from `min` to `max`, both included. */
+  /** An integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }
@@ -55,7 +55,7 @@ export class Random {
   }
 }
 
-/** Spreads neighbouring keys far apart (murmur3's finalizer). */
+/** Spreads adjacent keys far apart (murmur3's finalizer). */
 function mix(seed: number, ...keys: readonly number[]): number {
   let hash = seed | 0;
   for (const key of keys) {

@@ -1,4 +1,4 @@
-/** A number of a response that a double does not hold: written as it is. Records may be planted with it. */
+/** A number that a double cannot hold, written verbatim. Planted records may contain it. */
 export class RawNumber {
   readonly text: string;
 
@@ -6,19 +6,19 @@ export class RawNumber {
     this.text = text;
   }
 
-  /** What JSON.stringify makes of it; `writeJson` takes the mark away. */
+  /** The JSON.stringify form; `writeJson` removes the mark. */
   toJSON(): string {
     return `\u0001raw number ${this.text}`;
   }
 }
 
-/** JSON.stringify that also knows raw numbers. */
+/** JSON.stringify with support for raw numbers. */
 export function writeJson(value: unknown, spaces?: number): string {
   const text = JSON.stringify(value, null, spaces);
   return text.includes('\\u0001raw number ') ? text.replace(/"\\u0001raw number ([^"]*)"/g, '$1') : text;
 }
 
-/** The value in other bytes, which differ by `turn`: the order of fields, white space, the spelling of numbers and of characters. */
+/** Writes the value in another spelling, selected by `turn`: order of fields, white space, numbers and characters. */
 export function writeOtherJson(value: unknown, turn: number): string {
   if (typeof value === 'string') {
     const text = JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** The service's records as they go over the wire ("Resources and their fields"). */
+/** The service's records as sent ("Resources and their fields"). */
 
 export interface Resource {
   id: string;
@@ -54,7 +54,7 @@ export interface Attachment {
   caption: string;
 }
 
-/** Held with every completion; the service leaves out what a request did not ask for. */
+/** Stored with every completion; the service omits fields that a request does not include. */
 export interface Employee {
   status: string;
   m_user_id: string;

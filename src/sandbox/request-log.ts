@@ -6,25 +6,25 @@ export interface RequestLogEntry {
   /** ms by the sandbox's clock. */
   at: number;
   httpMethod: string;
-  /** What followed `/v1/` in the path, or the whole path. */
+  /** The path after `/v1/`, or the whole path. */
   method: string;
-  /** The request object without its token; empty when there was none. */
+  /** The request object without its token; empty if there was none. */
   params: Record<string, unknown>;
   token: 'present' | 'absent';
-  /** `ok` or an error identifier. `no-response`: the network took it. `pending`: no response yet. */
+  /** `ok` or an error identifier. `no-response`: the connection failed. `pending`: no response yet. */
   outcome: string;
-  /** The SVC-Request-ID sent, or null when the response did not come from the service. */
+  /** The SVC-Request-ID that was sent; null when the response did not come from the service. */
   requestId: string | null;
   fault: FaultKind | null;
-  /** What exactly an `oddRecord` or `oddResponse` did. */
+  /** The exact effect of an `oddRecord` or `oddResponse`. */
   oddity: string | null;
   /** Records in the response. */
   records: number;
-  /** Real ms until the response was out. */
+  /** Real ms until the response was sent. */
   durationMs: number;
 }
 
-/** The newest requests, oldest first. A long run forgets the oldest. */
+/** Recent requests, oldest first. The oldest are dropped in a long run. */
 export class RequestLog {
   readonly entries: RequestLogEntry[] = [];
   readonly #size: number;
@@ -49,7 +49,7 @@ export class RequestLog {
       durationMs: 0,
     };
     this.entries.push(entry);
-    // Cut rarely: removing from the front of a long list costs its length.
+    // Trimmed rarely, because removing from the front of a long list costs its length.
     if (this.entries.length > this.#size * 1.1) this.entries.splice(0, this.entries.length - this.#size);
     return entry;
   }

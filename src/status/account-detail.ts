@@ -1,4 +1,4 @@
-/** What is shown only of an account that is looked at by itself: its runs, counts, data issues and next runs. Pure. */
+/** Builds the details that only the page of one account shows: runs, counts, data issues and next runs. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
 import { adviceOf } from '../shared/errors.ts';
 import type { TokenPlace } from '../shared/token-place.ts';
@@ -12,11 +12,11 @@ import type { UncleanedStream } from './keeping.ts';
 import type { Volumes } from './read-volumes.ts';
 import type {
   AccountDetail,
-  NextRunReport,
+  PlannedRun,
   OtherTimezone,
-  ProgressReport,
-  RunningReport,
-  RunReport,
+  ProgressStatus,
+  RunningStatus,
+  RunSummary,
   StreamDetail,
   StreamStatus,
 } from './status.ts';
@@ -25,14 +25,14 @@ export interface DetailFacts {
   readonly timezone: string;
   readonly place: TokenPlace;
   readonly volumes: Volumes | null;
-  /** When the volumes were counted, by our clock; null: never. */
+  /** When the volumes were counted, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
-  readonly nextRuns: readonly NextRunReport[];
+  readonly nextRuns: readonly PlannedRun[];
   readonly equipmentTypes: readonly string[];
-  /** Streams that are not in line with the privacy settings yet. */
+  /** Streams that do not match the privacy settings yet. */
   readonly uncleaned: readonly Omit<UncleanedStream, 'isScheduled'>[];
   readonly otherTimezone: OtherTimezone | null;
-  /** Of the runs of this process. */
+  /** Progress of this process's runs. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
 }
 
@@ -40,7 +40,7 @@ interface DetailContext {
   readonly facts: DetailFacts;
   readonly offReasons: OffReasons;
   readonly owner: string;
-  /** null: nothing was read yet. */
+  /** null: the warehouse was not read yet. */
   readonly rows: AccountRows | null;
   /** See `DatabaseClock`. */
   readonly offMs: number;
@@ -48,17 +48,17 @@ interface DetailContext {
 }
 
 /**
- * Schedules are in whole seconds, by our clock; what is left of the milliseconds is how long the asking took, and how far
- * the database's clock is off.
+ * Rounds to whole seconds, because schedules have no milliseconds: these come from the duration of the query and the offset
+ * of the database's clock.
  */
 function toSecond(ms: number): number {
   return Math.round(ms / SECOND_MS) * SECOND_MS;
 }
 
-/** Runs shown in the list of the last ones. */
+/** Most runs in the list of recent runs. */
 const LISTED_RUNS = 25;
 
-function toRunReport(row: RunRow, { judgedMs, facts: { place } }: DetailContext): RunReport {
+function toRunSummary(row: RunRow, { judgedMs, facts: { place } }: DetailContext): RunSummary {
   const startedMs = toMs(row.started_at);
   const endMs = toMs(row.finished_at) ?? (row.status === 'running' ? judgedMs : startedMs);
   const { error_code: code } = row;
@@ -85,11 +85,11 @@ function toRunReport(row: RunRow, { judgedMs, facts: { place } }: DetailContext)
   };
 }
 
-function progressOf(run: RunReport, { facts, rows, owner }: DetailContext): ProgressReport {
+function progressOf(run: RunSummary, { facts, rows, owner }: DetailContext): ProgressStatus {
   const live = run.owner === owner ? facts.progress.get(run.stream) : undefined;
   if (live !== undefined) return { records: live.records, total: live.total };
   const slices = rows?.slices.find(({ stream }) => stream === run.stream);
-  // The ledger of a backfill that is done says nothing about a sync.
+  // The ledger of a finished backfill does not apply to a sync.
   const isUnderWay = slices !== undefined && slices.slicesDone < slices.slices;
   return isUnderWay
     ? { records: slices.records, total: slices.expected }
@@ -98,7 +98,7 @@ function progressOf(run: RunReport, { facts, rows, owner }: DetailContext): Prog
 
 function toStreamDetail(
   status: StreamStatus,
-  context: DetailContext & { readonly reports: readonly RunReport[] },
+  context: DetailContext & { readonly reports: readonly RunSummary[] },
 ): StreamDetail {
   const { facts, offMs } = context;
   const { stream, watermarkMs, calculatedMs } = status;
@@ -123,7 +123,7 @@ function toStreamDetail(
 
 export function buildDetail(streams: readonly StreamStatus[], context: DetailContext): AccountDetail {
   const { facts, rows, offMs } = context;
-  const reports = (rows?.runs ?? []).map((row) => toRunReport(row, context));
+  const reports = (rows?.runs ?? []).map((row) => toRunSummary(row, context));
   const details = streams.map((status) => toStreamDetail(status, { ...context, reports }));
   return {
     timezone: facts.timezone,
@@ -134,7 +134,7 @@ export function buildDetail(streams: readonly StreamStatus[], context: DetailCon
     })),
     otherTimezone: facts.otherTimezone,
     streams: details,
-    running: details.flatMap(({ running }): RunningReport[] => (running === null ? [] : [running])),
+    running: details.flatMap(({ running }): RunningStatus[] => (running === null ? [] : [running])),
     recentRuns: reports.slice(0, LISTED_RUNS),
     days: facts.volumes?.days ?? [],
     issues: (rows?.issues ?? []).map(({ firstSeenAt, ...issue }) => ({

@@ -1,4 +1,4 @@
-/** What was read, and what only this process knows → one Status. Pure. */
+/** Combines the last read of the warehouse with the state of this process into one Status. Pure. */
 import type { OffReasons } from '../config/account-config.ts';
 import { formatCount, formatNumber } from '../shared/format.ts';
 import { MINUTE_MS } from '../shared/time.ts';
@@ -6,15 +6,15 @@ import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 import { buildDetail, type DetailFacts } from './account-detail.ts';
 import { type DatabaseClock, reportDatabase } from './database-report.ts';
-import type { KeepingReport } from './keeping.ts';
+import type { KeepingStatus } from './keeping.ts';
 import { type AccountsRead, type StreamFacts, UNKNOWN_STREAMS } from './read-accounts.ts';
 import type {
   AccountStatus,
-  AlertsReport,
+  AlertsStatus,
   Freshness,
   Level,
-  PressureReport,
-  QueueReport,
+  ServiceLoad,
+  QueueStatus,
   Status,
   StreamStatus,
   Verdict,
@@ -27,18 +27,18 @@ import {
   processReasons,
   reasonsNotReady,
   sentence,
-  untoldReasons,
+  channelProblems,
 } from './verdict.ts';
 
 export interface AccountFacts {
   readonly accountId: string;
-  /** Streams that are not synced by themselves. */
+  /** Streams without a schedule. */
   readonly offReasons: OffReasons;
   readonly outage: Outage | undefined;
   readonly openCircuits: readonly OpenCircuit[];
-  /** null: its service was not asked yet. */
-  readonly service: PressureReport | null;
-  /** Where the account is looked at by itself. */
+  /** null: no request was sent to its service yet. */
+  readonly service: ServiceLoad | null;
+  /** Present when one account is shown in full. */
   readonly detail: DetailFacts | null;
 }
 
@@ -46,26 +46,26 @@ export interface StatusFacts {
   readonly version: string;
   readonly freshnessBudgetMinutes: number;
   readonly owner: string;
-  /** By our clock. */
+  /** By this process's clock. */
   readonly nowMs: number;
   readonly startedMs: number;
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
-  readonly queue: QueueReport;
-  readonly alerts: AlertsReport;
-  readonly keeping: KeepingReport;
-  /** What was read last; null: nothing yet. */
+  readonly queue: QueueStatus;
+  readonly alerts: AlertsStatus;
+  readonly keeping: KeepingStatus;
+  /** The last read of the warehouse; null: none yet. */
   readonly seen: AccountsRead | null;
-  /** Why the database cannot be read now; null: it can, or was not asked yet. */
+  /** Why the database is unreachable; null: it is reachable, or was not tried yet. */
   readonly databaseProblem: string | null;
-  /** It responds, but not as soon as it is looked at. */
+  /** The database responds, but slower than the interval between reads. */
   readonly isDatabaseSlow: boolean;
   readonly databaseOutage: Outage | undefined;
-  /** One, or all of them. */
+  /** One account, or all of them. */
   readonly accounts: readonly AccountFacts[];
 }
 
-/** Is a stream as fresh as promised? While the service's own cache explains that nothing is asked, it is. */
+/** Whether a stream is as fresh as promised. While the service's cache is valid, no new data exists, so it counts as fresh. */
 export function freshnessOf(
   { lastSuccessMs, currentUntilMs }: Pick<StreamFacts, 'lastSuccessMs' | 'currentUntilMs'>,
   nowMs: number,
@@ -76,21 +76,21 @@ export function freshnessOf(
   return nowMs - currentMs > budgetMinutes * MINUTE_MS ? 'stale' : 'fresh';
 }
 
-const NO_ALERTS: AlertsReport = { open: 0, channels: [] };
+const NO_ALERTS: AlertsStatus = { open: 0, channels: [] };
 
 interface AccountContext {
   readonly facts: StatusFacts;
   readonly clock: DatabaseClock;
-  /** Of the process, as far as an account is told of it. */
-  readonly told: Circumstances;
+  /** Circumstances of the whole process that are listed with the account. */
+  readonly shared: Circumstances;
 }
 
-function toAccount(account: AccountFacts, { facts, clock, told }: AccountContext): AccountStatus {
+function toAccount(account: AccountFacts, { facts, clock, shared }: AccountContext): AccountStatus {
   const { offMs, judgedMs } = clock;
   const { offReasons } = account;
   const seen = facts.seen?.accounts.get(account.accountId) ?? UNKNOWN_STREAMS;
   const streams = seen.map((one): StreamStatus => ({
-    // Field by field: for thousands of accounts spreading costs five times as much.
+    // Copied field by field, because spreading takes five times as long for thousands of accounts.
     stream: one.stream,
     lastSuccessMs: one.lastSuccessMs,
     watermarkMs: one.watermarkMs,
@@ -109,7 +109,7 @@ function toAccount(account: AccountFacts, { facts, clock, told }: AccountContext
     sinceMs: one.sinceMs + offMs,
     nextTryMs: one.nextTryMs + offMs,
   }));
-  const circumstances = { ...told, outages: [...told.outages, ...outages], openCircuits, streams };
+  const circumstances = { ...shared, outages: [...shared.outages, ...outages], openCircuits, streams };
   const notReady =
     facts.accounts.length === 1 ? reasonsNotReady(circumstances) : accountReasons(circumstances);
   return {
@@ -139,10 +139,10 @@ function toAccount(account: AccountFacts, { facts, clock, told }: AccountContext
 const shifted = (outage: Outage | undefined, offMs: number): Outage[] =>
   outage === undefined ? [] : [{ ...outage, sinceMs: outage.sinceMs + offMs }];
 
-/** Where nothing keeps all accounts alike from being relied on. */
-function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsReport): Verdict {
-  const details = untoldReasons(alerts).map(sentence);
-  // How many accounts are how stands in the counts.
+/** Whether the data of all accounts can be relied on. */
+function verdictOfAll(counts: Status['counts'], total: number, alerts: AlertsStatus): Verdict {
+  const details = channelProblems(alerts).map(sentence);
+  // The states of single accounts are in the counts.
   const verdict = (level: Level, text: string): Verdict => ({ level, sentence: text, details });
   if (counts.bad > 0) {
     const are = counts.bad === 1 ? 'is' : 'are';
@@ -202,8 +202,8 @@ export function buildStatus(facts: StatusFacts): Status {
     streams: [],
     alerts: facts.alerts,
   };
-  // What keeps all of several accounts alike is told once, not of each.
-  const told: Circumstances =
+  // For several accounts, problems of the whole process are listed once, not with each account.
+  const shared: Circumstances =
     facts.accounts.length === 1
       ? process
       : {
@@ -214,7 +214,7 @@ export function buildStatus(facts: StatusFacts): Status {
           outages: [],
           alerts: NO_ALERTS,
         };
-  const accounts = facts.accounts.map((account) => toAccount(account, { facts, clock, told }));
+  const accounts = facts.accounts.map((account) => toAccount(account, { facts, clock, shared }));
   const rank = ({ verdict }: AccountStatus): number => WORST_FIRST.indexOf(verdict.level);
   accounts.sort((one, other) => rank(one) - rank(other) || (one.accountId < other.accountId ? -1 : 1));
   const counts: Record<Level, number> = { good: 0, busy: 0, warning: 0, bad: 0 };

@@ -1,15 +1,15 @@
-/** How old what is known of the warehouse is, and by which clock it is judged. Pure. */
+/** Computes the age of the last read, and the time at which data is judged. Pure. */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { DatabaseFacts } from './read-accounts.ts';
-import type { DatabaseReport } from './status.ts';
+import type { DatabaseStatus } from './status.ts';
 
 interface DatabaseLook {
-  /** What was read last; null: nothing yet. */
+  /** The last read of the warehouse; null: none yet. */
   readonly seen: DatabaseFacts | null;
-  /** Why the database cannot be used now; null: it can, or was not asked yet. */
+  /** Why the database is unreachable; null: it is reachable, or was not tried yet. */
   readonly problem: string | null;
   readonly isSlow: boolean;
-  /** By our clock. */
+  /** By this process's clock. */
   readonly ourNowMs: number;
 }
 
@@ -19,24 +19,24 @@ export interface DatabaseClock {
   /** By the database's clock. */
   readonly nowMs: number;
   /**
-   * When everything that was read is judged: while the database is up this is when it was read, because what happened
-   * since then is not known; a database that is away stores nothing, so its data grows old.
+   * The moment at which data is judged. While the database is up that is the time of the read, because later changes are
+   * unknown. While it is away that is now, because no new data is stored and its data grows old.
    */
   readonly judgedMs: number;
-  readonly report: DatabaseReport;
+  readonly report: DatabaseStatus;
 }
 
-/** The worker looks every ten seconds. */
+/** Slightly more than the worker's interval between reads (ten seconds). */
 const OLD_MS = 12 * SECOND_MS;
-/** Nobody should rely on what is known only from so long ago. */
+/** A read older than this is not relied on. */
 const TOO_OLD_MS = 2 * MINUTE_MS;
 
-/** To be added to a time of our clock to have it by the database's, however far off ours is; 0 while that is not known. */
+/** Add to a time of this process's clock to get the database's time; 0 while the offset is unknown. */
 export const databaseOffsetMs = (seen: DatabaseFacts | null): number =>
   seen === null ? 0 : seen.databaseNowMs - seen.readAtMs;
 
 export function reportDatabase({ seen, problem, isSlow, ourNowMs }: DatabaseLook): DatabaseClock {
-  // Times in the warehouse are the database's: ages are told by its clock.
+  // Ages are computed by the database's clock, because stored times are.
   const offMs = databaseOffsetMs(seen);
   const nowMs = ourNowMs + offMs;
   const readAtMs = seen?.databaseNowMs ?? null;

@@ -1,15 +1,15 @@
-/** The gauges of `/metrics`: what each means, and what it is in a Status. */
+/** The gauges of `/metrics`: name, help text and value in a Status. */
 import { Gauge, type Registry } from 'prom-client';
 import type { AccountStatus, Level, Status, StreamDetail, StreamStatus } from './status.ts';
 
 export const PREFIX = 'safety_sync_';
 
 /**
- * With more accounts than this a time series for each account and stream would be more than Prometheus wants: counters
- * then count all accounts together (label `account` is empty), and gauges tell of unhealthy accounts only.
+ * With more accounts than this, a time series per account and stream would overload Prometheus. Counters are then summed
+ * over all accounts (label `account` is empty), and gauges show unhealthy accounts only.
  */
 export const MOST_LABELLED_ACCOUNTS = 200;
-/** When the service or the network is down for all of them. */
+/** Most unhealthy accounts with gauges of their own, for outages that affect all accounts. */
 const MOST_UNHEALTHY_ACCOUNTS = 500;
 const LEVELS: readonly Level[] = ['good', 'busy', 'warning', 'bad'];
 
@@ -36,7 +36,7 @@ const OF_STREAM: GaugesOf<StreamStatus | StreamDetail> = {
     ({ isScheduled, freshness }) => isScheduled && freshness !== 'fresh',
   ],
   watermark_age_seconds: [
-    'Age of the newest change known to be stored. Grows also while the source stands still.',
+    'Age of the newest change known to be stored. Grows also while the source does not change.',
     ({ watermarkMs }, nowMs) => secondsSince(watermarkMs, nowMs),
   ],
   open_data_issues: ['Open data issues.', ({ openIssues }) => openIssues],
@@ -55,7 +55,7 @@ const OF_ACCOUNT: GaugesOf<AccountStatus> = {
   api_requests_in_flight: ['Requests to the service under way.', ({ service }) => service?.inFlight ?? null],
   api_requests_waiting: ['Requests that wait for their turn.', ({ service }) => service?.waiting ?? null],
   api_cooling: [
-    '1 while nothing is asked because the service said rate_limit_exceeded.',
+    '1 while requests wait because the service responded rate_limit_exceeded.',
     ({ service }) => service && service.coolingUntilMs !== null,
   ],
   credentials_refused: [
@@ -79,20 +79,20 @@ const OF_PROCESS: GaugesOf<Status> = {
   ],
   scheduler_up: ['1 while schedules start runs.', ({ isSchedulerAlive }) => isSchedulerAlive],
   ready: ['What /readyz says.', ({ isReady }) => isReady],
-  alerts_open: ['Alerts that last, told or to be told.', ({ alerts }) => alerts.open],
+  alerts_open: ['Open alerts, sent or not yet sent.', ({ alerts }) => alerts.open],
   alerts_waiting: [
-    'Alerts that a webhook or mail server has not taken so far.',
+    'Alerts that a webhook or mail server has not accepted yet.',
     ({ alerts }) => alerts.channels.reduce((sum, { waiting }) => sum + waiting, 0),
   ],
   alerts_arrive: [
-    '0 while a webhook or mail server takes no alerts; absent where nobody is told.',
+    '0 while a webhook or mail server accepts no alerts; absent without channels.',
     ({ alerts: { channels } }) =>
       channels.length === 0 ? null : channels.every(({ problem }) => problem === null),
   ],
   run_slots: ['Most runs at once in this worker: SYNC_CONCURRENCY.', ({ queue }) => queue.slots],
   runs_active: ['Runs of this worker under way.', ({ queue }) => queue.running],
   runs_unhealthy: [
-    'Of those, runs whose service does not respond; their slots are given to others.',
+    'Runs among them for accounts with an unresponsive service; they use no slots of other accounts.',
     ({ queue }) => queue.unhealthy,
   ],
   runs_waiting: ['Runs of this worker that wait for a slot.', ({ queue }) => queue.waiting],
@@ -104,7 +104,7 @@ const OF_PROCESS: GaugesOf<Status> = {
 
 export type AccountLabel = { readonly account?: string };
 
-/** Sets all of them anew: series of accounts that recovered must not stay. */
+/** Resets all gauges first, so that series of recovered accounts disappear. */
 export function createGauges(registers: Registry[]): (status: Status) => void {
   const all: Gauge[] = [];
   const gauge = (name: string, help: string, labels: readonly string[]): Gauge => {
@@ -132,14 +132,14 @@ export function createGauges(registers: Registry[]): (status: Status) => void {
     for (const one of all) one.reset();
     const { nowMs, accounts, accountCount, counts } = status;
     setProcess(status, nowMs, {});
-    // One account is told of under the default label; of many the unhealthy ones, each under its own.
+    // A single account uses the default label; of several, the unhealthy ones are shown with their own labels.
     const isMany = accountCount > 1;
     for (const state of isMany ? LEVELS : []) states.set({ state }, counts[state]);
-    const told =
+    const shown =
       accountCount <= MOST_LABELLED_ACCOUNTS
         ? accounts
         : accounts.filter(({ verdict }) => verdict.level === 'bad').slice(0, MOST_UNHEALTHY_ACCOUNTS);
-    for (const account of told) {
+    for (const account of shown) {
       const label: AccountLabel = isMany ? { account: account.accountId } : {};
       setAccount(account, nowMs, label);
       for (const stream of account.detail?.streams ?? account.streams) {

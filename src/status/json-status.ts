@@ -1,11 +1,11 @@
-/** The Status for machines: names as everywhere else outside (`started_at`, `duration_ms`), times as ISO texts. */
+/** Converts the Status to JSON, with the field names of the log (`started_at`, `duration_ms`) and ISO times. */
 import { toIso } from '../shared/time.ts';
 import { type SingleStatus, singleOf, type Status, type StatusPart } from './status.ts';
 
-/** Fields in ms that are no times. */
+/** Fields in ms that are durations, not times. */
 type Duration = 'durationMs' | 'longestWaitMs';
 
-/** Names of fields in ms, however deep. */
+/** Names of all fields in ms, at any depth. */
 type MsNames<Value> = Value extends readonly (infer One)[]
   ? MsNames<One>
   : Value extends object
@@ -14,7 +14,7 @@ type MsNames<Value> = Value extends readonly (infer One)[]
       }[keyof Value]
     : never;
 
-/** Every time of a Status by the name that it has in JSON; fails to compile where one is missing. */
+/** Maps each time of a Status to its name in JSON; a missing one is a compile error. */
 const TIMES = {
   atMs: 'at',
   calculatedMs: 'calculated_at',
@@ -47,12 +47,12 @@ function toJson(value: unknown): unknown {
   );
 }
 
-/** One account flat, several as a list. */
+/** A single account is flat, several are a list. */
 export function toJsonStatus(status: Status | StatusPart): unknown {
   return toJson(singleOf(status) ?? status);
 }
 
-/** Takes secrets out of every text, wherever it came from. */
+/** Removes secrets from all texts. */
 export function redactStatus<Value>(status: Value, redact: (text: string) => string): Value {
   const clean = (value: unknown): unknown => {
     if (typeof value === 'string') return redact(value);

@@ -1,29 +1,29 @@
-/** What is kept how long, what is not stored as it comes, and of which streams something is that may not be any more. Pure. */
+/** Retention and privacy settings, and streams that still hold data those settings forbid. Pure. */
 import type { Config } from '../config/load-config.ts';
 import type { StreamCleaning } from '../sync/privacy.ts';
 import type { StreamName } from '../streams/stream.ts';
 
-/** What is kept how long, and what is not stored as it comes: settings of all accounts. */
-export interface KeepingReport {
-  /** Rows that the source deleted; null: for ever, and so of the others. */
+/** Retention and privacy settings of all accounts. */
+export interface KeepingStatus {
+  /** Days to keep rows that the source deleted; null: forever. The other retention times have the same form. */
   readonly deletedDays: number | null;
   readonly runsDays: number | null;
-  /** Resolved data issues. */
+  /** Days to keep resolved data issues. */
   readonly issuesDays: number | null;
-  /** `table.column` each. */
+  /** Columns, as `table.column`. */
   readonly omitted: readonly string[];
   readonly pseudonyms: readonly string[];
 }
 
-/** A stream of which something is stored that may not be any more. */
+/** A stream that still holds data which the settings forbid. */
 export interface UncleanedStream {
   readonly stream: StreamName;
   readonly isUnderWay: boolean;
-  /** Its next run goes on with it. */
+  /** The next run continues the cleaning. */
   readonly isScheduled: boolean;
 }
 
-export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): KeepingReport {
+export function keepingOf({ retention, privacy }: Pick<Config, 'retention' | 'privacy'>): KeepingStatus {
   return {
     deletedDays: retention.deletedDays ?? null,
     runsDays: retention.runsDays ?? null,

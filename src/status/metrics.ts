@@ -1,4 +1,4 @@
-/** Everything that `/metrics` says: counters grow with the runs of this process, gauges are set from the Status. */
+/** The metrics of `/metrics`: counters of this process's runs, and gauges that are set from the Status. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { AlertChannel } from '../database/control-tables.ts';
@@ -14,7 +14,7 @@ export interface Metrics {
   recordRun(accountId: string, kind: RunKind, result: RunResult): void;
   recordSkippedTick(accountId: string, stream: StreamName, reason: SkippedTick): void;
   recordAlert(channel: AlertChannel, outcome: 'told' | 'not_taken', alerts: number): void;
-  /** The text that Prometheus reads. */
+  /** Renders the Prometheus text format. */
   render(status: Status): Promise<string>;
   readonly contentType: string;
   close(): void;
@@ -26,7 +26,7 @@ const ROW_OPERATIONS = ['inserted', 'updated', 'unchanged', 'deleted', 'rejected
 interface MetricsOptions {
   readonly version: string;
   readonly accountIds: readonly string[];
-  /** By which alerts are told. */
+  /** Channels for alerts. */
   readonly channels?: readonly AlertChannel[];
 }
 
@@ -49,11 +49,9 @@ function buildCounters(registers: Registry[]) {
       'stream',
     ]),
     retries: counter('retries_total', 'Requests to the service that repeated a failed one.', ['stream']),
-    throttled: counter(
-      'throttled_responses_total',
-      'Responses of the service that said rate_limit_exceeded.',
-      ['stream'],
-    ),
+    throttled: counter('throttled_responses_total', 'Responses of the service with rate_limit_exceeded.', [
+      'stream',
+    ]),
     repaired: counter(
       'repaired_by_reconcile_total',
       'Changes that an earlier sync missed and a reconcile found. Should stay 0.',
@@ -64,10 +62,11 @@ function buildCounters(registers: Registry[]) {
       'Ticks of a schedule that led to no run: still running, still waiting for a slot, missed (made up for at once), credentials refused.',
       ['stream', 'reason'],
     ),
-    alerts: counter('alerts_total', 'Alerts that this worker told, or tried to tell and were not taken.', [
-      'channel',
-      'outcome',
-    ]),
+    alerts: counter(
+      'alerts_total',
+      'Alerts that this worker sent, and alerts that a channel did not accept.',
+      ['channel', 'outcome'],
+    ),
     duration: new Histogram({
       name: `${PREFIX}run_duration_seconds`,
       help: 'How long runs took that succeeded or failed.',
@@ -82,14 +81,14 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
   const registry = new Registry();
   const [only] = accountIds;
   const isSingle = accountIds.length === 1;
-  // Of one account everything is told, the process included.
+  // A single account has counters for each stream, and metrics of the process.
   if (isSingle && only !== undefined) registry.setDefaultLabels({ account: only });
   collectDefaultMetrics({ register: registry });
   const counters = buildCounters([registry]);
   const setGauges = createGauges([registry]);
   new Gauge({
     name: `${PREFIX}build_info`,
-    help: 'Always 1; the labels tell the version.',
+    help: 'Always 1; the labels show the version.',
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version, node: process.version }, 1);
@@ -97,7 +96,7 @@ export function createMetrics({ version, accountIds, channels = [] }: MetricsOpt
     if (isSingle) return {};
     return { account: accountIds.length <= MOST_LABELLED_ACCOUNTS ? accountId : '' };
   };
-  // A counter that is not there until it counts cannot be alarmed on: its first step would be missed.
+  // Counters start at 0, because alert rules would miss the first increment of a new series.
   const labelled = new Map(accountIds.map((accountId) => [labelOf(accountId).account, labelOf(accountId)]));
   for (const label of labelled.values()) startCounters(counters, label);
   for (const channel of channels) {

@@ -1,4 +1,4 @@
-/** The rows of one account that its page shows, read so that it stays cheap however large the tables are. */
+/** Reads the rows for the page of one account, at low cost for tables of any size. */
 import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../streams/index.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
@@ -6,9 +6,9 @@ import type { Queryable } from '../database/connection.ts';
 import { tellDeadRuns } from '../database/dead-runs.ts';
 import { type RunRow, TOOK_PLACE, toRunRow } from '../database/runs.ts';
 
-/** Runs per stream that are read: the length of the charts. */
+/** Runs read per stream: the length of the charts. */
 export const RECENT_RUNS = 30;
-/** Open issues beyond this many are not counted one by one. */
+/** Most open issues that are counted one by one. */
 const MOST_ISSUES = 20_000;
 
 /** Open issues of one kind and field. */
@@ -17,7 +17,7 @@ export interface IssueGroup {
   readonly kind: IssueKind;
   readonly field: string | null;
   readonly count: number;
-  /** Of one of them. */
+  /** One example of them. */
   readonly problem: string;
   readonly firstSeenAt: string;
 }
@@ -45,7 +45,7 @@ async function readRecentRuns(db: Queryable, accountId: string): Promise<RunRow[
     STREAM_NAMES.map((stream) => sql`(${stream})`),
     sql`, `,
   );
-  // The second part: a long run that many short ones have followed. The index of running ones makes it free.
+  // The second select finds a long run that many short ones have followed; its index covers running runs only.
   const rows = await db.execute(sql`
     select r.*, ${iso('r.started_at')} as started_at, ${iso('r.finished_at')} as finished_at
     from (
@@ -77,7 +77,7 @@ async function readSlices(db: Queryable, accountId: string): Promise<SliceProgre
   return rows.map(({ done, ...row }) => ({ ...row, slicesDone: done }));
 }
 
-/** A few milliseconds whatever the size of the tables. */
+/** Takes a few milliseconds for tables of any size. */
 export async function readAccountRows(db: Queryable, accountId: string): Promise<AccountRows> {
   return {
     slices: await readSlices(db, accountId),

@@ -1,4 +1,4 @@
-/** What is known of accounts: a line for each stream of each, in a few statements however many accounts there are. */
+/** Reads the state of accounts: one row per stream and account, in a fixed number of statements. */
 import { sql } from 'drizzle-orm';
 import { type Clock, systemClock } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -18,26 +18,26 @@ interface LastRun {
   readonly errorCode: string | null;
 }
 
-/** Times are ms since 1970; null: never, or not known. */
+/** Times are ms since 1970; null: never, or unknown. */
 export interface StreamFacts {
   readonly stream: StreamName;
   readonly lastSuccessMs: number | null;
   readonly watermarkMs: number | null;
   readonly calculatedMs: number | null;
-  /** Up to when the service itself would respond the same: its cache of the training report. */
+  /** End of the service's cache of the training report: until then it responds with the same data. */
   readonly currentUntilMs: number | null;
   readonly lastRun: LastRun | null;
-  /** null: no run is under way. */
+  /** null: no run is active. */
   readonly running: object | null;
   readonly openIssues: number;
-  /** The session that holds its lock and is no run, in words; absent: none. Until it ends nothing is synced. */
+  /** The session that holds the stream's lock without a run, in words; absent: none. No sync can start until it ends. */
   readonly heldUpBy?: string;
 }
 
 export interface DatabaseFacts {
-  /** When the reading began, by the database's clock, ms: everything was read then or later. */
+  /** Start of the read by the database's clock, ms; all values were read then or later. */
   readonly databaseNowMs: number;
-  /** The same moment by our clock. */
+  /** Start of the read by this process's clock. */
   readonly readAtMs: number;
   readonly pendingMigrations: number;
 }
@@ -45,15 +45,15 @@ export interface DatabaseFacts {
 export interface AccountsRead extends DatabaseFacts {
   /** All streams of an account, in the order of `STREAM_NAMES`. Empty while migrations are pending. */
   readonly accounts: ReadonlyMap<string, readonly StreamFacts[]>;
-  /** Where one account was read in full. */
+  /** Present when one account was read in full. */
   readonly rows: AccountRows | null;
-  /** The same: streams that are not in line with the privacy settings yet. */
+  /** Streams that do not match the privacy settings yet; present when one account was read in full. */
   readonly uncleaned?: readonly Omit<UncleanedStream, 'isScheduled'>[];
-  /** The same: in which its days begin; undefined also where the warehouse has none yet. */
+  /** The reporting time zone; undefined if the warehouse has none yet, or if the account was not read in full. */
   readonly reportingTimezone?: string | undefined;
 }
 
-/** Of an account of which nothing was read. */
+/** The state of an account without any data. */
 export const UNKNOWN_STREAMS: readonly StreamFacts[] = STREAM_NAMES.map((stream) => ({
   stream,
   lastSuccessMs: null,
@@ -77,7 +77,7 @@ function byKey<Row extends Keyed>(rows: Iterable<Row>): Map<string, Row> {
 }
 
 const ms = (column: string) => sql.raw(`floor(extract(epoch from ${column}) * 1000)`);
-/** Not by a cast to float8: extra_float_digits of the server can round its text to days. */
+/** No cast to float8, because the server's extra_float_digits can round its text to days. */
 const numberOf = (text: string | null | undefined): number | null => (text == null ? null : Number(text));
 
 async function readStates(db: Queryable, accounts: string) {
@@ -104,7 +104,7 @@ async function readEndedRuns(db: Queryable, accounts: string) {
   return byKey(await db.execute<Ended>(newestRuns(sql`r.status, r.error_code`, hasEnded, accounts)));
 }
 
-/** Of each stream the run that is open, and whether its worker is dead. */
+/** The open run of each stream, and whether its worker is dead. */
 async function readOpenRuns(db: Queryable, accounts: string) {
   const open = [
     ...(await db.execute<Keyed & { readonly run_id: string }>(sql`
@@ -138,7 +138,7 @@ async function readRunFacts(
     const run = open.get(key);
     const lastRun = last === undefined ? null : { status: last.status, errorCode: last.error_code };
     return {
-      // Every later run would have closed the dead one: it is the last.
+      // A later run would have closed the dead run, so the dead run is the last one.
       lastRun: run?.isDead === true ? { status: 'failed', errorCode: 'worker_died' } : lastRun,
       running: run?.isDead === false ? {} : null,
       openIssues: issues.get(key)?.count ?? 0,
@@ -146,7 +146,7 @@ async function readRunFacts(
   };
 }
 
-/** The same facts, of rows that were read already. */
+/** Builds the state from rows that were already read. */
 export function runFactsOf({
   runs,
   issues,
@@ -165,7 +165,7 @@ export function runFactsOf({
 
 interface ReadAccountsOptions {
   readonly clock?: Pick<Clock, 'now'>;
-  /** With the rows behind the facts, of one account only. */
+  /** Includes the rows of the facts; for one account only. */
   readonly isInFull?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Counts that cost: how many rows there are, what the days brought. Read now and then only. */
+/** Reads expensive counts: rows of the tables, and changes per day. Runs rarely. */
 import { sql } from 'drizzle-orm';
 import { STREAMS } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -12,12 +12,12 @@ import { tableShape } from '../database/table-shape.ts';
 interface RowVolume {
   readonly stream: StreamName;
   readonly rows: number;
-  /** From the planner's statistics: of all accounts, deleted ones included. */
+  /** An estimate from the planner's statistics, over all accounts and with deleted rows. */
   readonly isEstimate: boolean;
 }
 
 export interface DayVolume {
-  /** `2026-03-01`, UTC. */
+  /** A UTC day, for example `2026-03-01`. */
   readonly day: string;
   readonly inserted: number;
   readonly updated: number;
@@ -29,14 +29,14 @@ export interface Volumes {
   readonly rows: readonly RowVolume[];
   /** Oldest first, without gaps. */
   readonly days: readonly DayVolume[];
-  /** Of streams that are asked for in parts; absent: not read. */
+  /** For streams that are requested in parts; absent: not read. */
   readonly parts?: readonly StoredPart[];
 }
 
 const DAYS = 14;
-/** Tables of more rows than this are estimated. */
+/** Tables with more rows than this are estimated. */
 const COUNTED_ROWS = 200_000;
-/** To guess from the size of a table that was never analyzed. */
+/** Bytes per row, to estimate tables that were never analyzed. */
 const BYTES_A_ROW = 500;
 
 async function readRows(db: Queryable, accountId: string): Promise<RowVolume[]> {
@@ -90,7 +90,7 @@ interface RowCount extends Record<string, unknown> {
   readonly deleted: number;
 }
 
-/** Every row, in one statement for all accounts. */
+/** Counts every row, in one statement for all accounts. */
 export async function countRows(db: Queryable, accountIds: readonly string[]): Promise<Iterable<RowCount>> {
   const counts = STREAMS.map(
     ({ name, parent }) => sql`select account_id, ${name}::text as stream,

@@ -1,36 +1,33 @@
-/**
- * The one value that everything an operator sees is made of: a list of accounts, of one or of thousands. Times are ms since
- * 1970; null: never, or not known.
- */
+/** The Status: all data that operators see, for one account or thousands. Times are ms since 1970; null: never, or unknown. */
 import type { OffReason } from '../config/account-config.ts';
 import type { IssueKind, StreamName } from '../streams/stream.ts';
 import type { AlertChannel, RunStatus, RunTrigger } from '../database/control-tables.ts';
 import type { RunKind } from '../streams/state.ts';
-import type { KeepingReport, UncleanedStream } from './keeping.ts';
+import type { KeepingStatus, UncleanedStream } from './keeping.ts';
 import type { StreamFacts } from './read-accounts.ts';
 import type { DayVolume } from './read-volumes.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
 
-/** How it stands, from best to worst. */
+/** States from best to worst. */
 export type Level = 'good' | 'busy' | 'warning' | 'bad';
 
 export interface Verdict {
   readonly level: Level;
-  /** The answer to "is everything fresh?", in a sentence. */
+  /** One sentence that answers "is everything fresh?". */
   readonly sentence: string;
-  /** More of the same, one plain sentence each. */
+  /** Further reasons, one plain sentence each. */
   readonly details: readonly string[];
 }
 
-export interface RunReport {
+export interface RunSummary {
   readonly runId: number;
   readonly stream: StreamName;
   readonly kind: RunKind;
   readonly trigger: RunTrigger;
   readonly status: RunStatus;
   readonly startedMs: number;
-  /** So far, for one that is running. */
+  /** Up to now, for a running run. */
   readonly durationMs: number;
   readonly requests: number;
   readonly retries: number;
@@ -46,44 +43,44 @@ export interface RunReport {
   readonly owner: string;
 }
 
-export interface ProgressReport {
+export interface ProgressStatus {
   readonly records: number;
-  /** null: the service does not say. */
+  /** null: the service sends no total. */
   readonly total: number | null;
 }
 
-export interface RunningReport extends RunReport {
-  readonly progress: ProgressReport;
+export interface RunningStatus extends RunSummary {
+  readonly progress: ProgressStatus;
 }
 
 export type Freshness = 'fresh' | 'stale' | 'never';
 
-/** A stream as it stands in a list of accounts. */
+/** The state of a stream in a list of accounts. */
 export interface StreamStatus extends StreamFacts {
   readonly isScheduled: boolean;
   readonly freshness: Freshness;
 }
 
-/** A stream of an account that is looked at by itself. */
+/** The state of a stream on the page of one account. */
 export interface StreamDetail extends Omit<StreamStatus, 'lastRun'> {
-  /** Why it is not scheduled. */
+  /** Why the stream has no schedule. */
   readonly offReason: OffReason | null;
-  /** How far the data reaches: the watermark, or the time of the training report. */
+  /** The newest change that is stored: the watermark, or the time of the training report. */
   readonly currentToMs: number | null;
   readonly rows: number | null;
-  /** When they were counted. */
+  /** When the rows were counted. */
   readonly rowsCountedMs: number | null;
   readonly isEstimate: boolean;
   readonly nextRunMs: number | null;
-  readonly running: RunningReport | null;
-  readonly lastRun: RunReport | null;
+  readonly running: RunningStatus | null;
+  readonly lastRun: RunSummary | null;
   /** Oldest first. */
-  readonly recentRuns: readonly RunReport[];
-  /** Changes that reconciliations found and a sync should have brought, over the recent runs. */
+  readonly recentRuns: readonly RunSummary[];
+  /** Changes that reconciliations found and earlier syncs had missed, over the recent runs. */
   readonly repaired: number;
 }
 
-export interface IssueReport {
+export interface IssueSummary {
   readonly stream: StreamName;
   readonly kind: IssueKind;
   readonly field: string | null;
@@ -92,7 +89,7 @@ export interface IssueReport {
   readonly firstSeenMs: number;
 }
 
-export interface NextRunReport {
+export interface PlannedRun {
   readonly stream: StreamName;
   readonly kind: 'sync' | 'reconcile';
   readonly atMs: number;
@@ -100,92 +97,95 @@ export interface NextRunReport {
 
 export type WorkerState = 'starting' | 'running' | 'stopping';
 
-export interface DatabaseReport {
+export interface DatabaseStatus {
   readonly isUp: boolean;
-  /** As of when everything that comes from the database is told; null: nothing was read yet. */
+  /** When the database was read; null: not yet. */
   readonly readAtMs: number | null;
-  /** It responds, but not as soon as it is looked at. */
+  /** The database responds, but slower than the interval between reads. */
   readonly isSlow: boolean;
-  /** What is known is older than the time between two looks. */
+  /** The last read is older than the interval between reads. */
   readonly isOld: boolean;
-  /** It is too old to be relied on. */
+  /** The last read is too old to be relied on. */
   readonly isTooOld: boolean;
   readonly problem: string | null;
   readonly pendingMigrations: number | null;
 }
 
-export interface PressureReport {
+export interface ServiceLoad {
   readonly inFlight: number;
   readonly waiting: number;
   readonly concurrencyNow: number;
   readonly coolingUntilMs: number | null;
 }
 
-/** Runs of this process that are under way or wait for a slot. */
-export interface QueueReport {
+/** Runs of this process that are active or wait for a slot. */
+export interface QueueStatus {
   readonly slots: number;
   readonly running: number;
-  /** Of those, the ones whose service does not respond; their slots are given to others. */
+  /** Runs of accounts whose service does not respond; they use no slot of other accounts. */
   readonly unhealthy: number;
   readonly waiting: number;
   readonly longestWaitMs: number;
 }
 
-/** How people are told of what is wrong. */
-export interface AlertsReport {
-  /** What lasts, whether it was told or is to be told. */
+/** The state of the alert channels. */
+export interface AlertsStatus {
+  /** Open alerts, sent or not yet sent. */
   readonly open: number;
   readonly channels: readonly {
     readonly name: AlertChannel;
-    /** Alerts that were not taken, and are tried again. */
+    /** Alerts that were not accepted and will be retried. */
     readonly waiting: number;
-    /** Why the last one was not taken; null: it was. */
+    /** Why the last message was refused; null: it was accepted. */
     readonly problem: string | null;
   }[];
 }
 
 export interface OtherTimezone {
   readonly own: string;
-  /** In the warehouse. */
+  /** Rows in the warehouse. */
   readonly stored: string;
 }
 
-/** What is shown only of an account that is looked at by itself. */
+/** Details on the page of one account only. */
 export interface AccountDetail {
-  /** Equipment of types that are not configured, in words; null: there is none. */
+  /** Stored equipment of types that are not configured, in words; null: none. */
   readonly unread: string | null;
   readonly uncleaned: readonly UncleanedStream[];
-  /** Days begin in another zone than this worker is set to, because another program has written it; null: they do not. */
+  /**
+   * The stored reporting time zone differs from this worker's setting, because another program wrote it; null: it does not
+   * differ.
+   */
   readonly otherTimezone: OtherTimezone | null;
   readonly timezone: string;
   readonly streams: readonly StreamDetail[];
-  readonly running: readonly RunningReport[];
+  readonly running: readonly RunningStatus[];
   /** Newest first. */
-  readonly recentRuns: readonly RunReport[];
+  readonly recentRuns: readonly RunSummary[];
   readonly days: readonly DayVolume[];
-  readonly issues: readonly IssueReport[];
+  readonly issues: readonly IssueSummary[];
   /** Soonest first. */
-  readonly nextRuns: readonly NextRunReport[];
+  readonly nextRuns: readonly PlannedRun[];
 }
 
 export interface AccountStatus {
   readonly accountId: string;
   readonly verdict: Verdict;
-  /** Nothing of its own keeps its data from being relied on. */
+  /** No problem of the account itself prevents relying on its data. */
   readonly isReady: boolean;
-  /** Why not, in plain words. */
+  /** The reasons against it, in plain words. */
   readonly notReady: readonly string[];
   readonly openIssues: number;
   readonly streams: readonly StreamStatus[];
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
-  /** null: its service was not asked yet. */
-  readonly service: PressureReport | null;
+  /** null: no request was sent to its service yet. */
+  readonly service: ServiceLoad | null;
   /** undefined: the account is one of several. */
   readonly detail: AccountDetail | undefined;
 }
 
-/** What holds for the process, whichever account is looked at. */
+/** The state of the process, for any account. */
 export interface ProcessStatus {
   readonly version: string;
   readonly freshnessBudgetMinutes: number;
@@ -195,48 +195,48 @@ export interface ProcessStatus {
   readonly owner: string;
   readonly isSchedulerAlive: boolean;
   readonly isReady: boolean;
-  /** Why not, in plain words; of a single account also what is its own. */
+  /** Reasons in plain words; with a single account, its own are included. */
   readonly notReady: readonly string[];
   readonly verdict: Verdict;
-  readonly database: DatabaseReport;
-  /** Of what all accounts share: the database. */
+  readonly database: DatabaseStatus;
+  /** The outage of the shared database. */
   readonly outages: readonly Outage[];
-  readonly queue: QueueReport;
-  /** Without channels: nobody is told. */
-  readonly alerts: AlertsReport;
-  readonly keeping: KeepingReport;
+  readonly queue: QueueStatus;
+  /** Without channels, no alerts are sent. */
+  readonly alerts: AlertsStatus;
+  readonly keeping: KeepingStatus;
 }
 
 export interface Status extends ProcessStatus {
-  /** Of all pages of accounts. */
+  /** Accounts on all pages. */
   readonly accountCount: number;
   readonly counts: Readonly<Record<Level, number>>;
   /** Worst first, then by name. */
   readonly accounts: readonly AccountStatus[];
 }
 
-/** A page of the accounts of a Status. */
+/** One page of the accounts of a Status. */
 export interface StatusPart extends Status {
-  /** From 1. */
+  /** Page numbers start at 1. */
   readonly page: number;
   readonly pages: number;
 }
 
-/** The counts stay those of all accounts. */
+/** The counts still cover all accounts. */
 export function pageOf(status: Status, page: number, size: number): StatusPart {
   const pages = Math.max(1, Math.ceil(status.accounts.length / size));
   const at = Math.min(Math.max(1, page), pages);
   return { ...status, accounts: status.accounts.slice((at - 1) * size, at * size), page: at, pages };
 }
 
-/** A list of one account as what is shown of it: its own, and what holds for the process. */
+/** A Status of one account, as the page of that account shows it. */
 export interface SingleStatus extends Omit<Status, 'accounts'>, AccountDetail {
   readonly accountId: string;
   readonly openCircuits: readonly OpenCircuit[];
-  readonly service: PressureReport | null;
+  readonly service: ServiceLoad | null;
 }
 
-/** Undefined where there are several accounts, or the one was not read in full. */
+/** Undefined if there are several accounts, or if the account was not read in full. */
 export function singleOf({ accounts, ...process }: Status): SingleStatus | undefined {
   const [account] = accounts;
   if (process.accountCount !== 1 || account?.detail == null) return undefined;

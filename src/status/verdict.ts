@@ -1,20 +1,20 @@
-/** Is everything fresh? One sentence for the wall, plain reasons for `/readyz`. Pure. */
+/** Answers "is everything fresh?": one sentence for the status page, and reasons for `/readyz`. Pure. */
 import { capital, formatAge, formatDuration, formatNumber, roughly } from '../shared/format.ts';
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 import type { Outage } from '../health/outage-log.ts';
 import type { OpenCircuit } from '../health/circuit-breaker.ts';
-import type { AlertsReport, DatabaseReport, StreamStatus, Verdict, WorkerState } from './status.ts';
+import type { AlertsStatus, DatabaseStatus, StreamStatus, Verdict, WorkerState } from './status.ts';
 
 export interface Circumstances {
   readonly nowMs: number;
   readonly freshnessBudgetMinutes: number;
   readonly worker: WorkerState;
   readonly isSchedulerAlive: boolean;
-  readonly database: DatabaseReport;
+  readonly database: DatabaseStatus;
   readonly outages: readonly Outage[];
   readonly openCircuits: readonly OpenCircuit[];
   readonly streams: readonly StreamStatus[];
-  readonly alerts: AlertsReport;
+  readonly alerts: AlertsStatus;
 }
 
 const age = (ms: number, nowMs: number): string => roughly(formatAge(ms, nowMs));
@@ -42,7 +42,7 @@ function outageReason(outage: Outage, nowMs: number): string {
   return `the ${dependency} has been unavailable for ${sinceOf(outage, nowMs)} (${code}: ${message.replace(/\.$/, '')})`;
 }
 
-/** What is refused, the service's response, and what comes next. */
+/** Describes an open circuit: the refused object, the service's response, and the next trial. */
 function describeCircuit(
   { code, message, advice, stream, holdsAll, nextTryMs }: OpenCircuit,
   nowMs: number,
@@ -58,7 +58,7 @@ function describeCircuit(
   };
 }
 
-function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | null {
+function reasonOfDatabase(database: DatabaseStatus, nowMs: number): string | null {
   const { problem, readAtMs, isSlow, isTooOld } = database;
   if (problem !== null) return `the database is unreachable: ${problem}`;
   if (readAtMs === null) {
@@ -69,7 +69,7 @@ function reasonOfDatabase(database: DatabaseReport, nowMs: number): string | nul
   return isTooOld ? `the database responds slowly: its state was last read ${age(readAtMs, nowMs)}` : null;
 }
 
-/** What keeps all accounts of a process alike from being relied on. */
+/** Problems that affect all accounts of a process. */
 export function processReasons(
   at: Pick<Circumstances, 'nowMs' | 'worker' | 'isSchedulerAlive' | 'database'>,
 ): string[] {
@@ -87,7 +87,7 @@ export function processReasons(
   return reasons;
 }
 
-/** What is an account's own: open circuits and staleness. */
+/** Problems of the account itself: open circuits and stale streams. */
 export function accountReasons(at: Circumstances): string[] {
   const reasons: string[] = [];
   for (const circuit of at.openCircuits) {
@@ -98,7 +98,7 @@ export function accountReasons(at: Circumstances): string[] {
   const late = at.streams
     .filter(({ isScheduled }) => isScheduled)
     .flatMap((stream) => freshnessReason(stream, at) ?? []);
-  // The cause comes before what it causes. A service that is away keeps nobody from data that is still fresh.
+  // Causes come before their effects. During an outage of the service, data that is still fresh remains usable.
   const causes = at.outages.filter(({ dependency }) => dependency === 'service');
   return [
     ...reasons,
@@ -107,7 +107,7 @@ export function accountReasons(at: Circumstances): string[] {
   ];
 }
 
-/** Why data may not be relied on now. Empty: ready. */
+/** Why data must not be relied on now. Empty: ready. */
 export function reasonsNotReady(at: Circumstances): string[] {
   return [...processReasons(at), ...accountReasons(at)];
 }
@@ -125,7 +125,7 @@ function staleSentence(scheduled: readonly StreamStatus[], late: readonly Stream
   return `${late.length} of ${scheduled.length} streams are not fresh.`;
 }
 
-/** What will make streams stale if it goes on. */
+/** Problems that will make streams stale if they last. */
 function warningOf(
   scheduled: readonly StreamStatus[],
   { openCircuits, outages, alerts }: Circumstances,
@@ -142,10 +142,10 @@ function warningOf(
   if (denied !== '') return `the service denies access to ${denied}`;
   const [outage] = outages;
   if (outage !== undefined) return `the ${outage.dependency} is unavailable`;
-  return untoldReasons(alerts).length === 0 ? null : 'alerts do not arrive';
+  return channelProblems(alerts).length === 0 ? null : 'alerts do not arrive';
 }
 
-/** Sessions that hold locks of streams and are no runs. */
+/** Sessions without a run that hold locks of streams. */
 export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'heldUpBy'>[]): string[] {
   return streams.flatMap(({ stream, heldUpBy }) =>
     heldUpBy === undefined ? [] : [`runs of ${stream} are held up, because its lock is held by ${heldUpBy}`],
@@ -154,8 +154,8 @@ export function heldUpReasons(streams: readonly Pick<StreamStatus, 'stream' | 'h
 
 const CHANNEL_WORDS = { webhook: 'by the webhook', mail: 'by mail' } as const;
 
-/** Whom alerts do not reach. */
-export function untoldReasons({ channels }: AlertsReport): string[] {
+/** Channels that do not accept alerts. */
+export function channelProblems({ channels }: AlertsStatus): string[] {
   return channels.flatMap(({ name, waiting, problem }) =>
     problem === null
       ? []
@@ -165,7 +165,7 @@ export function untoldReasons({ channels }: AlertsReport): string[] {
   );
 }
 
-/** Beneath the sentence: every reason and every outage, each told once. */
+/** The list below the sentence: every reason and every outage, once each. */
 function detailsOf(at: Circumstances): string[] {
   const isAway = at.database.problem !== null;
   const holdsAll = at.openCircuits.some((circuit) => circuit.holdsAll);
@@ -178,7 +178,7 @@ function detailsOf(at: Circumstances): string[] {
           ? `the database has been unreachable for ${sinceOf(outage, at.nowMs)}; ${failed} meanwhile. ${outage.advice}`
           : `${outageReason(outage, at.nowMs)}; ${failed}`;
       });
-  // That all is refused the sentence above says already.
+  // The sentence above already states that the credentials are refused.
   const openCircuits = !holdsAll
     ? []
     : at.openCircuits.map((circuit) => {
@@ -192,7 +192,7 @@ function detailsOf(at: Circumstances): string[] {
     ...others,
     ...heldUpReasons(at.streams),
     ...linesOf(true),
-    ...untoldReasons(at.alerts),
+    ...channelProblems(at.alerts),
   ];
 }
 
@@ -214,7 +214,7 @@ export function buildVerdict(at: Circumstances): Verdict {
     return verdict('bad', 'Migrations of the warehouse are pending.');
   if (at.openCircuits.some(({ holdsAll }) => holdsAll))
     return verdict('bad', 'The service refuses the credentials.');
-  // Of several accounts together: nothing else keeps them.
+  // Several accounts, and no problem of the whole process.
   if (at.worker === 'starting' && at.streams.length === 0) return verdict('busy', 'Starting.');
   if (scheduled.length === 0) return verdict('warning', 'No stream is scheduled.');
   if (late.length > 0) {

@@ -1,8 +1,8 @@
-/** One account in a worker: its jobs, and what is known of them while they run. What it does touches no other account. */
+/** Runs the jobs of one account and keeps their progress. A failure here affects no other account. */
 import type { Account } from '../app.ts';
 import type { NextSync } from '../health/account-health.ts';
 import type { Metrics } from '../status/metrics.ts';
-import type { PressureReport } from '../status/status.ts';
+import type { ServiceLoad } from '../status/status.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -15,10 +15,10 @@ import type { Job } from './scheduler.ts';
 
 export interface AccountRunner {
   readonly account: Account;
-  /** Of runs of this process. */
+  /** Progress of this process's runs. */
   readonly progress: ReadonlyMap<StreamName, BackfillProgress>;
-  /** null: its service was not asked by this process yet. */
-  readonly pressure: PressureReport | null;
+  /** Load of the service; null: no request was sent yet. */
+  readonly pressure: ServiceLoad | null;
   run(job: Job): Promise<readonly NextSync[]>;
 }
 
@@ -26,17 +26,17 @@ interface AccountRunnerOptions {
   readonly account: Account;
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Is told what runs tell of the database. */
+  /** Receives database responses and changes that the runs observe. */
   readonly monitor: Pick<Monitor<unknown, unknown>, 'refreshSoon' | 'recordResponse'>;
-  /** A newer program has migrated the warehouse: no run of this process can store any more. */
+  /** Called when a newer program has migrated the warehouse, because runs of this process can no longer store. */
   readonly onNewer: (error: SafetySyncError) => void;
 }
 
-/** A skipped sync that would have something to do within this time is done then, not a whole period later. */
+/** A skipped sync that becomes due within this time runs then, not a whole period later. */
 const SOON_MS = MINUTE_MS;
-/** Clocks and timers are not exact. */
+/** Margin for inexact clocks and timers. */
 const MARGIN_MS = 250;
-/** Ticks of workers whose clocks differ by less than this count as one. */
+/** Ticks of several workers count as one tick when their clocks differ by less than this. */
 const MOST_SKEW_MS = MINUTE_MS;
 
 function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): RunRequest {
@@ -51,7 +51,7 @@ function toRequest({ stream, kind, triggeredMs, periodMs }: Job, clock: Clock): 
   };
 }
 
-/** A stream whose source changes soon is synced again then. */
+/** Schedules another sync when the source is due to change soon. */
 function whenDue(result: RunResult): NextSync[] {
   if (result.outcome !== 'skipped' || result.dueInMs === undefined || result.dueInMs > SOON_MS) return [];
   return [{ stream: result.stream, inMs: result.dueInMs + MARGIN_MS }];
@@ -78,7 +78,7 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
     account,
     progress,
     get pressure() {
-      // A client is made when it is asked for: thousands that nobody used are not worth their memory.
+      // Reading `account.api` creates the client, which would waste memory for thousands of idle accounts.
       if (!hasAsked) return null;
       const { inFlight, waiting, concurrencyNow, coolingUntilMs } = account.api.pressure;
       return { inFlight, waiting, concurrencyNow, coolingUntilMs: coolingUntilMs ?? null };
@@ -88,16 +88,16 @@ export function createAccountRunner(options: AccountRunnerOptions): AccountRunne
       const permit = health.admit(stream);
       if (permit === undefined) {
         metrics.recordSkippedTick(account.id, stream, 'credentials_refused');
-        log.debug({ stream }, `${stream}: not asked, the service refuses the credentials`);
+        log.debug({ stream }, `${stream}: skipped, because the service refuses the credentials`);
         return [];
       }
       hasAsked = true;
       const result = await runStream(account.runContext(events), toRequest(job, clock));
       metrics.recordRun(account.id, kind, result);
-      const { isTold, nextSyncs } = permit.end(result, kind);
-      // That workers share the work is nothing to tell.
+      const { isLogged, nextSyncs } = permit.end(result, kind);
+      // A stream that another worker runs is the normal case, so it is logged at debug level.
       const isTaken = result.outcome === 'skipped' && result.isTaken === true;
-      logResult(account, result, { kind, isKnown: isTold || isTaken });
+      logResult(account, result, { kind, isKnown: isLogged || isTaken });
       if ((result.repaired ?? 0) > 0) {
         const { repaired } = result;
         log.warn(

@@ -1,11 +1,10 @@
 /**
- * Cron for thousands of accounts: one group for each distinct expression and time zone, whoever uses it. A tick of a group
- * is staggered over a while, each account always at the same point of it, so that replicas agree and services are asked
- * evenly.
+ * Cron for thousands of accounts: one group for each distinct expression and time zone. The tick of a group is staggered
+ * over a period, with each account at a fixed point of it, so that replicas agree and requests are spread evenly.
  *
- * node-cron says when an expression is next; it does not run anything, because its own runner walks every slot that a
- * clock has jumped over, one by one, and stands still when a clock has gone back. Here one timer compares the clock with
- * the next time of each group: however far the clock has jumped, a group ticks once.
+ * node-cron only computes the next time of an expression. Its own runner is not used, because it iterates over every slot
+ * that a clock jump skipped, and stops when the clock goes back. Here one timer compares the clock with the next time of
+ * each group, so a group ticks once, however far the clock has jumped.
  */
 import cron, { type ScheduledTask } from 'node-cron';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../shared/time.ts';
@@ -19,20 +18,20 @@ export interface CronEntry<Target> {
 
 interface CronGroupsOptions<Target> {
   readonly entries: readonly CronEntry<Target>[];
-  /** Over how long a tick is staggered; never over more than half of the time to the next one. */
+  /** The period over which a tick is staggered, at most half of the time to the next tick. */
   readonly spreadMs: number;
   readonly clock: Clock;
   readonly onTick: (target: Target, periodMs: number | null) => void;
-  /** A tick came too late to be on time; `onTick` is called right after this. */
+  /** Called right before `onTick` when a tick is late. */
   readonly onMissed: (target: Target) => void;
 }
 
 export interface CronGroups<Target> {
-  /** Of one account, ms from now. */
+  /** Ticks of one account, in ms from now. */
   next(accountId: string): { readonly target: Target; readonly inMs: number }[];
-  /** Distinct expressions and time zones. */
+  /** Number of distinct expressions and time zones. */
   readonly groups: number;
-  /** When the schedules were last compared with the clock, on the monotonic clock. */
+  /** When the schedules were last compared with the clock, by the monotonic clock. */
   readonly lookedMs: number;
   stop(): Promise<void>;
 }
@@ -40,31 +39,34 @@ export interface CronGroups<Target> {
 interface Member<Target> {
   readonly accountId: string;
   readonly target: Target;
-  /** Where in a staggered tick, 0 to 1. */
+  /** Position in a staggered tick, from 0 to 1. */
   readonly share: number;
 }
 
 interface Group<Target> {
-  /** Never started: only asked for its times. */
+  /** Never started; only computes times. */
   readonly task: ScheduledTask;
-  /** By the clock that can jump. */
+  /** By the wall clock, which can jump. */
   nextAtMs: number;
-  /** By their share. */
+  /** Sorted by share. */
   readonly members: readonly Member<Target>[];
-  /** The tick under way: its beginning on the monotonic clock and over how long it is staggered. */
+  /** The current tick: its start by the monotonic clock, and the period over which it is staggered. */
   tick: { readonly beganMs: number; readonly overMs: number } | null;
 }
 
-/** The members of a staggered tick are looked at no more often than this. */
+/** Least delay between two steps of a staggered tick. */
 const STEP_MS = 250;
-/** The clock is looked at at least so often: a jump is noticed within this time. */
+/** Most delay between two looks at the clock: a jump is noticed within this time. */
 const LOOK_EVERY_MS = SECOND_MS;
-/** A tick that comes later than this was missed. */
+/** A tick later than this counts as missed. */
 const LATE_MS = 10 * SECOND_MS;
-/** Steps back that are shorter only delay the next tick; to plan anew would repeat the tick just before. */
+/** Shorter steps back only delay the next tick; planning again would repeat the last one. */
 const STEP_BACK_MS = MINUTE_MS;
 
-/** A number from 0 to 1 that is a name's own (FNV-1a, finished so that names which differ in their end part widely). */
+/**
+ * A hash of a name as a number from 0 to 1. FNV-1a with a finalizer, so that names with different endings get distant
+ * numbers.
+ */
 export function shareOf(name: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193);
@@ -73,7 +75,7 @@ export function shareOf(name: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** Adds to the list of a key. */
+/** Appends a value to the list of a key. */
 function addTo<Value>(lists: Map<string, Value[]>, key: string, value: Value): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [value]);
@@ -149,7 +151,7 @@ export function startCronGroups<Target>(options: CronGroupsOptions<Target>): Cro
       if (inMs > 0) return inMs;
     }
     const nextMs = Math.max(0, group.nextAtMs - clock.now());
-    // How far the next tick is staggered follows the time between it and the one after.
+    // The stagger period depends on the time between the next tick and the one after it.
     const [, second] = spreadMs === 0 ? [] : task.getNextRuns(2);
     const periodMs = second === undefined ? null : second.getTime() - Date.now() - nextMs;
     return nextMs + member.share * overMsOf(periodMs);

@@ -1,4 +1,4 @@
-/** The HTTP side of `start`: what is asked for, and the headers that keep a response harmless. */
+/** The HTTP server of `start`: routing, and response headers for security. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIP } from 'node:net';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -11,18 +11,18 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Responses by path, given what follows the ?; none may take long or fail because the database is away. */
+/** Handlers by path, called with the query. They must be quick and must not fail while the database is away. */
 export type Routes = Readonly<Record<string, (query: URLSearchParams) => Page | Promise<Page>>>;
 
 interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Names under which the pages are asked for, beside addresses, localhost and `host`. */
+  /** Host names under which the pages are served, besides addresses, localhost and `host`. */
   readonly allowedHosts: readonly string[];
   readonly routes: Routes;
-  /** Paths that are answered whatever name they are asked for under: there is nothing about people in them. */
+  /** Paths that are served under any host name, because their pages contain no personal data. */
   readonly openPaths: readonly string[];
-  /** Connections on which nothing comes or goes for so long end; default: ten seconds. */
+  /** Idle connections are closed after this time; default: ten seconds. */
   readonly idleMs?: number;
   readonly onError: (path: string, error: unknown) => void;
 }
@@ -35,7 +35,7 @@ interface OpsServer {
 const IDLE_MS = 10 * SECOND_MS;
 const MOST_CONNECTIONS = 500;
 
-/** Nothing may be loaded, run or framed; a page that needs more says so itself. */
+/** Forbids loading, scripts and frames; a page that needs more overrides the policy. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
@@ -60,11 +60,11 @@ export function jsonPage(
 }
 
 /**
- * A page of another site cannot read these pages, but its name may be made to lead here (DNS rebinding): then the browser asks
- * for them under that name. An address in `Host` cannot be made to lead elsewhere.
+ * Guards against DNS rebinding: another site may point its own name at this server, so that its script can read these pages
+ * under that name. An IP address in `Host` is safe, because it cannot be redirected.
  */
 function isAllowedHost(header: string | undefined, { host, allowedHosts }: HttpServerOptions): boolean {
-  // HTTP/1.0: no browser.
+  // HTTP/1.0 without `Host`: not a browser.
   if (header === undefined) return true;
   const name = header
     .replace(/:\d*$/, '')
@@ -81,7 +81,7 @@ async function pageFor(request: IncomingMessage, options: HttpServerOptions): Pr
     return jsonPage(404, { error: 'not found', there_is: Object.keys(options.routes) });
   }
   if (!options.openPaths.includes(path) && !isAllowedHost(request.headers.host, options)) {
-    return jsonPage(421, { error: 'asked under an unknown name: list it in HTTP_ALLOWED_HOSTS' });
+    return jsonPage(421, { error: 'unknown host name: list it in HTTP_ALLOWED_HOSTS' });
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return jsonPage(405, { error: 'only GET' }, { allow: 'GET, HEAD' });
@@ -121,13 +121,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<OpsSe
   const server = createServer(
     { requestTimeout: idleMs, headersTimeout: idleMs, connectionsCheckingInterval: idleMs / 10 },
     (request, response) => {
-      // Bodies are of no interest, and an unread one would keep the connection.
+      // Request bodies are discarded, because an unread body would block the connection.
       request.resume();
       void respond(request, response, options);
     },
   );
   server.maxConnections = MOST_CONNECTIONS;
-  // A response that is not read keeps its connection, too.
+  // Closes the connection of a client that does not read the response.
   server.setTimeout(idleMs);
   try {
     await listen(server, host, port);

@@ -1,18 +1,18 @@
-/** Reads the state of the warehouse every few seconds, so that nobody who asks for the status has to wait for a database. */
+/** Reads the state of the warehouse every few seconds, so that status requests never wait for the database. */
 import { dependencyOf, type OutageLog } from '../health/outage-log.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS, withTimeout } from '../shared/time.ts';
 import { toDatabaseError } from '../database/database-error.ts';
 
-/** What was read last. */
+/** The result of the last read. */
 export interface MonitorState<Seen, Counted> {
   readonly seen: Seen | null;
   readonly counted: Counted | null;
-  /** When the counting began, by our clock; null: never. */
+  /** When the count started, by this process's clock; null: never. */
   readonly countedAtMs: number | null;
-  /** Why the database cannot be used, by this monitor or by runs. Slowness is no reason: what was read is then older. */
+  /** Why the database is unreachable. A slow database is not: its last read is shown with its age. */
   readonly problem: string | null;
-  /** The newest read has not ended in time, though the database responds. */
+  /** The newest read timed out, though the database responds. */
   readonly isSlow: boolean;
 }
 
@@ -20,28 +20,28 @@ export interface Monitor<Seen, Counted> {
   readonly latest: MonitorState<Seen, Counted>;
   /** Reads now; never rejects. */
   refresh(): Promise<void>;
-  /** Something has changed: reads within a second. */
+  /** Reads within a second, because a run has changed the state. */
   refreshSoon(): void;
-  /** The database has responded to a run of this worker: it is not away, however long a read takes. */
+  /** A run of this worker got a response: the database is reachable, even if a read hangs. */
   recordResponse(): void;
   stop(): void;
 }
 
 export interface MonitorOptions<Seen extends { readonly pendingMigrations: number }, Counted> {
-  /** Quick. */
+  /** The frequent, cheap read. */
   readonly read: () => Promise<Seen>;
-  /** What costs: done now and then, apart from the reads. */
+  /** The expensive read: runs rarely, apart from the frequent one. */
   readonly count: () => Promise<Counted>;
-  /** The cheapest question that there is. */
+  /** The cheapest query, for example `select 1`. */
   readonly ping: () => Promise<unknown>;
-  /** Opens a new connection, as every run does, and closes it. Done only during an outage. */
+  /** Opens and closes a new connection, as every run does. Called during an outage only. */
   readonly connect: () => Promise<unknown>;
-  /** A new connection was opened during an outage: runs that failed may try again. No more often than `everyMs`. */
+  /** Called when a new connection was opened during an outage, at most once per `everyMs`: failed runs may retry. */
   readonly onConnected?: (() => void) | undefined;
   readonly clock: Clock;
   readonly outage: OutageLog;
   readonly onDefect: (error: SafetySyncError) => void;
-  /** The database responds, but a read takes longer than these ms; called once until a read is quick again. */
+  /** Called once when a read takes longer than this many ms while the database responds, and again only after a quick read. */
   readonly onSlow: (ms: number) => void;
   /** Default: ten seconds. */
   readonly everyMs?: number | undefined;
@@ -49,18 +49,18 @@ export interface MonitorOptions<Seen extends { readonly pendingMigrations: numbe
 
 const EVERY_MS = 10 * SECOND_MS;
 const SOON_MS = 300;
-/** How long a read, and then a ping, may take. */
-const PATIENCE_MS = 5 * SECOND_MS;
-/** Reading may take one part in this many of the time, because thousands of accounts cost; but see `MOST_REST_MS`. */
+/** Timeout of a read, and of the ping that follows. */
+const READ_TIMEOUT_MS = 5 * SECOND_MS;
+/** Reads take at most 1/20 of the time, because their cost grows with the number of accounts; but see `MOST_REST_MS`. */
 const READING_SHARE = 20;
-/** However long a read took, the next one begins so soon after it. */
+/** Longest pause after a slow read. */
 const MOST_REST_MS = 30 * SECOND_MS;
-/** Counting rows may take one part in this many of the time, within these bounds. */
+/** Counting takes at most 1/200 of the time, within these bounds. */
 const COUNTING_SHARE = 200;
 const COUNT_EVERY_MS = 15 * SECOND_MS;
 const MOST_COUNT_REST_MS = 2 * MINUTE_MS;
 
-/** Who calls while the work is under way gets that one: a database that does not respond is not asked again before it did. */
+/** Concurrent calls share one read, so a hanging database gets one query. */
 function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => (underWay ??= work().finally(() => (underWay = undefined)));
@@ -94,7 +94,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
 
   const ping = oneAtATime(options.ping);
 
-  /** Apart from the reads: where it takes minutes they must not wait for it. */
+  /** Runs apart from the reads, because counting can take minutes. */
   const count = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const countedAtMs = clock.now();
@@ -107,42 +107,42 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
       restMs = Math.min(Math.max(COUNT_EVERY_MS, shareMs), MOST_COUNT_REST_MS);
     } catch (caught) {
       const error = toDatabaseError(caught);
-      // Counting that PostgreSQL refuses (a statement timeout) does not keep the rest from being known.
+      // If PostgreSQL refuses the count (for example by a statement timeout), the other values stay current.
       if (dependencyOf(error) === 'database') recordFailure(error);
       else onDefect(error);
     }
     countAtMs = clock.monotonicMs() + restMs;
   });
 
-  /** What it reads is taken also when nobody waits for it any more. */
+  /** A result that arrives after the timeout is still used. */
   const read = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     const seen = await options.read();
     const endedMs = clock.monotonicMs();
     respondedAtMs = endedMs;
-    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > PATIENCE_MS };
+    latest = { ...latest, seen, problem: null, isSlow: endedMs - startedMs > READ_TIMEOUT_MS };
     restUntilMs = endedMs + Math.min((endedMs - startedMs) * READING_SHARE, MOST_REST_MS);
     if (seen.pendingMigrations === 0) void count();
   });
 
-  /** The read goes on, but has taken too long: is the database slow, or does it not respond at all? */
+  /** Called when a read timed out: a ping distinguishes a slow database from an unreachable one. */
   async function judgeSilence(sinceMs: number): Promise<void> {
-    const { inTime } = await withTimeout(ping(), PATIENCE_MS);
+    const { inTime } = await withTimeout(ping(), READ_TIMEOUT_MS);
     if (inTime) respondedAtMs = clock.monotonicMs();
     if (respondedAtMs < sinceMs) {
       throw new SafetySyncError('database_unreachable', 'PostgreSQL does not respond');
     }
-    if (!latest.isSlow) options.onSlow(PATIENCE_MS);
+    if (!latest.isSlow) options.onSlow(READ_TIMEOUT_MS);
     latest = { ...latest, problem: null, isSlow: true };
   }
 
-  /** Whether runs can connect: the connections that are open say nothing of it. */
+  /** Ends an outage when a new connection opens. Connections that are already open prove nothing. */
   async function endOutage(): Promise<void> {
     if (outage.current === undefined) return;
     await options.connect();
     outage.recordResponse();
     const nowMs = clock.monotonicMs();
-    // Where a few connections are left, runs that try at once take them from each other again and again.
+    // Limits the retries: where connections are scarce, immediate retries take them from each other.
     if (nowMs - connectedAtMs < everyMs) return;
     connectedAtMs = nowMs;
     options.onConnected?.();
@@ -151,7 +151,7 @@ export function createMonitor<Seen extends { readonly pendingMigrations: number 
   const refresh = oneAtATime(async (): Promise<void> => {
     const startedMs = clock.monotonicMs();
     try {
-      const { inTime } = await withTimeout(read(), PATIENCE_MS);
+      const { inTime } = await withTimeout(read(), READ_TIMEOUT_MS);
       if (!inTime) await judgeSilence(startedMs);
       await endOutage();
     } catch (error) {

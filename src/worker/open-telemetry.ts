@@ -1,9 +1,9 @@
-/** The SDK of OpenTelemetry, where the usual `OTEL_*` variables ask for traces. It is loaded then and only then. */
+/** Loads the OpenTelemetry SDK when the standard `OTEL_*` variables enable traces. */
 import type { Environment } from '../config/read-variables.ts';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { StopTracing } from './trace-sdk.ts';
 
-/** Naming a place to send traces to is asking for them; `OTEL_TRACES_EXPORTER=none` and `OTEL_SDK_DISABLED=true` win. */
+/** An endpoint enables traces; `OTEL_TRACES_EXPORTER=none` and `OTEL_SDK_DISABLED=true` take precedence. */
 function asksForTraces(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false;
   const exporter = env['OTEL_TRACES_EXPORTER'] ?? '';
@@ -13,14 +13,14 @@ function asksForTraces(env: Environment): boolean {
   );
 }
 
-/** Without the variables the spans of @opentelemetry/api stay what they are: nothing. */
+/** Without these variables the spans of @opentelemetry/api are no-ops. */
 export async function startTracing(env: Environment, version: string): Promise<StopTracing> {
   if (!asksForTraces(env)) return () => Promise.resolve();
   try {
     const { registerSdk } = await import('./trace-sdk.ts');
     return registerSdk(version);
   } catch (error) {
-    const message = `OTEL_* variables ask for traces, whose packages cannot be loaded (${(error as Error).message}); install all dependencies, or set OTEL_TRACES_EXPORTER=none`;
+    const message = `OTEL_* variables enable traces, but their packages cannot be loaded (${(error as Error).message}); install all dependencies, or set OTEL_TRACES_EXPORTER=none`;
     throw new SafetySyncError('configuration_invalid', message, { cause: error });
   }
 }

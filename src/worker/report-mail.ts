@@ -1,4 +1,4 @@
-/** The report as a mail: the figures at the top of its page, and the page itself attached. Pure. */
+/** Renders the safety report as a mail: the key figures in the body, the full page attached. Pure. */
 import { type Message, renderMail } from '../alerts/message.ts';
 import { html } from '../pages/html.ts';
 import type { Figure } from '../pages/report/overview.ts';
@@ -6,15 +6,15 @@ import { NOTHING_READ } from '../pages/report/read-report.ts';
 
 interface ReportMail {
   readonly title: string;
-  /** Empty: nothing was read yet. */
+  /** Empty: no data was synced yet. */
   readonly figures: readonly Figure[];
   readonly filename: string;
-  /** The whole page. */
+  /** The full HTML page. */
   readonly page: string;
   readonly signature: string;
 }
 
-/** What stands below a figure. */
+/** Lines below a figure. */
 const besidesOf = ({ change, beside }: Figure): string[] =>
   [change?.text ?? '', beside].filter((text) => text !== '');
 

@@ -1,6 +1,6 @@
 /**
- * The report by itself: when it is due one of several workers makes it, writes it and mails it. The plan stands in
- * `safety_sync.report_plans`, so what was due while no worker ran is made up for, once, when one does.
+ * Creates safety reports on schedule: when one is due, one of several workers renders, writes and mails it. The plan is
+ * stored in `safety_sync.report_plans`, so a report that was due while no worker ran is created later, once.
  */
 import { join } from 'node:path';
 import cron from 'node-cron';
@@ -34,45 +34,45 @@ interface ReportScheduleOptions {
   readonly config: Pick<ReportConfig, 'cron' | 'folder'>;
   readonly accounts: readonly ReportedAccount[];
   readonly connection: Connection;
-  /** What was read of the warehouse last, and why it cannot be read now. */
+  /** The last read of the warehouse, and why the warehouse cannot be read now. */
   readonly latest: () => { readonly seen: AccountsRead | null; readonly problem: string | null };
   readonly clock: Clock;
   readonly version: string;
-  /** Host and process. */
+  /** Host and process id. */
   readonly owner: string;
 }
 
 interface ReportedAccount {
   readonly id: string;
-  /** Of its schedules. */
+  /** Time zone of the account's schedules. */
   readonly timezone: string;
-  /** Whose report it is, for its readers; null: the account is named. */
+  /** The organisation in the title; null: the account's name is shown. */
   readonly reportTitle: string | null;
   readonly equipmentTypes: readonly string[];
-  /** undefined: it is not mailed. */
+  /** undefined: the report is not mailed. */
   readonly mail: Channel | undefined;
   readonly log: Logger;
 }
 
 export interface ReportSchedule {
-  /** Makes what is due now; never rejects. */
+  /** Creates the reports that are due; never rejects. */
   look(): Promise<void>;
   start(): void;
-  /** One that is being made has a few seconds to arrive. */
+  /** Waits a few seconds for the report that is being created. */
   stop(): Promise<void>;
 }
 
 const EVERY_MS = 20 * SECOND_MS;
-/** A claim ends after this; making a report takes seconds, and mailing it not much longer than its attempts. */
+/** A claim expires after this time, which is longer than creating and mailing a report takes. */
 const CLAIM_MS = 10 * MINUTE_MS;
-/** A page is larger than an alert, and mail servers look into what is attached. */
+/** Longer than for an alert, because mail servers scan attachments. */
 const MAIL_ATTEMPT_MS = 60 * SECOND_MS;
 const FIRST_AGAIN_MS = 5 * MINUTE_MS;
-const STOP_PATIENCE_MS = 5 * SECOND_MS;
-/** A clock that is so many ticks behind the database's plans for tomorrow. */
+const STOP_TIMEOUT_MS = 5 * SECOND_MS;
+/** If our clock is this many ticks behind the database's, the next report is planned a day ahead. */
 const PLANNED_AHEAD = 100;
 
-/** The next one after this moment, which is the database's, while the schedule is asked from now on by our clock. */
+/** Next tick after `afterMs` (database clock); node-cron only computes ticks after our own clock. */
 export function nextReportMs(
   { cron: expression }: Pick<ReportConfig, 'cron'>,
   timezone: string,
@@ -98,17 +98,17 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
   const stopping = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let making: Promise<void> | undefined;
-  /** And that was said. */
+  /** The plan could not be read, and that was logged. */
   let isUnreadable = false;
 
   const nowMs = (): number => clock.now() + databaseOffsetMs(options.latest().seen);
 
-  /** First the file, which may be written twice; the mail last, because nobody wants it twice. */
+  /** Writes the file first and mails last, because writing twice is harmless and mailing twice is not. */
   async function make({ id, log, reportTitle, equipmentTypes, mail }: ReportedAccount): Promise<void> {
     const startedMs = clock.monotonicMs();
     const report = await readReport(connection, id, equipmentTypes);
     const page = await renderReport(report, { title: reportTitle });
-    // A colon is no part of a file's name everywhere.
+    // Some file systems forbid colons in file names.
     const filename = `safety-report-${id.replaceAll(':', '_')}-${report.today}.html`;
     const path = config.folder === undefined ? undefined : join(config.folder, filename);
     if (path !== undefined) await writeFile(path, page);
@@ -138,7 +138,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     } catch (caught) {
       const { code, message, advice } = toKnownError(caught);
       account.log.error({ error_code: code }, `the report: ${code}: ${message}; trying again. ${advice}`);
-      // A worker that stops leaves it to another one, at once.
+      // A worker that stops releases its claim, so that another one continues at once.
       const againMs = stopping.signal.aborted ? 0 : Math.min(HOUR_MS, FIRST_AGAIN_MS * 2 ** tries);
       await recordReportFailed(db, { ...claim, code, againMs: nowMs() + againMs });
       return;
@@ -176,7 +176,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
       const isAway = dependencyOf(error) === 'database';
       accounts[0]?.log[isAway || isUnreadable ? 'debug' : 'error'](
         { error_code: code },
-        `no report is made, because its plan cannot be read (${code}: ${message}). ${advice}`,
+        `no report is created, because its plan cannot be read (${code}: ${message}). ${advice}`,
       );
       isUnreadable ||= !isAway;
     }
@@ -194,7 +194,7 @@ export function createReportSchedule(options: ReportScheduleOptions): ReportSche
     },
     async stop() {
       clearTimeout(timer);
-      if (making !== undefined) await withTimeout(making, STOP_PATIENCE_MS);
+      if (making !== undefined) await withTimeout(making, STOP_TIMEOUT_MS);
       stopping.abort();
       clearTimeout(timer);
       if (making !== undefined) await withTimeout(making, SECOND_MS);

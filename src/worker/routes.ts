@@ -1,4 +1,4 @@
-/** Paths → pages, all from one Status value. */
+/** Maps paths to pages, all rendered from one Status. */
 import { randomBytes } from 'node:crypto';
 import { formatNumber } from '../shared/format.ts';
 import { SECOND_MS, toIso } from '../shared/time.ts';
@@ -9,25 +9,25 @@ import { pageOf, type ProcessStatus, type Status } from '../status/status.ts';
 import { jsonPage, type Page, type Routes } from './http-server.ts';
 
 interface RoutesOptions {
-  /** Of all accounts. */
+  /** Status of all accounts. */
   readonly status: () => Status;
-  /** Of one of several, with its details; undefined: there is none of that name. */
+  /** Status of one account with its details; undefined: no such account. */
   readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
-  /** Takes secrets out of what is shown. */
+  /** Removes secrets from texts. */
   readonly redact: (text: string) => string;
   readonly metrics: Metrics;
 }
 
-/** What orchestrators and Prometheus ask for, by whatever name they know the worker. */
+/** Paths for orchestrators and Prometheus, which may use any host name. */
 export const PROBES = ['/healthz', '/readyz', '/metrics'];
 
-/** Lists in responses to probes are short: they end up in event logs. */
+/** Probe responses are kept short, because orchestrators copy them into event logs. */
 const LISTED_REASONS = 20;
-/** Accounts on a page, and in a response for machines. */
+/** Accounts per HTML page, and per JSON response. */
 const PAGE_SIZE = 50;
 const JSON_SIZE = 1000;
 
-/** Of several accounts those that are not ready; of one its reasons stand for the process already. */
+/** Lists accounts that are not ready. With a single account the reasons of the process already include its own. */
 function listTrouble({ accounts, accountCount }: Status): string[] {
   if (accountCount === 1) return [];
   const troubled = accounts.filter(({ isReady }) => !isReady);
@@ -41,7 +41,7 @@ function listTrouble({ accounts, accountCount }: Status): string[] {
   return rest > 0 ? [...listed, `and ${formatNumber(rest, 'account')} more`] : listed;
 }
 
-/** Alive unless it is stopping or does nothing any more; a restart cures neither a database nor a service. */
+/** Fails only while stopping or when the scheduler is dead, because a restart repairs neither a database nor a service. */
 export function healthPage(status: Status): Page {
   const isAlive = status.worker !== 'stopping' && status.isSchedulerAlive;
   return jsonPage(isAlive ? 200 : 503, {
@@ -52,7 +52,7 @@ export function healthPage(status: Status): Page {
   });
 }
 
-/** As of when what follows was read from the database: `age_seconds` old. */
+/** When the data was read from the database, and its age. */
 function asOf({ database: { readAtMs }, nowMs }: ProcessStatus) {
   return {
     as_of: toIso(readAtMs),
@@ -60,7 +60,7 @@ function asOf({ database: { readAtMs }, nowMs }: ProcessStatus) {
   };
 }
 
-/** One account of several that is not ready takes the worker away from nobody: it is named, and asked for by itself. */
+/** One failing account of several does not make the worker unready; it is listed, and has its own probe by `?account=`. */
 export function readyPage(status: Status): Page {
   return jsonPage(status.isReady ? 200 : 503, {
     ready: status.isReady,
@@ -70,7 +70,7 @@ export function readyPage(status: Status): Page {
   });
 }
 
-/** Only this response's own style and script run; the script may ask this server again. */
+/** The policy admits only this response's own style and script, and requests of the script to this server. */
 export function statusPage(status: Status, nonce: string, isOneOfMany = false): Page {
   return {
     status: 200,
@@ -93,9 +93,9 @@ export function statusPage(status: Status, nonce: string, isOneOfMany = false): 
 
 const newNonce = (): string => randomBytes(16).toString('base64');
 
-/** Of several accounts: all of them in short, and one of them, as if it were the only one, by `?account=NAME`. */
+/** Without a query: all accounts, in pages. With `?account=NAME`: one account with its details. */
 export function buildRoutes({ status, statusOfOne, redact, metrics }: RoutesOptions): Routes {
-  /** All of one account; of several a page. */
+  /** The details of a single account, or one page of several. */
   const shown = (query: URLSearchParams, size: number): Status => {
     const all = status();
     const page = Number(query.get('page') ?? 1) || 1;

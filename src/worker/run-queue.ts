@@ -1,16 +1,16 @@
 /**
- * Bounds how many runs a process has under way, because each holds a database session. Waiting runs get their slot account
- * by account in turn, so that one account with much to do does not hold up the others.
+ * Limits concurrent runs, because each holds a database session. Waiting runs get slots in rotation by account, so that an
+ * account with many runs does not delay the others.
  *
- * An unhealthy account, whose service does not respond, holds no slot of the healthy ones: it has one run at a time, in a
- * lane of its own. So there are at most twice as many runs as slots, and that only while services are away.
+ * An unhealthy account, whose service does not respond, uses no slot of the healthy ones: it has one run at a time, in a
+ * separate lane. So there are at most twice as many runs as slots, and only during outages.
  */
 import type { Clock } from '../shared/time.ts';
 
 export interface RunQueue {
-  /** Does the work when it is this account's turn. */
+  /** Runs `work` when the account gets a slot. */
   run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
-  /** Until this is told otherwise an account is healthy. */
+  /** Accounts are healthy until this is called. */
   setHealth(accountId: string, isHealthy: boolean): void;
   readonly load: QueueLoad;
 }
@@ -18,21 +18,21 @@ export interface RunQueue {
 interface QueueLoad {
   readonly slots: number;
   readonly running: number;
-  /** Of those that run, the ones of unhealthy accounts. */
+  /** Running runs of unhealthy accounts. */
   readonly unhealthy: number;
   readonly waiting: number;
-  /** How long the run that has waited longest has waited, ms; 0 when none waits. */
+  /** Longest time that a waiting run has waited, ms; 0 when none waits. */
   readonly longestWaitMs: number;
 }
 
 interface Lane {
   running: number;
-  /** Accounts with something waiting, next one first. */
-  readonly turns: Set<Line>;
+  /** Accounts with waiting runs, in order of their turns. */
+  readonly turns: Set<AccountQueue>;
 }
 
-/** Of one account. */
-interface Line {
+/** The queue of one account. */
+interface AccountQueue {
   lane: Lane;
   running: number;
   readonly waiting: { readonly sinceMs: number; readonly begin: () => void }[];
@@ -45,76 +45,76 @@ export function createRunQueue({
   readonly slots: number;
   readonly clock: Clock;
 }): RunQueue {
-  const lines = new Map<string, Line>();
+  const queues = new Map<string, AccountQueue>();
   const healthy: Lane = { running: 0, turns: new Set() };
   const unhealthy: Lane = { running: 0, turns: new Set() };
 
-  function lineOf(accountId: string): Line {
-    const line = lines.get(accountId) ?? { lane: healthy, running: 0, waiting: [] };
-    lines.set(accountId, line);
-    return line;
+  function queueOf(accountId: string): AccountQueue {
+    const queue = queues.get(accountId) ?? { lane: healthy, running: 0, waiting: [] };
+    queues.set(accountId, queue);
+    return queue;
   }
 
   const hasSlot = (lane: Lane): boolean =>
     lane.running < slots && healthy.running + unhealthy.running < 2 * slots;
 
-  function begin(line: Line): void {
-    const { lane, waiting } = line;
-    lane.turns.delete(line);
+  function begin(queue: AccountQueue): void {
+    const { lane, waiting } = queue;
+    lane.turns.delete(queue);
     const next = waiting.shift();
-    // To the end of the accounts, when it has more.
-    if (waiting.length > 0) lane.turns.add(line);
-    line.running += 1;
+    // An account with more runs goes to the end of the rotation.
+    if (waiting.length > 0) lane.turns.add(queue);
+    queue.running += 1;
     lane.running += 1;
     next?.begin();
   }
 
   function beginWhatMay(): void {
-    for (const line of healthy.turns) {
+    for (const queue of healthy.turns) {
       if (!hasSlot(healthy)) break;
-      begin(line);
+      begin(queue);
     }
-    for (const line of unhealthy.turns) {
+    for (const queue of unhealthy.turns) {
       if (!hasSlot(unhealthy)) break;
-      if (line.running === 0) begin(line);
+      if (queue.running === 0) begin(queue);
     }
   }
 
   return {
     async run(accountId, work) {
-      const line = lineOf(accountId);
+      const queue = queueOf(accountId);
       await new Promise<void>((resolve) => {
-        line.waiting.push({ sinceMs: clock.monotonicMs(), begin: resolve });
-        line.lane.turns.add(line);
+        queue.waiting.push({ sinceMs: clock.monotonicMs(), begin: resolve });
+        queue.lane.turns.add(queue);
         beginWhatMay();
       });
       try {
         return await work();
       } finally {
-        line.running -= 1;
-        line.lane.running -= 1;
+        queue.running -= 1;
+        queue.lane.running -= 1;
         beginWhatMay();
       }
     },
     setHealth(accountId, isHealthy) {
-      const line = lineOf(accountId);
+      const queue = queueOf(accountId);
       const lane = isHealthy ? healthy : unhealthy;
-      if (line.lane === lane) return;
-      line.lane.running -= line.running;
-      lane.running += line.running;
-      if (line.lane.turns.delete(line)) lane.turns.add(line);
-      line.lane = lane;
+      if (queue.lane === lane) return;
+      queue.lane.running -= queue.running;
+      lane.running += queue.running;
+      if (queue.lane.turns.delete(queue)) lane.turns.add(queue);
+      queue.lane = lane;
       beginWhatMay();
     },
     get load() {
-      const lined = [...healthy.turns, ...unhealthy.turns];
-      const oldestMs = lined.reduce((ms, { waiting }) => Math.min(ms, waiting[0]?.sinceMs ?? ms), Infinity);
+      const busy = [...healthy.turns, ...unhealthy.turns];
+      const oldestMs = busy.reduce((ms, { waiting }) => Math.min(ms, waiting[0]?.sinceMs ?? ms), Infinity);
       return {
         slots,
         running: healthy.running + unhealthy.running,
         unhealthy: unhealthy.running,
-        waiting: lined.reduce((sum, { waiting }) => sum + waiting.length, 0),
-        longestWaitMs: lined.length === 0 ? 0 : clock.monotonicMs() - oldestMs,
+        waiting: busy.reduce((sum, { waiting }) => sum + waiting.length, 0),
+        longestWaitMs: busy.length === 0 ? 0 : clock.monotonicMs() - oldestMs,
       };
     },
   };

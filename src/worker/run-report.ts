@@ -1,11 +1,11 @@
-/** How runs are told: as JSON, and as one log line each. */
+/** Formats the results of runs: as JSON, and as one log line each. */
 import { formatCount, formatDuration, formatNumber } from '../shared/format.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Logger } from '../shared/logger.ts';
 import type { RunKind } from '../streams/state.ts';
 import type { RunEvents, RunResult } from '../sync/run.ts';
 
-/** One object a run, for `--json`. */
+/** One JSON object per run, for `--json`. */
 export function toJsonResult(result: RunResult): Record<string, unknown> {
   const { stream, outcome, requests, retries } = result;
   const { read, ...counts } = result.counts;
@@ -32,7 +32,7 @@ export function toJsonResult(result: RunResult): Record<string, unknown> {
   };
 }
 
-/** `2,000 read, 13 updated`: what is not 0. */
+/** For example `2,000 read, 13 updated`; counts of 0 are left out. */
 function describeCounts({ counts }: RunResult): string {
   const shown = (['read', 'inserted', 'updated', 'deleted', 'rejected'] as const).filter(
     (name) => name === 'read' || counts[name] > 0,
@@ -40,7 +40,7 @@ function describeCounts({ counts }: RunResult): string {
   return shown.map((name) => `${formatCount(counts[name])} ${name}`).join(', ');
 }
 
-/** One log line a run, with everything; the sentence alone has to do at a terminal. */
+/** Logs one line per run with all fields. The message alone is complete, because a terminal shows no fields. */
 export function logResult(
   { log }: { readonly log: Logger },
   result: RunResult,
@@ -74,9 +74,9 @@ export function logResult(
 }
 
 function levelOfFailure({ code }: SafetySyncError, isKnown: boolean): 'debug' | 'warn' | 'error' {
-  // What is part of an outage was said when that began.
+  // Failures during an outage are logged at debug level, because its beginning was logged as an error.
   if (isKnown) return 'debug';
-  // It was stopped by whoever may stop it: nobody has to be woken.
+  // An operator stopped the run, so it needs no attention.
   return code === 'interrupted' ? 'warn' : 'error';
 }
 
@@ -89,9 +89,9 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       if (rowsChanged > 0) {
         log.info(
           { stream, rows: rowsChanged },
-          `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten as the privacy settings ask`,
+          `${stream}: ${formatNumber(rowsChanged, 'row')} rewritten to match the privacy settings`,
         );
-      } else log.debug({ stream }, `${stream}: what is stored is as the privacy settings ask`);
+      } else log.debug({ stream }, `${stream}: stored rows match the privacy settings`);
       if (unprotected.length > 0) {
         const [is, comes] = unprotected.length === 1 ? ['is', 'it comes'] : ['are', 'they come'];
         log.warn(
@@ -102,7 +102,7 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       if (hasOtherKey) {
         log.warn(
           { stream },
-          `${stream}: PRIVACY_KEY is another one than before: pseudonyms that are stored do not match new ones; safety-sync backfill ${stream} --restart makes them anew`,
+          `${stream}: PRIVACY_KEY has changed: stored pseudonyms do not match new ones; safety-sync backfill ${stream} --restart recreates them`,
         );
       }
     },
@@ -110,14 +110,14 @@ export function buildRunEvents({ log }: { readonly log: Logger }): RunEvents {
       if (failure !== undefined) {
         log.warn(
           { stream, error_code: failure.code },
-          `${stream}: what is older than its retention could not be removed (${failure.message}); the next run tries again`,
+          `${stream}: data older than its retention could not be removed (${failure.message}); the next run tries again`,
         );
         return;
       }
       const { rows, runs, issues } = removed;
       log.info(
         { stream, removed },
-        `${stream}: removed what is older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
+        `${stream}: removed data older than its retention: ${formatNumber(rows, 'deleted row')}, ${formatNumber(runs, 'run')}, ${formatNumber(issues, 'resolved data issue')}`,
       );
     },
     onDeadRuns: (stream, closed) => {

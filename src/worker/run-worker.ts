@@ -1,4 +1,4 @@
-/** The long-lived worker: puts scheduler, runs, status and HTTP together, from start to stop. */
+/** The long-lived worker: connects scheduler, runs, status and HTTP server, from start to stop. */
 import { configuredChannels } from '../alerts/configured-channels.ts';
 import type { Account, App } from '../app.ts';
 import { toDatabaseError } from '../database/database-error.ts';
@@ -16,18 +16,18 @@ import { buildRoutes, PROBES } from './routes.ts';
 import { createRunQueue, type RunQueue } from './run-queue.ts';
 import { buildRunEvents } from './run-report.ts';
 import { createScheduler, type JobTarget, type Scheduler } from './scheduler.ts';
-import { buildAlerts, buildHeartbeat, buildReportSchedule } from './telling.ts';
+import { buildAlerts, buildHeartbeat, buildReportSchedule } from './notifications.ts';
 import { createWarehouseMonitor, createWorkerStatus, neverSynced } from './worker-status.ts';
 
 export interface WorkerOptions {
-  /** How often the state of the warehouse is read; default: ten seconds. */
+  /** Interval between reads of the warehouse; default: ten seconds. */
   readonly refreshEveryMs?: number;
-  /** How often is looked for what somebody has to be told; default: ten seconds. */
+  /** Interval between checks for alerts; default: ten seconds. */
   readonly alertEveryMs?: number;
   readonly onListening?: (url: string) => void;
 }
 
-/** Runs until the app's signal, then ends what is running and returns. */
+/** Runs until the app's signal is aborted, then ends the runs and returns. */
 export async function runWorker(app: App, options: WorkerOptions = {}): Promise<void> {
   const { config, log, clock, signal, accounts } = app;
   const channels = configuredChannels(config.telling);
@@ -40,13 +40,16 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
   let state: 'starting' | 'running' = 'starting';
 
   let stopAsNewer: (error: SafetySyncError) => void = () => undefined;
-  /** Rejects when a newer program has migrated the warehouse, because a worker that runs nothing any more would look healthy. */
+  /**
+   * Rejects when a newer program has migrated the warehouse: the worker then stops, because it would look healthy without
+   * storing anything.
+   */
   const newer = new Promise<never>((_, reject) => (stopAsNewer = reject));
   newer.catch(() => undefined);
 
   const monitor = createWarehouseMonitor(app, {
     everyMs: options.refreshEveryMs,
-    // Their next runs end the outage: that need not wait for a schedule, which may be a day away.
+    // Runs the failed streams again at once, because their schedules may be a day away.
     onConnected: () => {
       for (const { accountId, stream } of app.databaseOutage.failing) scheduler.trigger(accountId, stream);
     },
@@ -57,7 +60,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
       createAccountRunner({ account, clock, metrics, monitor, onNewer: stopAsNewer }),
     ]),
   );
-  // Alone an account takes slots from nobody.
+  // A single account has no other accounts to take slots from.
   if (accounts.length > 1) {
     for (const { id, health } of accounts) health.onChange((isHealthy) => queue.setHealth(id, isHealthy));
   }
@@ -77,7 +80,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
 
   const heartbeat = buildHeartbeat(app, { status });
 
-  // HTTP comes first, so that a worker that waits for its database can say so.
+  // HTTP starts first, so that the status is available while the worker waits for its database.
   const server = await startHttpServer({
     ...config.http,
     openPaths: PROBES,
@@ -98,7 +101,7 @@ export async function runWorker(app: App, options: WorkerOptions = {}): Promise<
       scheduler.start();
       state = 'running';
       await monitor.refresh();
-      // Nobody wants to wait a quarter of an hour for the first rows.
+      // Streams without data are synced at once, not at their first tick.
       for (const account of accounts) {
         for (const stream of neverSynced(account, monitor.latest)) scheduler.trigger(account.id, stream);
       }
@@ -129,7 +132,7 @@ function buildScheduler(app: App, { queue, metrics, runners }: SchedulerParts): 
     accounts: accounts.map(({ id, config: { schedule }, offReasons }) => ({
       accountId: id,
       ...schedule,
-      // A stream whose own schedule is off is still reconciled; one that has nothing to ask for is not.
+      // A stream whose sync schedule is off is still reconciled; one without equipment types is not.
       off: STREAM_NAMES.filter((stream) => offReasons[stream] === 'no equipment types'),
     })),
     spreadMs: accounts.length > 1 ? config.syncSpreadSeconds * SECOND_MS : 0,
@@ -159,8 +162,8 @@ const FIRST_DELAY_MS = SECOND_MS;
 const MOST_DELAY_MS = 30 * SECOND_MS;
 
 /**
- * Migrates as soon as the database is there, however long that takes. False when a stop was asked for before. Throws what
- * waiting does not cure: rights, an old server.
+ * Migrates as soon as the database is reachable, and waits for it without a limit. Returns false when a stop was requested
+ * first. Throws errors that waiting does not cure: missing rights, an old server.
  */
 async function prepareWarehouse(app: App): Promise<boolean> {
   const { signal, databaseOutage, log } = app;
@@ -183,7 +186,7 @@ async function prepareWarehouse(app: App): Promise<boolean> {
   return false;
 }
 
-/** Else runs of dead workers would look as if they were running until their streams are run again. */
+/** Closes runs of dead workers, which would otherwise look active until the next run of their stream. */
 async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
   const byId = new Map(accounts.map((account): [string, Account] => [account.id, account]));
   try {
@@ -196,7 +199,7 @@ async function closeDeadRuns({ accounts, warehouse }: App): Promise<void> {
   }
 }
 
-/** Of many accounts in one line: each has its own reasons. */
+/** Logs a count for several accounts, because each has its own reasons. */
 function logWhatIsOff({ log, accounts }: App): void {
   const off = accounts.flatMap(({ offReasons }) => Object.entries(offReasons));
   if (off.length === 0) return;
@@ -207,10 +210,10 @@ function logWhatIsOff({ log, accounts }: App): void {
   log.info({ off: isOne ? off.map(([stream]) => stream) : off.length }, `off: ${what}`);
 }
 
-/** Requests and statements are ended by the signal. Together with closing everything this stays below ten seconds. */
+/** The signal cancels requests and statements. With the other steps of a stop, the total stays below ten seconds. */
 const GIVE_UP_MS = 7 * SECOND_MS;
 
-/** Waits for what is running, so that a stop takes seconds and leaves no run open. */
+/** Waits for the running jobs, so that a stop takes seconds and leaves no run open. */
 async function stopRuns({ log }: App, scheduler: Scheduler): Promise<void> {
   await scheduler.stop();
   const { inTime: hasEnded } = await withTimeout(scheduler.idle(), GIVE_UP_MS);

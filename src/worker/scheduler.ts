@@ -1,4 +1,4 @@
-/** Ticks → jobs. One process does a job once at a time; between processes the lock in PostgreSQL decides. */
+/** Turns ticks into jobs. A process runs each job once at a time; between processes the lock in PostgreSQL decides. */
 import type { NextSync } from '../health/account-health.ts';
 import { type Clock, MINUTE_MS } from '../shared/time.ts';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -15,9 +15,9 @@ export interface JobTarget {
 }
 
 export interface Job extends JobTarget {
-  /** On the monotonic clock. */
+  /** By the monotonic clock. */
   readonly triggeredMs: number;
-  /** ms from this tick of the schedule to its next one; null when no schedule triggered the job. */
+  /** ms from this tick to the next one; null: not triggered by a schedule. */
   readonly periodMs: number | null;
 }
 
@@ -26,28 +26,28 @@ interface AccountSchedule {
   readonly timezone: string;
   /** null: off. */
   readonly streams: Readonly<Record<StreamName, string | null>>;
-  /** Full refresh of all streams but those that are off; null: off. */
+  /** Schedule of the full refresh of all streams except `off`; null: off. */
   readonly reconcile: string | null;
-  /** Streams that are not triggered, whatever the schedules say. */
+  /** Streams that are never triggered. */
   readonly off?: readonly StreamName[];
 }
 
-/** What a job that is not done yet is doing. */
+/** The state of an unfinished job. */
 type JobState = 'waiting' | 'running';
 
 interface ScheduleOptions {
   readonly accounts: readonly AccountSchedule[];
-  /** Over how long the accounts' ticks are staggered, ms. */
+  /** Period over which ticks are staggered, ms. */
   readonly spreadMs: number;
   readonly queue: RunQueue;
   readonly clock: Clock;
-  /** Does a job and says what has to be synced because of it; must not reject. */
+  /** Runs a job and returns the syncs that should follow; must not reject. */
   readonly run: (job: Job) => Promise<readonly NextSync[]>;
-  /** A tick came while the stream was still being worked on here, or waited for a slot. */
+  /** Called when a tick finds its job still running, or waiting for a slot. */
   readonly onOverrun: (job: Job, state: JobState) => void;
-  /** A tick came too late to be on time (the machine slept, the process was starved); it is made up for now. */
+  /** Called when a tick is late (the machine slept, or the process got no processor time); the job runs now. */
   readonly onMissed: (target: JobTarget) => void;
-  /** This stream starts only when the others of its account that are running here have ended. */
+  /** Whether this stream starts only after the account's other running streams have ended. */
   readonly runsLast: (stream: StreamName) => boolean;
 }
 
@@ -59,19 +59,19 @@ interface NextRun {
 }
 
 export interface Scheduler {
-  /** Nothing is triggered by a schedule before this. */
+  /** Starts the schedules. */
   start(): void;
-  /** Triggers a sync now, unless one waits or is under way. */
+  /** Starts a sync now, unless one waits or is running. */
   trigger(accountId: string, stream: StreamName): void;
-  /** Jobs that are not done yet. */
+  /** Unfinished jobs. */
   readonly open: readonly JobTarget[];
-  /** Of one account, soonest first. */
+  /** Next runs of one account, soonest first. */
   nextRuns(accountId: string): NextRun[];
-  /** False when the schedules have not been compared with the clock for minutes: the process is up and does nothing. */
+  /** False when the schedules have not been compared with the clock for minutes, although the process is up. */
   isAlive(): boolean;
-  /** No new job from now on. */
+  /** Starts no more jobs. */
   stop(): Promise<void>;
-  /** Resolves when no job is under way. */
+  /** Resolves when no job is running. */
   idle(): Promise<void>;
 }
 
@@ -105,20 +105,20 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
   let groups: CronGroups<JobTarget> | undefined;
   let isStopping = false;
 
-  /** Jobs of the same kind and account that come first when this one runs last. */
+  /** Running jobs of the same kind and account that must end before this one. */
   const firstOf = (job: Job): Promise<void>[] =>
     STREAM_NAMES.filter((stream) => !options.runsLast(stream)).flatMap(
       (stream) => open.get(keyOf({ ...job, stream }))?.done ?? [],
     );
 
   function busyWith(target: JobTarget): OpenJob | undefined {
-    // A reconcile brings what a sync would; the other way round the reconcile waits for the stream's lock.
+    // A reconcile includes a sync; during a sync, a reconcile waits for the stream's lock.
     return open.get(keyOf(target)) ?? open.get(keyOf({ ...target, kind: 'reconcile' }));
   }
 
   async function work(entry: OpenJob): Promise<void> {
     const { job } = entry;
-    // Ticks of one minute come one after the other: let all of them begin first.
+    // Ticks of one minute arrive one after the other: all of their jobs are registered first.
     await new Promise((resolve) => setImmediate(resolve));
     if (options.runsLast(job.stream)) await Promise.all(firstOf(job));
     const nextSyncs = await queue.run(job.accountId, async () => {
@@ -152,7 +152,7 @@ export function createScheduler(options: ScheduleOptions): Scheduler {
       timers.delete(timer);
       const busy = busyWith(target);
       if (busy === undefined) trigger(target);
-      // Whoever asks for it counts on it: it must not be lost to a run that happens to be under way.
+      // A follow-up sync must not be dropped, so it waits for a running one.
       else void busy.done.then(() => trigger(target));
     }, inMs);
     timers.add(timer);

@@ -1,18 +1,18 @@
-/** The packages of OpenTelemetry that send spans; `open-telemetry.ts` loads this file where traces are asked for. */
+/** Registers the OpenTelemetry packages that send spans. `open-telemetry.ts` loads this file only when traces are enabled. */
 import { context, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { withTimeout } from '../shared/time.ts';
 
-/** At the end nothing waits longer for a collector that is away, ms. */
-const CLOSE_PATIENCE_MS = 2_000;
+/** Timeout for an unreachable collector at the end of the process, ms. */
+const CLOSE_TIMEOUT_MS = 2_000;
 
-/** Sends what was not sent yet. */
+/** Sends the remaining spans. */
 export type StopTracing = () => Promise<void>;
 
 export function registerSdk(version: string): StopTracing {
-  // What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say goes before what we say.
+  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over these attributes.
   const resource = resourceFromAttributes({
     'service.name': 'safety-sync',
     'service.version': version,
@@ -21,10 +21,10 @@ export function registerSdk(version: string): StopTracing {
     resource,
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
-  // Sets the context of asynchronous work, by which a span knows its parent.
+  // Installs the async context manager, so that spans find their parents.
   provider.register();
   return async () => {
-    await withTimeout(provider.shutdown(), CLOSE_PATIENCE_MS).catch(() => undefined);
+    await withTimeout(provider.shutdown(), CLOSE_TIMEOUT_MS).catch(() => undefined);
     trace.disable();
     context.disable();
   };

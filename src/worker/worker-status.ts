@@ -1,4 +1,4 @@
-/** What a worker says of itself: the state of the warehouse as its monitor read it last, and what only the process knows. */
+/** Builds the status of a worker: the last read of the warehouse, and the state that only the process has. */
 import type { Alerts } from '../alerts/alerts.ts';
 import type { Account, App } from '../app.ts';
 import { placeOf } from '../config/account-config.ts';
@@ -31,23 +31,23 @@ interface WorkerStatusParts {
   readonly queue: RunQueue;
   readonly scheduler: Scheduler;
   readonly runners: ReadonlyMap<string, AccountRunner>;
-  readonly alerts: Pick<Alerts, 'report'>;
+  readonly alerts: Pick<Alerts, 'status'>;
 }
 
 interface WorkerStatus {
-  /** Of all accounts. */
+  /** Status of all accounts. */
   readonly status: () => Status;
-  /** Of one of several, with its details; undefined: there is none of that name. */
+  /** Status of one account with its details; undefined: no such account. */
   readonly statusOfOne: (accountId: string) => Promise<Status | undefined>;
 }
 
-/** Of thousands of accounts a Status takes a while: making it may take one part in this many of the time. */
+/** Building a Status takes at most 1/20 of the time, because its cost grows with the number of accounts. */
 const MAKING_SHARE = 20;
 
-/** One of many is read when somebody looks at it, not longer than this; else what is known is shown. */
-const ONE_PATIENCE_MS = 3 * SECOND_MS;
+/** Timeout for reading one of several accounts, which happens on request only; afterwards the known values are shown. */
+const ONE_ACCOUNT_TIMEOUT_MS = 3 * SECOND_MS;
 
-/** While its credentials are refused a stream is not asked for, whatever its schedule says; 0: they are not. */
+/** When a stream is requested again after its credentials were refused; 0: they are not refused. */
 function heldUntilMs({ health }: Account, stream: StreamName): number {
   const holding = health.openCircuits.filter((circuit) => circuit.holdsAll || circuit.stream === stream);
   return Math.max(0, ...holding.map(({ nextTryMs }) => nextTryMs));
@@ -66,7 +66,7 @@ async function readInFull({ config, warehouse, clock }: App, accountId: string):
   };
 }
 
-/** Adds the equipment types to what is read in full. */
+/** Reads an account in full, with its equipment types. */
 async function readWithParts(
   app: App,
   accountId: string,
@@ -77,7 +77,7 @@ async function readWithParts(
   return { seen, counted: { rows: [], days: [], parts: parts.get(accountId) ?? [] } };
 }
 
-/** Of one account everything is read; of several a line each. `onConnected`: see `MonitorOptions`. */
+/** Reads a single account in full, or one row for each of several. `onConnected`: see `MonitorOptions`. */
 export function createWarehouseMonitor(
   app: App,
   { everyMs, onConnected }: Pick<MonitorOptions<AccountsRead, null>, 'everyMs' | 'onConnected'>,
@@ -98,12 +98,12 @@ export function createWarehouseMonitor(
     onDefect: (error) => log.error({ error_code: error.code }, `the status cannot be read: ${error.message}`),
     onSlow: (ms) =>
       log.warn(
-        `the database is slow: the status has not been read within ${formatDuration(ms)}; it is told as of when it was`,
+        `the database is slow: the status has not been read within ${formatDuration(ms)}; the last read is shown with its age`,
       ),
   });
 }
 
-/** Scheduled streams of an account that have never succeeded, as far as was read. */
+/** Scheduled streams of an account that have never succeeded, by the last read. */
 export function neverSynced({ id, scheduled }: Account, { seen }: WarehouseState): StreamName[] {
   const states = seen?.accounts.get(id);
   return scheduled.filter(
@@ -127,7 +127,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   const { clock } = app;
   const [only] = runners.size === 1 ? runners.values() : [];
 
-  /** With what only an account that is looked at by itself shows. */
+  /** Adds the details that only the page of one account shows. */
   function factsInFull(runner: AccountRunner, { seen, counted, countedAtMs }: WarehouseState): AccountFacts {
     const { account, progress } = runner;
     const { schedule, reportingTimezone: own } = account.config;
@@ -168,7 +168,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
       worker: parts.state(),
       isSchedulerAlive: scheduler.isAlive(),
       queue: { ...load, longestWaitMs: Math.round(load.longestWaitMs) },
-      alerts: parts.alerts.report,
+      alerts: parts.alerts.status,
       keeping: keepingOf(app.config),
       seen,
       databaseProblem: problem,
@@ -180,7 +180,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
 
   let made: { readonly status: Status; readonly untilMs: number } | undefined;
   function status(): Status {
-    // Of one account it costs nothing, and what was just stored is to be seen at once.
+    // For one account the Status is built on each request: that is cheap, and new rows appear at once.
     if (only !== undefined) return build(monitor.latest, [factsInFull(only, monitor.latest)]);
     const beganMs = clock.monotonicMs();
     if (made !== undefined && beganMs < made.untilMs) return made.status;
@@ -193,8 +193,8 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
   async function readOne(accountId: string): Promise<WarehouseState> {
     const nothing = { seen: null, counted: null, countedAtMs: null, problem: null, isSlow: false };
     try {
-      const read = await withTimeout(readWithParts(app, accountId), ONE_PATIENCE_MS);
-      // Whether it is unreachable the monitor has found out.
+      const read = await withTimeout(readWithParts(app, accountId), ONE_ACCOUNT_TIMEOUT_MS);
+      // The monitor knows whether the database is reachable.
       const { problem } = monitor.latest;
       if (read.inTime) return { ...nothing, ...read.value, problem };
       return { ...nothing, problem, isSlow: problem === null };
@@ -203,7 +203,7 @@ export function createWorkerStatus(parts: WorkerStatusParts): WorkerStatus {
     }
   }
 
-  /** Questions for one account that come together are one question. */
+  /** Concurrent requests for one account share one read. */
   const reading = new Map<string, Promise<WarehouseState>>();
   async function statusOfOne(accountId: string): Promise<Status | undefined> {
     const runner = runners.get(accountId);

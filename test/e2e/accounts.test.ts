@@ -87,7 +87,7 @@ describe('with several accounts', () => {
     expect(await json('report', '--account', 'south')).toMatchObject({ account_id: 'south' });
   });
 
-  it('one that is chosen is told as if it were the only one', async () => {
+  it('a selected account is shown like a single one', async () => {
     const before = stage.sandbox.requests.length;
     const { runs } = await json('sync', 'resources', '--account', 'south');
     expect(runs).toMatchObject([{ stream: 'resources', outcome: 'succeeded', inserted: 7 }]);
@@ -113,7 +113,7 @@ describe('with several accounts', () => {
     expect(retried).toEqual([{ account_id: 'south' }]);
   });
 
-  it('a refused token is its account’s alone: the others are synced, and the exit code tells', async () => {
+  it('a refused token affects its account only: the others are synced, and the exit code shows it', async () => {
     south.access.set('inactive');
     const { code, stdout } = await run('sync', 'resources');
     expect(stdout).toMatch(/^north +resources +succeeded/m);
@@ -140,7 +140,7 @@ describe('with several accounts', () => {
     expect(code).toBe(1);
   });
 
-  it('a name that is none, and a bad file, are told before anything is tried', async () => {
+  it('an unknown name and an invalid file are reported before any request', async () => {
     const unknown = await run('sync', '--account', 'west');
     expect(unknown.stderr).toContain('--account: no account is named west; there are north, south');
     expect(unknown.code).toBe(2);
@@ -172,7 +172,7 @@ describe('with several accounts', () => {
       const worker = stage.start(['start'], settings);
       const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
       await worker.untilStderr(/south: users: succeeded/);
-      const said: string[] = [];
+      const output: string[] = [];
       for (const path of [
         '/',
         '/?account=south',
@@ -181,12 +181,13 @@ describe('with several accounts', () => {
         '/metrics',
         '/readyz',
       ])
-        said.push(await (await fetch(`${url}${path}`)).text());
+        output.push(await (await fetch(`${url}${path}`)).text());
       worker.kill('SIGTERM');
       const { code, stderr } = await worker.finished;
       expect(code).toBe(0);
       expect(parseLog(stderr)[0]).toMatchObject({ accounts: 2, sync_concurrency: 20 });
-      for (const text of [...said, stderr]) for (const canary of canaries) expect(text).not.toContain(canary);
+      for (const text of [...output, stderr])
+        for (const canary of canaries) expect(text).not.toContain(canary);
       expect(await stage.query(`select from safety_sync.runs where status = 'running'`)).toEqual([]);
     } finally {
       await quiet.remove();

@@ -262,7 +262,7 @@ describe('a sync', () => {
     expect(code).toBe(0);
   });
 
-  it('has nothing to do while the training calculation is young, which is success; --force asks', async () => {
+  it('succeeds without a request while the training report is cached; --force sends one', async () => {
     const lazy = await stage.run(['sync', 'training-employee-status'], stage.env);
     expect(lazy.stdout).toContain(
       'training-employee-status: the service calculates the training report at most every 15 minutes',
@@ -316,20 +316,20 @@ describe('a sync', () => {
         { stream: 'resources', outcome: 'failed', error_code: 'network_error', requests: 3, retries: 2 },
       ],
     });
-    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('asking again in'))).toHaveLength(2);
+    expect(parseLog(stderr).filter(({ msg }) => String(msg).includes('retrying in'))).toHaveLength(2);
     expect(code).toBe(1);
   });
 });
 
 describe('a filled warehouse', () => {
-  it('tells per stream what it holds and what failed last', async () => {
+  it('shows the rows and the last failure of each stream', async () => {
     const { code, stdout } = await stage.run(['status'], stage.env);
     expect(stdout).toMatch(/^equipments +fresh +.* failed .* 60 +0 +0$/m);
     expect(stdout).toContain('token_invalid: The service does not know this token');
     expect(code).toBe(1);
   });
 
-  it('tells its runs, newest first, as many as asked for', async () => {
+  it('lists the requested number of runs, newest first', async () => {
     const { code, stdout } = await stage.run(
       ['runs', '--json', '--limit', '3', '--stream', 'resources'],
       stage.env,
@@ -348,7 +348,7 @@ describe('a filled warehouse', () => {
     expect(table.code).toBe(0);
   });
 
-  it('tells what could not be taken as it came, and that it has come right', async () => {
+  it('lists open data issues, and shows when they are resolved', async () => {
     const open = await stage.run(['data-issues'], stage.env);
     expect(open.stdout).toMatch(/^followups +field_nulled +created_on +1 .*bad-time/m);
     expect(open.stdout).toContain('They close by themselves when the records come right.');

@@ -10,14 +10,14 @@ import { parseLog } from '../support/cli.ts';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { inProof } from '../support/proof.ts';
 
-/** In a process namespace of its own, where it is process 1 as in a container. */
+/** Runs in a separate process namespace as process 1, as in a container. */
 const AS_PROCESS_ONE = ['--pid', '--fork', '--kill-child'];
 const canBeProcessOne = spawnSync('unshare', [...AS_PROCESS_ONE, 'true']).status === 0;
 
 let stage: CliStage;
 let env: NodeJS.ProcessEnv;
 
-/** Sends a SIGTERM as soon as a statement of the command waits for a lock, which lasts longer than the test. */
+/** Sends a SIGTERM as soon as a statement of the command waits for a lock that outlasts the test. */
 async function stopWhileBlocked(table: string, args: readonly string[]) {
   const blocker = openConnection({ url: stage.databaseUrl, applicationName: 'blocker', max: 1 });
   try {
@@ -39,7 +39,7 @@ async function stopWhileBlocked(table: string, args: readonly string[]) {
 
 beforeEach(async () => {
   stage = await createCliStage();
-  // Sends the signal when node is about to load the first file behind main.js: nothing of it has run yet, nothing is printed.
+  // Sends the signal when node is about to load the first module after main.js, before any of it runs or prints.
   const hook = join(stage.cli.directory, 'signal.mjs');
   await writeFile(
     hook,
@@ -120,7 +120,7 @@ describe('a SIGTERM while the program is still being loaded', () => {
     },
   );
 
-  it('ends a sync as interrupted, and nothing is asked', async () => {
+  it('ends a sync as interrupted, without a request', async () => {
     const { code } = await endOf(process.execPath, [BINARY, 'sync']);
     expect(code).toBe(1);
     expect(stage.sandbox.requests).toEqual([]);

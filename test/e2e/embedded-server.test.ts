@@ -10,10 +10,10 @@ import { acquireEmbeddedServer, type EmbeddedServer } from '../../src/embedded/s
 import { startEmbeddedUser } from '../support/embedded-user.ts';
 import { makeTestFolder } from '../support/test-folder.ts';
 
-/** What the disk would have to confirm is waited for in one test only. */
+/** Only one test waits for the disk (fsync). */
 const FAST = { database: 'warehouse', postgresOptions: { fsync: 'off' } } as const;
 
-/** Data of a server that ran and ended: making it takes most of the time of a first start. */
+/** Data of a server that ran and stopped, because creating it takes most of the time of a first start. */
 let template: string;
 let parent: string;
 let dataDir: string;
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  // 0700: for root, whose PostgreSQL runs as somebody else, the hardest place there is.
+  // 0700 is the hardest case for root, because its PostgreSQL runs as another user.
   parent = await makeTestFolder('safety-sync-embedded-');
   dataDir = join(parent, '.data', 'postgres');
   pgData = join(dataDir, 'cluster', 'data');
@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const acquire = (): Promise<EmbeddedServer> => acquireEmbeddedServer({ ...FAST, dataDir });
 
-/** With owners and rights, which PostgreSQL looks at. */
+/** Keeps owners and permissions, which PostgreSQL checks. */
 async function copyTemplate(): Promise<void> {
   await mkdir(dirname(dataDir), { recursive: true });
   await promisify(execFile)('cp', ['-a', template, dataDir]);
@@ -171,7 +171,7 @@ it('is started once by two processes that come at the same instant', async () =>
   expect(await findPostmaster(pgData)).toBeUndefined();
 });
 
-it('serves everybody while users come and go, and stops when all have gone', async () => {
+it('serves all users while some start and stop, and stops after the last one', async () => {
   await copyTemplate();
   const user = async (): Promise<void> => {
     for (let visit = 0; visit < 2; visit += 1) {

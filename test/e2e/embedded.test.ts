@@ -40,8 +40,8 @@ it('a command whose reader goes away stops the server, too', async () => {
     env: { PATH: process.env['PATH'], HOME: stage.cli.directory },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [said] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
-  expect(said).toMatch(/^DATABASE_URL is not set: .*\n$/);
+  const [output] = await Promise.all([text(pipeline.stdout), once(pipeline, 'close')]);
+  expect(output).toMatch(/^DATABASE_URL is not set: .*\n$/);
   expect(isServing()).toBe(false);
 });
 

@@ -1,4 +1,4 @@
-/** An upgrade: the next release changes tables and views of a warehouse that readers use. */
+/** An upgrade: the next release changes tables and views of a warehouse that has readers. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openConnection } from '../../src/database/connection.ts';
 import { createNextRelease, NEXT_VERSION, type NextRelease } from '../support/next-release.ts';
@@ -48,7 +48,7 @@ test('a table and a view on it, and a column at the end of a view: grants and ow
   expect((await migrate()).stdout).toMatch(/^The warehouse is up to date/);
 });
 
-test('a column of a view that is renamed: its view and those that read it are made anew, with what was granted', async () => {
+test('a column of a view that is renamed: its view and dependent views are created again, with their grants', async () => {
   await worker.query(`grant select on safety.training_matrix to ${role} with grant option`);
   await worker.query(`grant select (tag) on safety.resource_tags to ${role}`);
   await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');
@@ -63,7 +63,7 @@ test('a column of a view that is renamed: its view and those that read it are ma
   ).toEqual([{ tag: true, id: false }]);
 });
 
-test('an own view on one whose columns change: nothing is migrated, and the error says what to do', async () => {
+test('a user’s view depends on a view with changed columns: the migration is refused with advice', async () => {
   await worker.query('create view public.own_tags as select tag from safety.resource_tags');
   await next.addMigration('create table safety.notes (account_id text primary key, note text)');
   await next.editView('resource_tags', 'as resource_key', 'as key_of_resource');

@@ -6,7 +6,7 @@ import { type CliStage, staged as it } from '../support/cli-stage.ts';
 import { createGate } from '../support/gate.ts';
 
 const EVERY_SECOND = '* * * * * *';
-const PATIENCE = { timeout: 45_000, interval: 50 };
+const TIMEOUT = { timeout: 45_000, interval: 50 };
 
 async function baseUrl(worker: RunningCli): Promise<string> {
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
@@ -26,7 +26,7 @@ async function reasonsOf(url: string): Promise<string[]> {
 
 const errorsOf = (worker: RunningCli) => parseLog(worker.stderr).filter(({ level }) => level === 50);
 
-/** Nobody gets in, and who is in is thrown out. */
+/** Refuses new connections and ends the present ones. */
 async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
   const url = new URL(stage.databaseUrl);
   const name = url.pathname.slice(1);
@@ -45,11 +45,11 @@ async function setDatabase(stage: CliStage, isOpen: boolean): Promise<void> {
 }
 
 describe.concurrent('the endpoints of start', () => {
-  it('tell everything, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
+  it('show all data, answer only GET, and show neither token nor password', async ({ stage, expect }) => {
     const canary = 'canary-token-5d1f';
     stage.sandbox.access.set('active', canary);
     const database = new URL(stage.databaseUrl);
-    // The server of the tests trusts everybody here, so any password will do.
+    // The test server accepts any password.
     const password = 'canary-password-77aa';
     if (database.password === '') database.password = password;
     const secrets = [canary, decodeURIComponent(database.password)];
@@ -60,7 +60,7 @@ describe.concurrent('the endpoints of start', () => {
       LOG_LEVEL: 'trace',
     });
     const url = await baseUrl(worker);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
     const metrics = await (await fetch(`${url}/metrics`)).text();
     expect(metrics).toContain(
       'safety_sync_runs_total{stream="followups",kind="sync",status="succeeded",account="default"} 1',
@@ -93,7 +93,8 @@ describe.concurrent('the endpoints of start', () => {
       reconcile: '30 2 * * 0',
     });
     for (const secret of secrets) {
-      for (const said of [stderr, html, metrics, JSON.stringify(status)]) expect(said).not.toContain(secret);
+      for (const output of [stderr, html, metrics, JSON.stringify(status)])
+        expect(output).not.toContain(secret);
     }
   });
 });
@@ -107,7 +108,7 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     stage.sandbox.faults.set({ reset: 1 });
     await worker.untilStderr(/the service cannot be used \(network_error/);
     await expect
-      .poll(async () => (await readRuns(stage)).filter(({ status }) => status === 'failed').length, PATIENCE)
+      .poll(async () => (await readRuns(stage)).filter(({ status }) => status === 'failed').length, TIMEOUT)
       .toBeGreaterThanOrEqual(3);
     expect(await (await fetch(url)).text()).toContain('The service has been unavailable for');
     stage.sandbox.faults.clear();
@@ -128,24 +129,24 @@ describe.concurrent('an outage', { timeout: 120_000 }, () => {
     const url = await baseUrl(worker);
     await worker.untilStderr(/the database cannot be used/);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    // Health is asked for beside the work: it may be a moment behind the log.
+    // Health is polled during the run, so it may lag behind the log.
     await expect
       .poll(() => reasonsOf(url))
       .toEqual([expect.stringMatching(/^the database is unreachable: PostgreSQL: /)]);
     expect(await (await fetch(url)).text()).toContain('The database is unreachable.');
     await setDatabase(stage, true);
     await worker.untilStderr(/the database is back after/);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
 
     await setDatabase(stage, false);
     await worker.untilStderr(/the database is back after[^]*the database cannot be used/);
     await expect
-      .poll(() => reasonsOf(url), PATIENCE)
+      .poll(() => reasonsOf(url), TIMEOUT)
       .toEqual([expect.stringMatching(/^the database is unreachable/)]);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^safety_sync_database_up\{[^}]*\} 0$/m);
     await setDatabase(stage, true);
     await worker.untilStderr(/is back after[^]*is back after[^]*resources: succeeded/);
-    await expect.poll(() => reasonsOf(url), PATIENCE).toEqual([]);
+    await expect.poll(() => reasonsOf(url), TIMEOUT).toEqual([]);
     expect(errorsOf(worker)).toHaveLength(2);
     worker.kill('SIGTERM');
     expect((await worker.finished).code).toBe(0);
@@ -159,7 +160,7 @@ describe.concurrent('a SIGTERM', () => {
   }) => {
     stage.sandbox.faults.next(({ method }) => method === 'followups.list', { kind: 'hang' }, 100);
     const worker = stage.cli.start(['start'], stage.env);
-    await expect.poll(() => stage.sandbox.faults.counts.hang, PATIENCE).toBe(1);
+    await expect.poll(() => stage.sandbox.faults.counts.hang, TIMEOUT).toBe(1);
     const startedMs = performance.now();
     worker.kill('SIGTERM');
     expect(await worker.finished).toMatchObject({ code: 0, signal: null });
@@ -205,7 +206,7 @@ describe.concurrent('a SIGTERM', () => {
           stage.query(
             `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
           ),
-        PATIENCE,
+        TIMEOUT,
       )
       .toHaveLength(1);
     const startedMs = performance.now();
@@ -235,15 +236,15 @@ describe.concurrent('two workers', () => {
     };
     const env = { ...stage.env, LOG_LEVEL: 'debug', SYNC_CRON: 'off', SYNC_CRON_RESOURCES: EVERY_SECOND };
     const workers = [stage.cli.start(['start'], env), stage.start(['start'], env)] as const;
-    // One of them holds the stream in the middle of a request; the other one's ticks find it taken.
+    // One worker holds the stream in the middle of a request; the ticks of the other one find it locked.
     await expect
-      .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), PATIENCE)
+      .poll(() => workers.some(({ stderr }) => /resources: skipped, another run/.test(stderr)), TIMEOUT)
       .toBe(true);
     bothAsked.open();
     await expect
       .poll(
         async () => (await readRuns(stage)).filter(({ status }) => status === 'succeeded').length,
-        PATIENCE,
+        TIMEOUT,
       )
       .toBeGreaterThan(2);
     for (const worker of workers) worker.kill('SIGTERM');
@@ -264,7 +265,7 @@ describe.concurrent('two workers', () => {
           (await readRuns(stage)).filter(
             ({ stream, status }) => stream === 'resources' && status === 'skipped',
           ).length,
-        PATIENCE,
+        TIMEOUT,
       )
       .toBeGreaterThan(0);
     for (const worker of workers) worker.kill('SIGTERM');

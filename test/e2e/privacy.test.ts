@@ -1,4 +1,4 @@
-/** The command line with privacy settings: what it says, and what none of its logs says. */
+/** The command line with privacy settings: its messages, and texts that no log may contain. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 import { findText } from '../support/find-text.ts';
@@ -31,7 +31,7 @@ function putCanaries(): void {
   });
 }
 
-test('before anybody is forgotten check says so, and only where there is a key', async () => {
+test('check reports that no person is forgotten yet, only with a key', async () => {
   const checked = await stage.run(['check', '--json'], privacy());
   const { checks } = JSON.parse(checked.stdout) as { checks: { what: string; finding: string }[] };
   expect(checks.filter(({ what }) => what === 'forgotten people')).toMatchObject([
@@ -42,7 +42,7 @@ test('before anybody is forgotten check says so, and only where there is a key',
 
 test('nothing that is not to be stored is in a log at any level, in an answer or in the warehouse', async () => {
   putCanaries();
-  const said: string[] = [];
+  const output: string[] = [];
   for (const args of [
     ['sync', '--force'],
     ['reconcile'],
@@ -54,15 +54,15 @@ test('nothing that is not to be stored is in a log at any level, in an answer or
     ['privacy'],
   ]) {
     const { stdout, stderr } = await stage.run(args, { ...privacy(), LOG_LEVEL: 'trace' });
-    said.push(stdout, stderr);
+    output.push(stdout, stderr);
   }
-  expect(said.join('\n').length).toBeGreaterThan(10_000);
-  expect(said.filter((text) => text.includes(CANARY))).toEqual([]);
-  expect(said.join('\n')).not.toContain('a secret of this test');
+  expect(output.join('\n').length).toBeGreaterThan(10_000);
+  expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
+  expect(output.join('\n')).not.toContain('a secret of this test');
   expect(await findText(stage, [CANARY])).toEqual([]);
 });
 
-test('verify names what is protected and finds the record equal; privacy tells what is in line', async () => {
+test('verify names the protected columns and finds the record equal; privacy shows the cleaned streams', async () => {
   const verified = await stage.run(['verify', 'followups', 'one'], privacy());
   expect(verified.code).toBe(0);
   expect(verified.stdout).toContain(
@@ -84,7 +84,7 @@ test('verify names what is protected and finds the record equal; privacy tells w
   expect(await stage.query('select id from safety.equipment where title is not null')).toEqual([]);
 });
 
-test('a stream that no run will bring in line is told of by status, check, privacy and the status page, with the command', async () => {
+test('status, check, privacy and the status page report a stream that no run will clean, with the command', async () => {
   const later = {
     ...privacy(),
     PRIVACY_OMIT: `${privacy().PRIVACY_OMIT},resources.title`,
@@ -92,10 +92,10 @@ test('a stream that no run will bring in line is told of by status, check, priva
   };
   const advice = 'safety-sync privacy --clean';
   const never = 'no run is scheduled that would bring it there: resources';
-  const told = await stage.run(['status'], later);
-  expect(told.stdout).toContain(never);
-  expect(told.stdout).toContain('Never stored: followup_messages.note, followups.due_on, resources.title.');
-  expect(told.stdout).toContain('Stored as pseudonyms: users.name.');
+  const shown = await stage.run(['status'], later);
+  expect(shown.stdout).toContain(never);
+  expect(shown.stdout).toContain('Never stored: followup_messages.note, followups.due_on, resources.title.');
+  expect(shown.stdout).toContain('Stored as pseudonyms: users.name.');
   expect((await stage.run(['privacy'], later)).stdout).toContain(never);
   expect(JSON.parse((await stage.run(['status', '--json'], later)).stdout)).toMatchObject({
     not_cleaned: ['resources'],
@@ -133,10 +133,10 @@ test('a stream that no run will bring in line is told of by status, check, priva
   await stage.run(['sync', 'resources', '--force'], privacy());
 });
 
-test('another key is told in the log of the run, with what to do', async () => {
+test('the log of the run reports a changed key, with advice', async () => {
   const other = { ...privacy(), PRIVACY_KEY: 'another secret of this test, 32 chars' };
   const { stderr } = await stage.run(['sync', 'users', '--force'], other);
-  expect(stderr).toContain('PRIVACY_KEY is another one than before');
+  expect(stderr).toContain('PRIVACY_KEY has changed');
   expect(stderr).toContain('backfill users --restart');
   await stage.run(['backfill', 'users', '--restart'], privacy());
 });
@@ -158,7 +158,7 @@ test('forget says what it did; without a key it says what is missing', async () 
   expect(done.code).toBe(0);
   expect(done.stdout).toMatch(/rows named this person and are rewritten:\n {2}/);
   expect(done.stdout).toMatch(/They are pseudonym:[0-9a-f]{32} everywhere/);
-  // Their name was stored as a pseudonym.
+  // The name was stored as a pseudonym.
   expect(done.stdout).toContain('forget 10001 --name "First Last"');
   const named = await stage.run(['forget', '10001', '--name', `${CANARY} Name`, 'Other Name'], privacy());
   expect([named.code, named.stdout]).toEqual([0, expect.not.stringContaining('--name')]);
@@ -181,9 +181,11 @@ test('forget says what it did; without a key it says what is missing', async () 
   await stage.query(`delete from safety.users where id like 'N-%'`);
   const restored =
     'After a restore from a backup, forget everybody again who was forgotten since it was made: the backup has them as they were.';
-  const told = await stage.run(['privacy'], privacy());
-  expect(told.stdout).toMatch(/^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m);
-  expect(told.stdout).toContain(restored);
+  const shown = await stage.run(['privacy'], privacy());
+  expect(shown.stdout).toMatch(
+    /^2 people are forgotten, the last since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ\. /m,
+  );
+  expect(shown.stdout).toContain(restored);
   const checked = await stage.run(['check'], privacy());
   expect(checked.stdout).toMatch(/^ok {4}forgotten people: 2 people are forgotten, the last since 20/m);
   expect(checked.stdout).toContain(`\n       ${restored}\n`);
@@ -194,7 +196,7 @@ test('forget says what it did; without a key it says what is missing', async () 
   ]);
 });
 
-test('where the key is lost people are forgotten anew, with their names: the recipe of docs/privacy.md', async () => {
+test('after the loss of the key, people are forgotten again by name, as docs/privacy.md describes', async () => {
   const lost = { ...stage.env, PRIVACY_KEY: 'the key that came after the lost one' };
   const refused = await stage.run(['check'], lost);
   expect([refused.code, refused.stdout]).toEqual([

@@ -58,7 +58,7 @@ describe('the command', () => {
     }
   });
 
-  it('sends whoever has not migrated to migrate', async () => {
+  it('advises to run migrate when migrations are missing', async () => {
     const empty = await createCliStage({ isEmpty: true });
     try {
       const { code, stderr } = await empty.run(
@@ -97,7 +97,7 @@ describe.skipIf(NO_BROWSER !== null)(
     inProof(() => {
       it('shows its charts in both themes and on paper', async () => {
         const url = await evil();
-        // Light and dark are told apart by what is drawn, since that is all that a reader sees.
+        // Light and dark pages are compared by their pixels.
         const pictures: Buffer[] = [];
         for (const [name, switches] of [
           ['light.png', ['--blink-settings=preferredColorScheme=1']],
@@ -122,7 +122,7 @@ describe.skipIf(NO_BROWSER !== null)(
         .replaceAll('&', '&amp;')
         .replaceAll('"', '&quot;');
       const widths = [320, 900, 1600];
-      // Frames, since a window has a least width; the script around them measures what is in them.
+      // Uses frames, because windows have a minimum width; the outer script measures their content.
       const frames = widths.map(
         (width) => `<iframe width="${width}" height="900" srcdoc="${page}"></iframe>`,
       );

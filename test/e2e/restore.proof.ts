@@ -1,4 +1,4 @@
-/** Back up and restore, with the commands that docs/operations.md gives, as a shell runs them. */
+/** Backup and restore with the commands of docs/operations.md, run by a shell. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ function run(commands: string, databaseUrl: string): void {
   expect(status).toBe(0);
 }
 
-/** pg_dump refuses a server that is newer than itself. */
+/** pg_dump refuses servers that are newer than itself. */
 async function needClients(context: TestContext): Promise<void> {
   const { stdout, error } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
   if (error !== undefined) context.skip('there is no pg_dump on this machine');
@@ -52,7 +52,7 @@ async function needClients(context: TestContext): Promise<void> {
   }
 }
 
-/** Every row of every table and view, as one hash each. */
+/** One hash of all rows per table and view. */
 async function fingerprint(databaseUrl: string): Promise<Record<string, string>> {
   const connection = openConnection({ url: databaseUrl, applicationName: 'test', max: 1 });
   try {
@@ -80,7 +80,7 @@ test('a backup restores everything, over what is there and into an empty databas
   expect(Object.keys(before).length).toBeGreaterThan(40);
   run(backUp, url);
 
-  // Changed, lost, and brought by a newer version since.
+  // Rows are changed and deleted, and a newer version adds objects.
   await worker.query(`update safety.followups set is_open = false`);
   await worker.query(`delete from safety.users`);
   await worker.query(`create table safety.of_a_newer_version (account_id text)`);
@@ -91,7 +91,7 @@ test('a backup restores everything, over what is there and into an empty databas
   try {
     run(restore, empty.url);
     expect(await fingerprint(empty.url)).toEqual(before);
-    // What the next start does: nothing is to be migrated, and safety_reader reads again.
+    // As at the next start: no migration is pending, and safety_reader can read again.
     expect(await migrateDatabase(empty.url)).toMatchObject({
       applied: 0,
       reader: { exists: true, lacking: [] },

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type CliStage, createCliStage } from '../support/cli-stage.ts';
 
-/** With what changes its looks in JSON and in URLs. */
+/** Characters that JSON and URLs encode. */
 const CANARY = 'canary/7f3a+b"c\\9d&e=token';
 const SPELLINGS = [CANARY, JSON.stringify(CANARY).slice(1, -1), encodeURIComponent(CANARY), 'canary/7f3a'];
 
 let stage: CliStage;
-let said = '';
+let output = '';
 
 beforeAll(async () => {
   stage = await createCliStage({ sandbox: { token: CANARY } });
@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 function hear(outcome: { stdout: string; stderr: string }): void {
-  said += `${outcome.stdout}\n${outcome.stderr}\n`;
+  output += `${outcome.stdout}\n${outcome.stderr}\n`;
 }
 
 /** Every column of every table, as text. */
@@ -38,7 +38,7 @@ async function dumpWarehouse(): Promise<string> {
   return texts.join('\n');
 }
 
-it('the token is in no output and in no table, also when the service and a gateway say it back', async () => {
+it('the token is in no output and in no table, also when the service and a gateway echo it', async () => {
   const loud = { ...stage.env, LOG_LEVEL: 'trace', RETRY_ATTEMPTS: '1' };
   hear(await stage.run(['sync'], loud));
   hear(await stage.run(['check'], loud));
@@ -86,8 +86,8 @@ it('the token is in no output and in no table, also when the service and a gatew
     hear(await stage.run([verb, '--json'], loud));
   }
 
-  expect(said.length).toBeGreaterThan(10_000);
-  for (const spelling of SPELLINGS) expect(said).not.toContain(spelling);
+  expect(output.length).toBeGreaterThan(10_000);
+  for (const spelling of SPELLINGS) expect(output).not.toContain(spelling);
   const dump = await dumpWarehouse();
   expect(dump).toContain('parameter_invalid');
   for (const spelling of SPELLINGS) expect(dump).not.toContain(spelling);

@@ -21,7 +21,7 @@ afterEach(async () => {
   await worker.close();
 });
 
-it('shows how it stands, and what data says stays text', async () => {
+it('shows the state, and data remains text', async () => {
   await expect.poll(async () => (await fetch(`${stage.url}/readyz`)).status, { timeout: 10_000 }).toBe(200);
   if (NO_BROWSER !== null) {
     const page = await (await fetch(stage.url)).text();
@@ -29,7 +29,7 @@ it('shows how it stands, and what data says stays text', async () => {
     expect(page).not.toContain(EVIL);
     return;
   }
-  // After load and one refresh.
+  // After loading and one refresh.
   const { stdout: dom, complaints } = await visit(`${stage.url}/`, [
     '--virtual-time-budget=11000',
     '--dump-dom',

@@ -25,7 +25,7 @@ const sync = (env: Record<string, string>, ...args: string[]) =>
   stage.cli.run(['sync', ...args], { ...stage.env, SAFETY_TOKEN: CANARY, ...env });
 
 describe('traces', () => {
-  it('tell of runs, of their requests, of what they stored and of what they failed of, without the token', async () => {
+  it('cover runs, requests, stored rows and failures, without the token', async () => {
     stage.sandbox.faults.next(({ method }) => method === 'resources.list', { kind: 'serverError' });
     stage.sandbox.faults.next(({ method }) => method === 'training-employee-status.list', {
       kind: 'error',
@@ -86,20 +86,20 @@ describe('traces', () => {
     expect(sent).not.toContain(CANARY);
   });
 
-  it('that nobody takes do not hold up a command', async () => {
+  it('without a collector do not delay a command', async () => {
     await receiver.close();
     const env = { ...stage.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
     const running = stage.cli.start(['sync', 'resources'], { ...env, SAFETY_TOKEN: CANARY });
     await running.untilStdout(/^resources +succeeded/m);
-    const saidMs = performance.now();
+    const endedMs = performance.now();
     expect((await running.finished).code).toBe(0);
-    // The exporter alone would go on trying for ten seconds.
-    expect(performance.now() - saidMs).toBeLessThan(6_000);
+    // The exporter would retry for ten seconds.
+    expect(performance.now() - endedMs).toBeLessThan(6_000);
   });
 });
 
 describe('without OTEL_* variables', () => {
-  /** Refuses the file with the packages of the SDK: a program that tries to load it fails. */
+  /** Blocks the module with the SDK's packages: a program that loads it fails. */
   async function refusing(env: Record<string, string>) {
     const hook = join(stage.cli.directory, 'refuse.mjs');
     await writeFile(
@@ -130,7 +130,7 @@ describe('without OTEL_* variables', () => {
     },
   );
 
-  it('that it would be noticed is shown where traces are asked for', async () => {
+  it('the block is effective: it fails when traces are enabled', async () => {
     const { code, stderr } = await refusing({ OTEL_TRACES_EXPORTER: 'otlp' });
     expect(stderr).toContain('loaded ./trace-sdk-');
     expect(code).toBe(2);

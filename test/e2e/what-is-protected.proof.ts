@@ -1,6 +1,6 @@
 /**
- * What may not be stored leaves the program by no way: not to the database (statements, parameters, rows on their way to
- * staging tables), not to a file, a log, a trace, an answer or a page. Searched in everything that each of them was given.
+ * Protected values never leave the program: not to the database (statements, parameters, rows for staging tables), a file, a
+ * log, a trace, an answer or a page. All of these outputs are recorded and searched.
  */
 import { type FSWatcher, mkdirSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { join } from 'node:path';
@@ -23,9 +23,9 @@ let traces: TraceReceiver;
 let database: ListeningProxy;
 let temporary: string;
 let watchers: FSWatcher[];
-/** Files that came to be, however short they were there. */
+/** All files that existed at any time. */
 let files: string[];
-let said: string[];
+let output: string[];
 
 beforeEach(async () => {
   stage = await createCliStage({
@@ -35,7 +35,7 @@ beforeEach(async () => {
   database = await startListeningProxy(stage.databaseUrl);
   temporary = join(stage.cli.directory, 'temporary');
   mkdirSync(temporary);
-  [files, said] = [[], []];
+  [files, output] = [[], []];
   watchers = [stage.cli.directory, temporary].map((folder) =>
     watch(folder, (_, name) => void files.push(join(folder, name ?? ''))),
   );
@@ -63,7 +63,7 @@ const settings = () => ({
 });
 const key = () => ({ PRIVACY_KEY: 'a secret of this test, 32 characters' });
 
-/** Everything that is protected of a record, in odd shapes too, and records that cannot be stored. */
+/** All protected fields of a record, in odd forms too, and records that cannot be stored. */
 function putCanaries(round: string): void {
   const { store } = stage.sandbox;
   const mark = `${CANARY} ${round}`;
@@ -105,11 +105,11 @@ function putCanaries(round: string): void {
 
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number | null> {
   const { code, stdout, stderr } = await stage.cli.run(args, { ...base(), ...env });
-  said.push(stdout, stderr);
+  output.push(stdout, stderr);
   return code;
 }
 
-/** The worker, and every page that it serves. */
+/** Runs the worker and requests every page. */
 async function serve(env: Readonly<Record<string, string>>): Promise<void> {
   const worker = stage.cli.start(['start'], { ...base(), ...env, SYNC_CRON: '* * * * * *' });
   const [, url = ''] = await worker.untilStderr(/status page (http:\/\/[^"\s]+)\//);
@@ -117,14 +117,14 @@ async function serve(env: Readonly<Record<string, string>>): Promise<void> {
   for (const path of ['/', '/api/status', '/metrics']) {
     const response = await fetch(`${url}${path}`);
     expect(response.status).toBe(200);
-    said.push(await response.text());
+    output.push(await response.text());
   }
   worker.kill('SIGTERM');
   const { stdout, stderr } = await worker.finished;
-  said.push(stdout, stderr);
+  output.push(stdout, stderr);
 }
 
-/** Every way in which records come in and go out. */
+/** Every path of records into and out of the program. */
 async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
   for (const [round, ...args] of [
     ['first', 'sync', '--force'],
@@ -146,7 +146,7 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
   }
   putCanaries('sixth');
   await serve(env);
-  // What fails is told in words of its own: a database that refuses, responses that are broken in the middle of a record.
+  // Failures must not quote data: a database that refuses rows, responses that end in the middle of a record.
   await stage.query(`create function refuse() returns trigger language plpgsql as
     $$ begin raise exception 'refused: %', to_jsonb(new); end $$`);
   for (const table of [
@@ -182,7 +182,7 @@ async function useAll(env: Readonly<Record<string, string>>): Promise<void> {
   stage.sandbox.faults.clear();
 }
 
-/** Files that are left, and that the watched folders ever had, beside the report. */
+/** Files in the watched folders, at the end or earlier, except for the report. */
 function filesWith(texts: readonly string[]): string[] {
   const entries = readdirSync(stage.cli.directory, { recursive: true, withFileTypes: true });
   return entries
@@ -193,12 +193,12 @@ function filesWith(texts: readonly string[]): string[] {
 
 const OWN_FILE = /report\.html/;
 
-/** Softly: all places are told of. */
+/** Soft, so that all places are listed. */
 async function expectNowhere(texts: readonly string[]): Promise<void> {
   expect.soft(database.size).toBeGreaterThan(100_000);
   expect.soft(database.heard(texts)).toEqual([]);
   expect.soft(await findText(stage, texts)).toEqual([]);
-  const log = said.join('\n');
+  const log = output.join('\n');
   expect.soft(log.length).toBeGreaterThan(50_000);
   const lines = log.split('\n').filter((line) => texts.some((text) => line.includes(text)));
   expect.soft(lines.map((line) => line.slice(0, 500))).toEqual([]);
@@ -223,24 +223,24 @@ test('what is protected later is cleaned without being sent anywhere', async () 
   expect(database.heard([CANARY])).toEqual([CANARY]);
   expect(await findText(stage, [CANARY])).not.toEqual([]);
   database.forget();
-  said = [];
+  output = [];
   expect(await run(['privacy', '--clean'], settings())).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
   expect(await findText(stage, [CANARY])).toEqual([]);
   putCanaries('third');
   expect(await run(['sync', '--force'], settings())).toBe(0);
   expect(database.heard([CANARY])).toEqual([]);
-  expect(said.filter((text) => text.includes(CANARY))).toEqual([]);
+  expect(output.filter((text) => text.includes(CANARY))).toEqual([]);
 });
 
-test('somebody who was forgotten is sent nowhere any more', async () => {
+test('a forgotten person is sent nowhere any more', async () => {
   putCanaries('Maria');
   expect(await run(['sync', '--force'], key())).toBe(0);
   expect(
     await run(['forget', USER, '--name', `${CANARY} second Lopez`, `${CANARY} third Lopez`], key()),
   ).toBe(0);
   database.forget();
-  [said, files] = [[], []];
+  [output, files] = [[], []];
   const { store } = stage.sandbox;
   for (const args of [
     ['sync', '--force'],
@@ -264,7 +264,7 @@ test('somebody who was forgotten is sent nowhere any more', async () => {
     await run(args, key());
   }
   await serve(key());
-  // Their id is what the sandbox's request log would show, were they asked for.
+  // The sandbox's request log would contain their id if it were requested.
   await expectNowhere([
     USER,
     `${CANARY} Maria Lopez`,

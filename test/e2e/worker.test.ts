@@ -16,7 +16,7 @@ async function readRuns(
   );
 }
 
-/** Resolves when the service has taken a request that it does not answer before `release`. */
+/** Resolves when the service has received a request, which it answers only after `release`. */
 function holdFirstResponse(stage: CliStage): { held: Promise<void>; release: () => void } {
   const held = createGate();
   const released = createGate();
@@ -43,7 +43,7 @@ describe.concurrent('start', () => {
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ status: 'ok' });
     await worker.untilStderr(/users: succeeded/);
-    // A second tick has found what the first one stored.
+    // A second tick has processed the results of the first one.
     await worker.untilStderr(/resources: succeeded, 25 read in/);
     worker.kill('SIGTERM');
     const { code, stdout, stderr } = await worker.finished;
@@ -71,7 +71,7 @@ describe.concurrent('start', () => {
     ]);
   });
 
-  it('skips a stream that somebody else is syncing', async ({ stage, expect }) => {
+  it('skips a stream that another process is syncing', async ({ stage, expect }) => {
     const { held, release } = holdFirstResponse(stage);
     const manual = stage.start(['sync', 'resources'], stage.env);
     await held;
@@ -94,7 +94,7 @@ describe.concurrent('start', () => {
     expect(stderr).toMatch(
       /configuration_invalid: cannot serve HTTP on .*EADDRINUSE.*set HTTP_HOST and HTTP_PORT/,
     );
-    // Who it is comes first, whatever hangs or fails then.
+    // The log begins with the identity of the process, before any failure.
     expect(parseLog(stderr).map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/^safety-sync \S+ is starting$/),
     ]);
@@ -147,7 +147,7 @@ describe.concurrent('sync', () => {
     const { held, release } = holdFirstResponse(stage);
     const running = stage.cli.start(['sync', 'resources'], stage.env);
     await held;
-    // Nobody can write to the ledger of runs: so the first signal cannot be obeyed.
+    // The ledger of runs is locked, so the first signal has no effect yet.
     const holding = connection.db.transaction(async (tx) => {
       await tx.execute(sql`lock table safety_sync.runs in access exclusive mode`);
       locked.open();

@@ -98,16 +98,16 @@ function startTelling({ owner = 'host pid 1', afterMs = AFTER_MS, ...options }: 
     log: log as unknown as Logger,
     redact,
     attempts: 1,
-    stopPatienceMs: 200,
+    stopTimeoutMs: 200,
     attemptMs: options.attemptMs ?? 10 * SECOND_MS,
-    onTold: () => undefined,
-    onNotTold: () => undefined,
+    onSent: () => undefined,
+    onNotSent: () => undefined,
   });
   made.push(alerts);
   return {
     ...alerts,
-    get report() {
-      return alerts.report;
+    get status() {
+      return alerts.status;
     },
     lines,
     async lookAndTell() {
@@ -171,7 +171,7 @@ it('a stream that fails is told once when it has lasted long enough, and once wh
       /^✗ Resources fails \(network_error\); since \d+ \w+ \d+, \d\d:\d\d \(UTC\)\.\n {3}What to do: The service cannot be reached; check SAFETY_BASE_URL/,
     ),
   ]);
-  expect(one.report).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
+  expect(one.status).toEqual({ open: 1, channels: [{ name: 'webhook', waiting: 0, problem: null }] });
   await succeed();
   passedMs += 5 * MINUTE_MS;
   await one.lookAndTell();
@@ -181,7 +181,7 @@ it('a stream that fails is told once when it has lasted long enough, and once wh
       /^✓ Resources succeeds again; it began .* and was over after 2\d min\.\n– safety-sync 1\.2\.3, account default, host pid 1$/,
     ),
   ]);
-  expect(one.report.open).toBe(0);
+  expect(one.status.open).toBe(0);
 });
 
 it('what is over before it is due is told to nobody', async () => {
@@ -236,7 +236,7 @@ it('what a worker had claimed when it was killed is told by another one, and not
   await bury();
 });
 
-it('what was over when its teller was killed is still told, with its end', async () => {
+it('what was over when its worker was killed is still told, with its end', async () => {
   const { claimed, dead, bury } = startDying();
   const other = startTelling({ owner: 'other', afterMs: 0 });
   await fail();
@@ -249,7 +249,7 @@ it('what was over when its teller was killed is still told, with its end', async
   await other.lookAndTell();
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
     ),
   ]);
   await bury();
@@ -293,17 +293,17 @@ it('that nothing can be recorded, as without the right to, is an error and stand
   await one.lookAndTell();
   await one.lookAndTell();
   await worker.query('alter table safety_sync.alerts_away rename to alerts');
-  expect(one.report.channels[0]?.problem).toBe(
+  expect(one.status.channels[0]?.problem).toBe(
     'they cannot be recorded in the database (database_not_migrated)',
   );
   expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
     {
       level: 'error',
-      text: expect.stringMatching(/^nobody is told of anything, because alerts cannot/) as string,
+      text: expect.stringMatching(/^no alerts are sent, because they cannot/) as string,
     },
   ]);
   await one.lookAndTell();
-  expect(one.report.channels[0]?.problem).toBeNull();
+  expect(one.status.channels[0]?.problem).toBeNull();
   expect(hook.texts).toHaveLength(1);
 });
 
@@ -320,9 +320,9 @@ it.each([
     await fail();
     await one.lookAndTell();
     expect(mail.mails).toHaveLength(1);
-    expect(one.report.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem });
+    expect(one.status.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem });
     await other.lookAndTell();
-    expect(other.report.channels[0]).toEqual({ name: 'webhook', waiting: 1, problem });
+    expect(other.status.channels[0]).toEqual({ name: 'webhook', waiting: 1, problem });
     const asked = hook.bodies.length;
     await one.lookAndTell();
     expect(hook.bodies).toHaveLength(asked);
@@ -332,7 +332,7 @@ it.each([
     await one.lookAndTell();
     expect(hook.texts).toHaveLength(1);
     expect(mail.mails).toHaveLength(1);
-    expect(one.report.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem: null });
+    expect(one.status.channels[0]).toEqual({ name: 'webhook', waiting: 0, problem: null });
     expect(one.lines.filter(({ level }) => level === 'error')).toEqual([
       { level: 'error', text: expect.stringContaining('safety-sync alerts test') as string },
     ]);
@@ -369,7 +369,7 @@ it('a mail server that hangs holds up no webhook, and is tried again', async () 
   await fail();
   await one.lookAndTell();
   expect(hook.texts).toHaveLength(1);
-  expect(one.report.channels[1]).toMatchObject({ name: 'mail', problem: 'no response within 1.5 s' });
+  expect(one.status.channels[1]).toMatchObject({ name: 'mail', problem: 'no response within 1.5 s' });
   mail.behaviour = 'take';
   passedMs += MINUTE_MS;
   await one.lookAndTell();
@@ -388,7 +388,7 @@ it('what was due while nobody took it is told when it is over, too', async () =>
   await one.lookAndTell();
   expect(hook.texts).toEqual([
     expect.stringMatching(
-      /^✓ Over before it was told: resources fails \(network_error\); it began .* and was over after/,
+      /^✓ Over before it was sent: resources fails \(network_error\); it began .* and was over after/,
     ),
   ]);
 });
@@ -555,7 +555,7 @@ it('a database that is away is told of by each worker that cannot use it, and it
       /^✗ The database cannot be used by c \(database_unreachable\);.*\n {3}What to do: Raise max_connections\.\n/,
     ),
   ]);
-  expect(late.report.open).toBe(1);
+  expect(late.status.open).toBe(1);
   const again = startTelling({ owner: 'd' });
   await again.lookAndTell();
   expect(hook.texts).toHaveLength(2);
@@ -653,7 +653,7 @@ describe('safety-sync alerts', () => {
   });
 
   it.each([
-    ['refuse', 'EENVELOPE at RCPT TO: 550 nobody of that name'],
+    ['refuse', 'EENVELOPE at RCPT TO: 550 no such user'],
     ['unauthorized', 'EAUTH at AUTH PLAIN: 535 no: AUTH PLAIN'],
   ] as const)(
     'test says plainly what a mail server says that does %s, and no password',

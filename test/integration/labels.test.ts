@@ -187,7 +187,7 @@ describe('an import', () => {
       'usage_invalid: nothing was imported: 3 lines of the labels file are not usable:',
     );
     expect(stderr).toContain('  - line 3: kind "fork" is not known');
-    expect(stderr).toContain('  - line 4: form 1203 stands on line 2 already');
+    expect(stderr).toContain('  - line 4: form 1203 is already on line 2');
     expect(stderr).toContain('  - line 5: parent_id nl of field_office 412 has no label');
     expect(await stored()).toEqual(before);
   });

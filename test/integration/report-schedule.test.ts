@@ -11,7 +11,7 @@ import { type AccountsRead, readAccounts } from '../../src/status/read-accounts.
 import { createReportSchedule, nextReportMs, type ReportSchedule } from '../../src/worker/report-schedule.ts';
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { buildReportSchedule } from '../../src/worker/telling.ts';
+import { buildReportSchedule } from '../../src/worker/notifications.ts';
 import { entryFor, writeAccountsFile } from '../support/accounts-file.ts';
 import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { createTestWorker, type TestWorker } from '../support/worker.ts';

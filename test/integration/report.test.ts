@@ -80,7 +80,7 @@ describe('of a warehouse with everything in it', () => {
     expect(figures).toContain(`Expired equipment ${expired} `);
     expect(figures).toContain(`of ${inService} in service`);
     expect(textOf(page)).toContain(
-      `What is late already stands below: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
+      `Late tasks are listed below: ${overdue} overdue follow-ups, ${expired} pieces of expired equipment.`,
     );
   });
 
@@ -90,7 +90,7 @@ describe('of a warehouse with everything in it', () => {
       where i.days_until_expiry between 0 and 6 and e.is_in_service and cardinality(e.assigned_user_ids) > 1`);
     expect(row?.shared).toBeGreaterThan(0);
     expect(textOf(page)).toContain(
-      'An inspection of equipment that several people are responsible for stands with each of them.',
+      'An inspection of equipment with several responsible people is listed for each of them.',
     );
   });
 
@@ -438,7 +438,7 @@ describe('of a warehouse that lacks something', () => {
     const page = textOf(await pageOf(worker));
     expect(page).toContain('The service responded, and has none. There is nothing to show for follow-ups.');
     expect(page).toContain(
-      'The service tells only how it stands now; how it moves shows here from the second day on.',
+      'The service sends only the present state, so the trend begins on the second day.',
     );
   });
 });

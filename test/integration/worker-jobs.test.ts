@@ -99,7 +99,7 @@ it('a token that is active again with one right less: the other streams go at on
   sandbox.access.set('inactive');
   for (const stream of STREAM_NAMES) await stage.run(stream);
   expect(stage.told('error')).toEqual([
-    expect.stringMatching(/^THE SERVICE REFUSES THE CREDENTIALS \(token_inactive\): nothing is asked for/),
+    expect.stringMatching(/^THE SERVICE REFUSES THE CREDENTIALS \(token_inactive\): nothing is requested/),
   ]);
 
   sandbox.access.set('active');
@@ -113,7 +113,7 @@ it('a token that is active again with one right less: the other streams go at on
     expect.arrayContaining(['resources.list', 'followups.list', 'equipments.list', 'users.info']),
   );
   expect(stage.told('error').slice(1)).toEqual([
-    expect.stringMatching(/\(token_permission\): resources is not asked for; the next try is in 15 min\./),
+    expect.stringMatching(/\(token_permission\): resources is not requested; the next try is in 15 min\./),
   ]);
   expect(stage.told('info').filter((text) => /credentials again/.test(text))).toHaveLength(1);
 

@@ -1,24 +1,27 @@
-/** Which clocks may step: two that go back between the same two reads hide each other, and nobody could tell. */
+/**
+ * Selects the clocks that may step. If two go back between the same two reads, they hide each other, and no program could
+ * detect it.
+ */
 import type { Sandbox } from '../../src/sandbox/index.ts';
 
 type SteppingClock = 'ours' | 'service' | 'header';
 
 interface ClockSteps {
-  /** Whether this clock may step now; if so, it has. `aheadMs`: to where the service's steps. */
+  /** Whether this clock may step now; true counts as a step. `aheadMs`: the new offset of the service's clock. */
   mayStep(clock: SteppingClock, aheadMs?: number): boolean;
-  /** Clocks that are off will be right in a moment: that is a step of theirs. */
+  /** Clocks with an offset are about to be corrected, which is a step as well. */
   recordPutRight(): void;
-  /** Follow-ups were read: what stepped before is known. */
+  /** Follow-ups were read, so earlier steps were detected. */
   recordRead(): void;
 }
 
-/** Of our clock, the service's and its Date header, only one steps between two reads of follow-ups. */
+/** At most one of our clock, the service's clock and its Date header steps between two reads of follow-ups. */
 export function createClockSteps(
   { serviceClock, readings }: Pick<Sandbox, 'serviceClock' | 'readings'>,
   onPassedBy: () => void,
 ): ClockSteps {
   let aheadAtReadMs = serviceClock.aheadMs;
-  /** What the service changed while its clock was back lies before the watermark, and no response tells that it was back. */
+  /** Changes during a setback of the service's clock are below the watermark, and no response shows the setback. */
   const stepForward = (aheadMs: number): void => {
     if (serviceClock.aheadMs < aheadAtReadMs && aheadMs > serviceClock.aheadMs) onPassedBy();
   };

@@ -1,4 +1,4 @@
-/** Lets the sandbox depart from the usual, and puts it right again. */
+/** Applies departures to the sandbox, and reverts them. */
 import {
   defaultReadings,
   type Fault,
@@ -12,15 +12,14 @@ import { type Departure, METHODS } from './departure.ts';
 
 export interface Departures {
   take(departure: Departure): void;
-  /** Users for whom every lookup fails. */
-  /** With their error identifiers. */
+  /** Users with failing lookups, and their error identifiers. */
   readonly failingUsers: ReadonlyMap<string, string>;
-  /** Faults end, clocks and totals are right, the token may read everything. */
+  /** Ends faults, corrects clocks and totals, and permits the token everything. */
   putRight(options?: { readonly exceptUsers: boolean }): void;
 }
 
-/** Whether every page of this list tells how many records there are on all of them. */
-export function isTotalTold(readings: Readings, method: string): boolean {
+/** Whether every page of this list has the total of all pages. */
+export function isTotalSent(readings: Readings, method: string): boolean {
   return (
     (readings.pagingFields === 'both' || readings.pagingFields === 'total-only') &&
     ((method === 'followups.list' && readings.followupsPaging === 'present') ||
@@ -28,7 +27,7 @@ export function isTotalTold(readings: Readings, method: string): boolean {
   );
 }
 
-/** `isQuiet`: what is asked now is asked by the comparison and is answered as it should be. */
+/** `isQuiet`: requests come from the comparison and get correct answers. */
 export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Departures {
   const failingUsers = new Map<string, string>();
   const next = (isMeant: (entry: RequestLogEntry) => boolean, fault: Fault, count: number): void => {
@@ -42,10 +41,10 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
 
   function oddRecord({ how, method, at, skip, times }: Extract<Departure, { kind: 'odd-record' }>): void {
     const isDue = behind(skip);
-    // Where no total tells how many there are, a list that lacks one is a list without it.
-    const isTold = (): boolean => isTotalTold(readings, method);
+    // Without totals, a list with a missing record looks complete.
+    const isSent = (): boolean => isTotalSent(readings, method);
     next(
-      (entry) => entry.method === method && (how !== 'left-out' || isTold()) && isDue(),
+      (entry) => entry.method === method && (how !== 'left-out' || isSent()) && isDue(),
       { kind: 'oddRecord', how, at },
       times,
     );
@@ -53,7 +52,7 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
 
   function oddResponse({ how, skip, times }: Extract<Departure, { kind: 'odd-response' }>): void {
     const isDue = behind(skip);
-    // No paging is specified for the other lists: a response without it is the whole list.
+    // Paging is not specified for the other lists: a response without it is the whole list.
     const isMeant = ({ method }: RequestLogEntry): boolean =>
       how !== 'paging-null' || method === 'followups.list' || method === 'training-employee-status.list';
     next((entry) => isMeant(entry) && isDue(), { kind: 'oddResponse', how }, times);
@@ -139,10 +138,10 @@ export function createDepartures(sandbox: Sandbox, isQuiet: () => boolean): Depa
   };
 }
 
-/** Oddities under which everything can be stored all the same. */
+/** Oddities that do not prevent storing the records. */
 const LOSES_NOTHING: ReadonlySet<string | null> = new Set<RecordOddity>(['repeated', 'left-out']);
 
-/** Some record came in a form that cannot be stored: its row stays as it was. */
+/** A record had a form that cannot be stored, so its row kept its old values. */
 export function isAnyRecordLost(requests: readonly RequestLogEntry[]): boolean {
   return requests.some(({ fault, oddity }) => fault === 'oddRecord' && !LOSES_NOTHING.has(oddity));
 }

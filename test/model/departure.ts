@@ -1,4 +1,4 @@
-/** How the service departs from the usual, as plain data. */
+/** Departures of the service from the usual, as plain data. */
 import fc from 'fast-check';
 import type { ResponseOddity, Readings, RecordOddity, TokenState } from '../../src/sandbox/index.ts';
 
@@ -11,7 +11,7 @@ const LISTS = [
 export const METHODS = [...LISTS, 'users.info'] as const;
 type Method = (typeof METHODS)[number];
 
-/** What one record, or one response, does not have for once. `left-out` only where a total tells that something is missing. */
+/** Single deviations of a record or response. `left-out` only if a total shows that a record is missing. */
 const RECORD_ODDITIES = [
   'key-absent',
   'key-null',
@@ -42,7 +42,7 @@ const RESPONSE_ODDITIES = [
   'last-updated-absent',
 ] as const satisfies readonly ResponseOddity[];
 
-/** Also one that the specification does not name. */
+/** Includes an identifier that the specification lacks. */
 const ERRORS = [
   'content_not_found',
   'server_error',
@@ -52,7 +52,7 @@ const ERRORS = [
 ] as const;
 const USER_ERRORS = ['server_error', 'user_deleted', 'content_not_found'] as const;
 
-/** Readings that can change from one response to the next without a change of what the records say. */
+/** Readings that can change between two responses without changing the meaning of records. */
 const CHANGES_OF_READING = [
   { identifiers: 'numbers' },
   { identifiers: 'text' },
@@ -112,11 +112,11 @@ export type Departure =
       readonly kind: 'type-fails';
       readonly at: number;
       readonly error: string;
-      /** null: until it is put right. */
+      /** null: until it is reverted. */
       readonly times: number | null;
     }
   | { readonly kind: 'user-fails'; readonly at: number; readonly error: string }
-  /** The service fails for every response that holds this follow-up. */
+  /** Every response that contains this follow-up fails. */
   | { readonly kind: 'followup-fails'; readonly at: number }
   | { readonly kind: 'access'; readonly state: TokenState; readonly method: Method | null }
   | {
@@ -209,5 +209,5 @@ export const departure: fc.Arbitrary<Departure> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('put-right' as const) }) },
 );
 
-/** A record of 17 MiB is slow: for long soaks only. */
+/** A record of 17 MiB is slow, so it is for long soaks only. */
 export const rareDeparture: fc.Arbitrary<Departure> = oddRecord(fc.constant('too-large' as const));

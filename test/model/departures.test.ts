@@ -1,6 +1,6 @@
 /**
- * The shortest histories in which each departure of the service alone once left the warehouse wrong; those in the proof alone
- * are of departures that the tests of their stream hold, too.
+ * The shortest histories in which a single departure of the service once made the warehouse wrong. Cases of the proof only
+ * repeat departures that the tests of their stream cover, too.
  */
 import { describe, expect, test } from 'vitest';
 import type { Readings } from '../../src/sandbox/index.ts';
@@ -24,7 +24,7 @@ const PLAIN: Omit<History, 'steps'> = {
 
 async function holds(steps: readonly Step[], readings: Partial<Readings> = {}): Promise<void> {
   const tally = noTally();
-  // Streams that no step is about do not depart either.
+  // Streams without a step in the history have no departures.
   const touched = new Set(steps.flatMap((step) => ('stream' in step ? [step.stream] : [])));
   const streams = STREAM_NAMES.filter((name) => touched.has(name));
   await play(
@@ -71,13 +71,13 @@ const reading = (change: Partial<Readings>): Step => ({ kind: 'reading', reading
 const PUT_RIGHT: Step = { kind: 'put-right' };
 
 describe('a paged list without a paging object is read to its end', () => {
-  test('of employees, when the service begins to give fewer than we ask for', async () => {
+  test('of employees, when the service begins to give fewer than requested', async () => {
     const training = run('training-employee-status');
     await holds([training, pass(16), reading({ largestPage: 3 }), training], { trainingPaging: 'absent' });
   });
 
   inProof(() => {
-    test('of follow-ups, when the service begins to give fewer than we ask for', async () => {
+    test('of follow-ups, when the service begins to give fewer than requested', async () => {
       await holds([run('followups'), reading({ largestPage: 3 }), run('followups', 'reconcile')], {
         followupsPaging: 'absent',
       });
@@ -85,7 +85,7 @@ describe('a paged list without a paging object is read to its end', () => {
   });
 });
 
-describe('a list that comes in pages without being asked is read to its end', () => {
+describe('a list that is paged without a request for pages is read to its end', () => {
   const PAGES = { resourcesPaging: 'pages', equipmentsPaging: 'pages', unaskedPageSize: 2 } as const;
   test.each(casesOf<('last-page-only' | 'none')[]>({ few: ['none'], all: ['last-page-only', 'none'] }))(
     'its paging object has %s of its two fields',
@@ -142,7 +142,7 @@ inProof(() => {
     await holds([run('resources'), tooLarge, run('resources')]);
   });
 
-  test('a field that nobody knows is an open issue for as long as it comes, also with dots in its name', async () => {
+  test('an unknown field is an open issue while it is sent, also with dots in its name', async () => {
     await holds([run('resources'), reading({ extraFields: false }), run('resources')], {
       extraFields: 'dotted',
     });
@@ -151,7 +151,7 @@ inProof(() => {
 });
 
 describe('equipment types', () => {
-  /** Several of them to the type that is the last of the four. */
+  /** Moves several records to the last of the four types. */
   const moves = [3, 7, 11, 15, 19].map((at): Step => ({ kind: 'move-equipment', at }));
 
   test('what moved into a type that fails for good is not deleted', async () => {
@@ -159,13 +159,13 @@ describe('equipment types', () => {
   });
 
   inProof(() => {
-    test('the type that was asked for is stored where records do not name theirs, and follows a move', async () => {
+    test('the requested type is stored for records without a type, and follows a move', async () => {
       await holds([run('equipments'), ...moves, run('equipments')], {
         leftOut: ['equipment.equipmentType_id', 'equipment.metavalues'],
       });
     });
 
-    test('what names another type than the one asked for is deleted when the source deletes it', async () => {
+    test('equipment of another type than the requested one is deleted when the source deletes it', async () => {
       const gone = Array.from({ length: 6 }, (_, at): Step => ({
         kind: 'change',
         table: 'equipment',
@@ -254,7 +254,7 @@ test('what the service cached for a run that failed is stored until the cache is
 });
 
 inProof(() => {
-  describe('users whose lookup always fails keep nobody else from a name', () => {
+  describe('failing lookups of some users do not affect the names of others', () => {
     const training = run('training-employee-status');
     test.each(casesOf({ few: ['user_deleted'], all: ['server_error', 'user_deleted'] }))(
       '%s',
@@ -266,7 +266,7 @@ inProof(() => {
 });
 
 inProof(() => {
-  test('one id twice in one response is one row, that stands still', async () => {
+  test('one id twice in one response is one row, which does not change', async () => {
     await holds([run('resources'), run('resources'), run('resources')], { doubles: 'far-apart' });
   });
 });

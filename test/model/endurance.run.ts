@@ -1,6 +1,6 @@
 /**
- * Two workers on a fast schedule under a living source, with outages of the service and the database, stops and a manual
- * backfill in between. Run with `npm run soak -- --minutes 15`; `--plot FILE` draws what memory they used.
+ * Two workers on a fast schedule with a changing source, outages of the service and the database, stops and a manual
+ * backfill. Run with `npm run soak -- --minutes 15`; `--plot FILE` draws their memory.
  */
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,7 +19,7 @@ const REPLICAS = 2;
 const SAMPLE_MS = 5 * SECOND_MS;
 const MEGA = 1e6;
 const SIZE = { followups: 2_000, employees: 200, equipment: 300, resources: 100, users: 60 };
-/** What is promised of the process. */
+/** Limits that the documentation promises. */
 const MOST_MEGABYTES = 256;
 
 interface Replica {

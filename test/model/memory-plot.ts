@@ -1,18 +1,18 @@
-/** What the workers of a long run used of memory, over time. */
+/** Records and plots the memory of the workers in a long run. */
 import { readFile } from 'node:fs/promises';
 import { drawSvg } from '../../bench/support/svg.ts';
 
 export interface MemorySample {
   readonly replica: number;
-  /** Of the process: each restart begins another one. */
+  /** Start of the process; each restart has a new one. */
   readonly bornMs: number;
   readonly ageMs: number;
-  /** Since the run began. */
+  /** Time since the start of the run. */
   readonly minutes: number;
   readonly megabytes: number;
 }
 
-/** Resident memory of a process; undefined where the system does not tell it this way or the process is gone. */
+/** Resident memory of a process; undefined if the system has no /proc or the process has ended. */
 export async function residentBytes(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];

@@ -1,6 +1,6 @@
 /**
- * Random histories of changes, faults, crashes and runs: whatever happened, the next sync makes the warehouse equal to
- * the source (contract, 5.1). A history that fails is printed in its shortest form; MODEL_SEED and MODEL_PATH play it again.
+ * Random histories of changes, faults, crashes and runs: in every case the next sync makes the warehouse equal to the source
+ * (contract, 5.1). A failed history is printed in its shortest form; MODEL_SEED and MODEL_PATH replay it.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

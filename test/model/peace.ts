@@ -1,4 +1,4 @@
-/** What must hold in the end: everything was put right, and the next sync makes the warehouse equal to the source. */
+/** Checks the end of a history: after all departures are reverted, the next sync makes the warehouse equal to the source. */
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
@@ -10,8 +10,8 @@ import type { RunChecks } from './run-checks.ts';
 import { makeChange, type Source } from './source-change.ts';
 
 /**
- * The training cache is over, also by a clock of ours that a history has put back by all that it may: time passes here
- * without PostgreSQL's clock, which would tell in earnest.
+ * Lets the training cache expire, even by a clock that the history has set back as far as possible. Only the test's clock
+ * advances, not PostgreSQL's.
  */
 const CACHE_MS = 16 * MINUTE_MS;
 const MOST_CLOCK_STEP_MS = 10 * HOUR_MS;
@@ -26,10 +26,10 @@ interface PeaceOptions {
   readonly query: <Row>(text: string) => Promise<Row[]>;
   readonly run: (stream: StreamName, request: Partial<RunRequest>) => Promise<RunResult>;
   readonly compare: (options?: CompareOptions) => Promise<void>;
-  /** Nothing waits for the next run any more. */
+  /** Removes faults that wait for the next run. */
   disarm(): Promise<void>;
-  /** A new worker, which waits and tries for long. */
-  startPatiently(): Promise<void>;
+  /** A new worker with long timeouts. */
+  startWithLongTimeouts(): Promise<void>;
   pass(ms: number): void;
 }
 
@@ -42,19 +42,20 @@ export function createPeace(options: PeaceOptions): Peace {
   const { sandbox, source, departures, checks, query, run, compare, isOurClockRestless } = options;
   const holds = (stream: StreamName): boolean => options.streams.includes(stream);
   const lists = options.streams.filter((name) => name !== 'users');
-  /** Peace: what was armed is gone, a new worker with patience, and the training cache has run out. */
+  /** Reverts all departures, starts a new worker with long timeouts, and lets the training cache expire. */
   async function end(): Promise<void> {
     departures.putRight();
     await options.disarm();
-    await options.startPatiently();
+    await options.startWithLongTimeouts();
     options.pass(MINUTE_MS);
     changeInPeace();
-    // Only then can our own clock keep the training cache waiting for longer.
+    // Only then can the worker's own clock extend the wait for the training cache.
     options.pass(CACHE_MS + (isOurClockRestless ? MOST_CLOCK_STEP_MS : 0));
     for (const stream of lists) {
       const { outcome } = await succeed(stream, {});
       if (outcome === 'succeeded') continue;
-      // Where no Date header tells that a `last_updated` lay in the future, an older one is taken when the cache is over.
+      // Without a Date header that shows a `last_updated` in the future, an older report is accepted after the cache has
+      // expired.
       expect(stream, 'a stream that takes nothing').toBe('training-employee-status');
       options.pass(CACHE_MS);
       expect((await succeed(stream, {})).outcome, `${stream} after the cache is over`).toBe('succeeded');
@@ -69,12 +70,12 @@ export function createPeace(options: PeaceOptions): Peace {
     if (holds('users')) await succeed('users', { kind: 'reconcile' });
     await compare({ tables: options.streams.flatMap((stream) => TABLES_OF[stream] ?? []) });
     await standStill();
-    await unknownFieldsAreTold();
+    await unknownFieldsAreReported();
     const open = await query(`select run_id from safety_sync.runs where status = 'running'`);
     expect(open, 'runs left running').toEqual([]);
   }
 
-  /** What changes right after everything was put right is what clocks that were wrong would pass by. */
+  /** Changes right after the correction are those that a wrong clock would skip. */
   function changeInPeace(): void {
     makeChange(source, { kind: 'followup', action: 'reassign', at: 3 });
     for (const table of ['resources', 'equipment', 'employees'] as const) {
@@ -82,8 +83,8 @@ export function createPeace(options: PeaceOptions): Peace {
     }
   }
 
-  /** What the service sends that nobody knows is an open issue of every stream, for as long as it sends it. */
-  async function unknownFieldsAreTold(): Promise<void> {
+  /** Unknown fields are open issues of every stream while the service sends them. */
+  async function unknownFieldsAreReported(): Promise<void> {
     const open = await query<{ stream: string }>(
       `select distinct stream from safety_sync.data_issues
        where kind = 'unknown_field' and field like 'x%extra%' and resolved_at is null and stream <> 'users' order by 1`,
@@ -105,7 +106,7 @@ export function createPeace(options: PeaceOptions): Peace {
     ).toEqual(expected);
   }
 
-  /** Of a source that stands still nothing is written. */
+  /** A sync of an unchanged source writes no rows. */
   async function standStill(): Promise<void> {
     for (const stream of lists) {
       const { counts } = await run(stream, { force: true });
@@ -118,7 +119,7 @@ export function createPeace(options: PeaceOptions): Peace {
     }
   }
 
-  /** Users whose lookup always fails keep nobody else from a name. */
+  /** Failing lookups of some users do not affect the names of others. */
   async function nameTheOthers(): Promise<void> {
     if (departures.failingUsers.size === 0) return;
     departures.putRight({ exceptUsers: true });
@@ -135,7 +136,7 @@ export function createPeace(options: PeaceOptions): Peace {
     expect(nameless, 'users without a name, kept from it by others that fail').toEqual([]);
   }
 
-  /** Whose lookup went wrong at some time, also that of a killed worker: they are asked for again later. */
+  /** Users with a failed lookup at some time, also in a killed worker: they are requested again later. */
   function unluckyUsers(): Set<string> {
     const wrong = sandbox.requests.filter(
       ({ method, outcome, fault }) => method === 'users.info' && (outcome !== 'ok' || fault !== null),
@@ -143,7 +144,7 @@ export function createPeace(options: PeaceOptions): Peace {
     return new Set(wrong.map(({ params }) => String(params['user'])));
   }
 
-  /** The service did not know them for a while: they are asked for again after a month. */
+  /** Users that the service did not know for a while: they are requested again after a month. */
   const everDeletedUser = (id: string): boolean => source.everDeleted.has(`users/${id}`);
 
   async function succeed(stream: StreamName, request: Partial<RunRequest>): Promise<RunResult> {

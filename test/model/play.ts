@@ -1,4 +1,4 @@
-/** Plays a history against the real worker, holds what must always hold after every run, and what must hold in the end. */
+/** Plays a history against the real worker, with checks after every run and at the end. */
 import { createApiClient } from '../../src/api/client.ts';
 import { createSandbox, defaultReadings, type RequestLogEntry } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
@@ -13,17 +13,17 @@ import { type CompareOptions, expectWarehouseEqualsSource } from '../support/sou
 import { clockOf, NOON, type TestTime } from '../support/test-clock.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { createClockSteps } from './clock-steps.ts';
-import { createDepartures, isTotalTold } from './create-departures.ts';
+import { createDepartures, isTotalSent } from './create-departures.ts';
 import { createPeace } from './peace.ts';
-import { createRunChecks, isTimeTold } from './run-checks.ts';
+import { createRunChecks, isTimeSent } from './run-checks.ts';
 import { makeChange, recordNewestUpdate, type Source } from './source-change.ts';
 import { type History, type Step, toFault } from './step.ts';
 
 const SIZE = { followups: 45, employees: 8, equipment: 10, resources: 5, users: 8 };
-/** Longer than all attempts of a request that is never answered, also on a cluster and a crowded machine. */
+/** Longer than all attempts of a request without a response, also on a cluster and a busy machine. */
 const STEP_MS = 180_000;
 const OWNER = 'model';
-/** What happened over all histories of a soak. */
+/** Counts of events in all histories of a soak. */
 interface Tally {
   histories: number;
   runs: number;
@@ -36,7 +36,7 @@ export function noTally(): Tally {
   return { histories: 0, runs: 0, failedRuns: 0, kills: 0, terminated: 0 };
 }
 
-/** What hangs is a failure like any other. */
+/** A hanging run fails like any other. */
 async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -46,9 +46,9 @@ async function withDeadline(work: Promise<void>, what: unknown): Promise<void> {
 }
 
 interface PlayOptions {
-  /** For workers that are killed. */
+  /** Runs the workers that are killed. */
   readonly cli?: Cli | undefined;
-  /** What must hold in the end is held of these; default: all. */
+  /** Streams with checks at the end; default: all. */
   readonly streams?: readonly StreamName[];
 }
 
@@ -91,7 +91,7 @@ export async function play(
       random: Math.random,
       userAgent: 'safety-sync-model',
     });
-  // An answer of 17 MiB takes its time on a busy machine.
+  // A response of 17 MiB takes long on a busy machine.
   const isLarge = history.steps.some((step) => step.kind === 'odd-record' && step.how === 'too-large');
   const impatientMs = isLarge ? 4_000 : 400;
   let api = createApi(impatientMs, 3);
@@ -105,10 +105,10 @@ export async function play(
     deletedInRun: new Set(),
     movesInRun: new Map(),
   };
-  /** What waits for requests of the next run. */
+  /** Faults that wait for requests of the next run. */
   let waiting: { left: number; happen: () => void | Promise<void> }[] = [];
   let isStill = true;
-  /** What the comparison asks is answered, whatever waits for the worker. */
+  /** Requests of the comparison get answers, whatever faults wait for the worker. */
   let isComparing = false;
   const clocks = createClockSteps(sandbox, () => checks.recordPassedBy('followups'));
   const departures = createDepartures(sandbox, () => isComparing);
@@ -122,8 +122,8 @@ export async function play(
 
   const compared = { sandbox, settings, query };
   /**
-   * Those who were missing when an employee without a key first came, who has nothing else that stays the same: the warehouse
-   * says which, the source that they are gone and that such a record still comes.
+   * Employees that were missing when a record without a key first came, and have no other stable field. The warehouse shows
+   * which; the source shows that they are gone and that such a record is still sent.
    */
   async function mayBeKeyless(): Promise<Set<string>> {
     if (!sandbox.store.employees.has('keyless')) return new Set();
@@ -191,8 +191,8 @@ export async function play(
   }
 
   async function kill(step: Extract<Step, { kind: 'kill' }>): Promise<void> {
-    // The process goes by the machine's clock, months away from the service's: with no other clock to go by, it is lost.
-    if (cli === undefined || !isTimeTold(sandbox) || !clocks.mayStep('ours')) return;
+    // The process uses the machine's clock, months away from the service's, and has no other reference.
+    if (cli === undefined || !isTimeSent(sandbox) || !clocks.mayStep('ours')) return;
     const requestsBefore = sandbox.requests.length;
     const running = cli.start([step.run, step.stream], {
       SAFETY_BASE_URL: sandbox.url,
@@ -232,11 +232,11 @@ export async function play(
         return;
       case 'fault': {
         let skip = step.skip;
-        // Where no total is told, a further page that is refused is the end of the list: nobody could know better.
+        // Without a total, the refusal of a further page means the end of the list: no worker could know better.
         const isMeant = ({ method, params }: RequestLogEntry): boolean =>
           step.fault !== 'parameter_invalid' ||
           params['page'] === undefined ||
-          isTotalTold(sandbox.readings, method);
+          isTotalSent(sandbox.readings, method);
         sandbox.faults.next(
           (entry) => !isComparing && isMeant(entry) && (skip -= 1) < 0,
           toFault(step.fault),
@@ -280,8 +280,8 @@ export async function play(
         departures.take(step);
         return;
       case 'service-clock':
-        // With no time told, what a clock that goes back passes by is found by the reconciliation only.
-        if (isTimeTold(sandbox) && clocks.mayStep('service', step.aheadMinutes * MINUTE_MS))
+        // Without a time in the responses, only the reconciliation finds changes that a setback of the clock hid.
+        if (isTimeSent(sandbox) && clocks.mayStep('service', step.aheadMinutes * MINUTE_MS))
           departures.take(step);
         return;
       case 'date-header':
@@ -331,7 +331,7 @@ export async function play(
       await saboteur.disarm();
       waiting = [];
     },
-    async startPatiently() {
+    async startWithLongTimeouts() {
       await api.close();
       api = createApi(20_000, 8);
     },

@@ -1,4 +1,4 @@
-/** What must not be marked deleted, by the source alone. */
+/** Records that must not be marked deleted, by the source alone. */
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { id as toId } from '../support/source-wire.ts';
 
@@ -11,7 +11,7 @@ const KEYS: ReadonlyMap<string, readonly [table: Table, keyField: string]> = new
   ['training-employee-status', ['employees', 'm_user_id']],
 ]);
 
-/** Keys of a stream's records that the source has now. */
+/** Keys of a stream's records in the source now. */
 export function presentAt(sandbox: Sandbox, stream: string): Set<string> {
   const known = KEYS.get(stream);
   if (known === undefined) return new Set();
@@ -32,10 +32,10 @@ export interface RowMark {
 interface Span {
   readonly before: ReadonlyMap<string, RowMark>;
   readonly after: ReadonlyMap<string, RowMark>;
-  /** The source had them when the run began, and when it ended. */
+  /** Present in the source at the start and at the end of the run. */
   readonly presentBefore: ReadonlySet<string>;
   readonly presentAfter: ReadonlySet<string>;
-  /** The source did not have them all the time, or not where a run could have found them. */
+  /** Absent from the source for some time, or present where a run could not find them. */
   readonly excused: ReadonlySet<string>;
 }
 

@@ -1,11 +1,11 @@
-/** What must hold after every run, whatever the service did. */
+/** Checks after every run, for any behaviour of the service. */
 import { expect } from 'vitest';
 import type { RequestLogEntry, Sandbox } from '../../src/sandbox/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { RunRequest, RunResult } from '../../src/sync/run.ts';
 import { type CompareOptions, TABLES_OF } from '../support/source-oracle.ts';
 import { stateOf } from '../support/warehouse-marks.ts';
-import { isAnyRecordLost, isTotalTold } from './create-departures.ts';
+import { isAnyRecordLost, isTotalSent } from './create-departures.ts';
 import { presentAt, type RowMark, wronglyDeleted } from './presence.ts';
 import type { Source } from './source-change.ts';
 
@@ -17,7 +17,7 @@ const ENTITY_TABLES: Readonly<Record<StreamName, string>> = {
   users: 'users',
 };
 
-/** What was so before a run. */
+/** State before a run. */
 interface Before {
   readonly rows: ReadonlyMap<string, RowMark>;
   readonly present: ReadonlySet<string>;
@@ -29,7 +29,7 @@ interface Ended {
   readonly stream: StreamName;
   readonly kind: RunRequest['kind'];
   readonly isRetry: boolean;
-  /** The source did not change meanwhile. */
+  /** The source did not change during the run. */
   readonly isStill: boolean;
   readonly before: Before;
   readonly result: RunResult;
@@ -38,18 +38,18 @@ interface Ended {
 export interface RunChecks {
   before(stream: StreamName): Promise<Before>;
   hold(ended: Ended): Promise<void>;
-  /** Of a worker that was killed only its requests are known. */
+  /** For a killed worker only its requests are known. */
   recordKilled(stream: StreamName, requestsBefore: number): void;
-  /** The service has made the cached report again and may have told an older time for it, or the same one. */
+  /** The service has calculated the cached report again, and may have sent an older time for it, or an equal one. */
   recordOddReport(): void;
-  /** Streams of which a record may have been passed by, and was not sent again since. */
+  /** Streams with a record that may have been skipped and was not sent again since. */
   readonly mayLack: ReadonlySet<StreamName>;
-  /** What the source changed now was passed by: only a reconciliation finds it. */
+  /** Changes of the source from now on may be skipped; only a reconciliation finds them. */
   recordPassedBy(stream: StreamName): void;
 }
 
-/** Whether answers have a Date header that can be read. */
-export function isTimeTold({ readings }: Sandbox): boolean {
+/** Whether responses have a readable Date header. */
+export function isTimeSent({ readings }: Sandbox): boolean {
   return readings.dateHeader === 'present' || readings.dateHeader === 'asctime';
 }
 
@@ -65,8 +65,8 @@ export function createRunChecks(options: {
   const { sandbox, source, ourNow, query, owner, compare } = options;
   const mayLack = new Set<StreamName>();
   let isReportOdd = false;
-  /** The latest time that the service has ever told for its own. */
-  let latestToldMs = 0;
+  /** The latest time of its own that the service has sent. */
+  let latestSentMs = 0;
 
   async function marksOf(stream: StreamName): Promise<Map<string, RowMark>> {
     const key = stream === 'training-employee-status' ? 'user_id' : 'id';
@@ -91,7 +91,7 @@ export function createRunChecks(options: {
     return row?.status;
   }
 
-  /** What the source did not have all the time, or not where every run finds it. */
+  /** Records that the source lacked for a while, or had where not every run finds them. */
   function excusedOf(stream: StreamName): Set<string> {
     const isCached = stream === 'training-employee-status';
     const table = isCached ? 'employees' : stream === 'equipments' ? 'equipment' : stream;
@@ -102,26 +102,26 @@ export function createRunChecks(options: {
     return new Set([...gone, ...restless]);
   }
 
-  /** A follow-up from the future that nobody can tell from others: no time is told, and ours is later still. */
+  /** A follow-up from the future that looks like any other: no time is sent, and ours is later still. */
   function isFutureHidden(): boolean {
-    if (isTimeTold(sandbox)) return false;
+    if (isTimeSent(sandbox)) return false;
     return [...sandbox.store.followups.values()].some(
       ({ updated_on }) =>
         typeof updated_on === 'number' && updated_on > source.now() && updated_on <= ourNow(),
     );
   }
 
-  /** What no filter shows is found by an exact total only. */
+  /** Records that no filter shows are found only by an exact total. */
   function isUncounted(): boolean {
     const { readings } = sandbox;
     const isHidden = readings.followupTimes === 'seconds' || readings.undatedFollowups === 'unfiltered';
-    return isHidden && (readings.pagingTotal !== 'exact' || !isTotalTold(readings, 'followups.list'));
+    return isHidden && (readings.pagingTotal !== 'exact' || !isTotalSent(readings, 'followups.list'));
   }
 
-  /** Nothing happened but records that cannot be stored: each costs itself, not the run. */
+  /** The only faults are records that cannot be stored: each is skipped, and the run succeeds. */
   function isHarmless(requests: readonly RequestLogEntry[], code: string): boolean {
     const { pagingFields, pagingTotal, trainingCache, repeatedRows } = sandbox.readings;
-    // A run that was cut off has left some of the cached pages behind, of an older report than the others will be.
+    // An interrupted run has left some pages in the cache, of an older report than the other pages will have.
     if (code === 'calculation_unsettled' && trainingCache === 'per-request') return false;
     return (
       (pagingFields === 'both' || pagingFields === 'total-only') &&
@@ -147,25 +147,25 @@ export function createRunChecks(options: {
     });
     expect(wrong, `${stream} that are at the source and were marked deleted`).toEqual([]);
     const written = [...after].filter(([key, { version }]) => before.rows.get(key)?.version !== version);
-    const told = counts.inserted + counts.updated + counts.deleted;
-    expect(written.length, `rows of ${stream} written`).toBeLessThanOrEqual(told);
+    const counted = counts.inserted + counts.updated + counts.deleted;
+    expect(written.length, `rows of ${stream} written`).toBeLessThanOrEqual(counted);
     if (result.outcome === 'succeeded' && kind === 'sync' && stream !== 'followups') {
-      expect(written.length, `rows of ${stream} written`).toBe(told);
+      expect(written.length, `rows of ${stream} written`).toBe(counted);
     }
   }
 
   async function holdState({ stream, isRetry, before, result }: Ended): Promise<void> {
     const { watermark } = await stateOf({ query }, 'followups');
-    if (watermark !== null && isTimeTold(sandbox)) {
-      expect(watermark, 'watermark').toBeLessThanOrEqual(latestToldMs);
+    if (watermark !== null && isTimeSent(sandbox)) {
+      expect(watermark, 'watermark').toBeLessThanOrEqual(latestSentMs);
     }
-    // A run that loses its session before it has begun leaves the run of a killed worker to the one after it.
+    // A run that loses its session before it has begun leaves the run of a killed worker to the next run.
     const own = result.outcome === 'failed' ? `and owner = '${owner}'` : '';
     const [open] = await query<{ count: number }>(
       `select count(*)::int as count from safety_sync.runs where status = 'running' and stream = '${stream}' ${own}`,
     );
     expect(open?.count, `runs of ${stream} left running`).toBe(0);
-    // The answer to a commit can be lost with its session: what the warehouse says of the run counts.
+    // The response to a commit can be lost with its session, so the state in the warehouse counts.
     if ((await lastStatusOf(stream)) !== 'succeeded' || isRetry) {
       const message = `last success of ${stream}, which had none`;
       expect(await lastSuccessOf(stream), message).toBe(before.lastSuccessAt);
@@ -179,8 +179,8 @@ export function createRunChecks(options: {
       isReportOdd = true;
     },
     async before(stream) {
-      const toldMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
-      latestToldMs = Math.max(latestToldMs, toldMs);
+      const sentMs = source.now() + Math.max(0, sandbox.readings.dateHeaderAheadMs);
+      latestSentMs = Math.max(latestSentMs, sentMs);
       return {
         rows: await marksOf(stream),
         present: presentAt(sandbox, stream),
@@ -209,7 +209,7 @@ export function createRunChecks(options: {
       const isEverything = stream === 'followups' ? kind === 'reconcile' : result.note === null;
       if (isEverything && !isPassedBy) mayLack.delete(stream);
       if (isTraining && result.note === null) isReportOdd = false;
-      // A run that says it succeeded has taken what there is, also when it says that nothing has changed.
+      // A successful run has read all data, also if it reports no changes.
       const isTaken = result.note === null || (isTraining && !isReportOdd);
       const isPart = kind === 'backfill' && stream === 'followups';
       if (!isStill || !isTaken || isPart || stream === 'users' || mayLack.has(stream)) return;

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** As long as one likes: see `soak.ts`. */
+/** Without a time limit: see `soak.ts`. */
 export default defineConfig({
   test: {
     include: ['test/model/soak.run.ts', 'test/crash/soak.run.ts', 'test/model/endurance.run.ts'],

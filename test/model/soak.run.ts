@@ -1,4 +1,4 @@
-/** Histories for as long as one likes. Run with `npm run soak`. */
+/** Histories without a time limit. Run with `npm run soak`. */
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { createCli, type Cli } from '../support/cli.ts';

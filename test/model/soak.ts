@@ -1,15 +1,15 @@
 /**
- * `npm run soak -- --histories 500 --seed 7 --kills`: random histories, with workers killed by `kill -9` among them.
- * `npm run soak -- --followups 100000 --kills 10`: one backfill, killed that often.
- * `--minutes 15`: two workers on a fast schedule with outages, stops and backfills; `--plot FILE` draws their memory.
- * `--path` plays a failed history again. Exit code 0: everything held.
+ * `npm run soak -- --histories 500 --seed 7 --kills`: random histories, with workers killed by `kill -9` among them. `npm
+ * run soak -- --followups 100000 --kills 10`: one backfill, killed that often. `--minutes 15`: two workers on a fast
+ * schedule with outages, stops and backfills; `--plot FILE` draws their memory. `--path` replays a failed history. Exit code
+ * 0: all checks passed.
  */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const args = process.argv.slice(2).flatMap((arg, index, all) =>
-  // `--kills` alone means: kill among the histories.
+  // `--kills` without a number adds kills to the histories.
   arg === '--kills' && !/^\d+$/.test(all[index + 1] ?? '') ? ['--kills', 'true'] : [arg],
 );
 const { values } = parseArgs({

@@ -1,4 +1,4 @@
-/** Changes of the source, as the service itself could make them, and some that it should not. */
+/** Changes of the source: regular ones of the service, and some irregular ones. */
 import type { RecordTable, Sandbox } from '../../src/sandbox/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/shared/time.ts';
 import { SPECIMENS } from '../support/specimens.ts';
@@ -8,14 +8,14 @@ export interface Source {
   readonly sandbox: Sandbox;
   /** By the service's clock. */
   now(): number;
-  /** What was deleted and can come back. */
+  /** Deleted records, which can come back. */
   readonly deleted: Map<string, object>;
-  /** The newest `updated_on` that was ever true: no watermark lies beyond it. */
+  /** The newest `updated_on` that was ever correct: no watermark is later. */
   newestUpdate: number;
   made: number;
-  /** `table/key` of what was deleted at any time: a cached report may still lack it. */
+  /** `table/key` of all records ever deleted: a cached report may still lack them. */
   readonly everDeleted: Set<string>;
-  /** `table/key` of what was deleted since the run began, and how often equipment changed its type. */
+  /** `table/key` of records deleted since the run began, and the number of type changes of equipment. */
   readonly deletedInRun: Set<string>;
   readonly movesInRun: Map<string, number>;
 }
@@ -100,7 +100,7 @@ function changeFollowup(source: Source, action: string, at: number): void {
   }
 }
 
-/** What a record shows that changed just now. */
+/** The field that the service updates with every change. */
 const stamp = (table: string, now: number): object => (table === 'followups' ? { updated_on: now } : {});
 
 function changeRecord(source: Source, { table, action, at }: Extract<Change, { kind: 'change' }>): void {
@@ -139,7 +139,7 @@ function changeRecord(source: Source, { table, action, at }: Extract<Change, { k
       if (at % 3 === 0) patch({ [specimen.text.field]: `a\0b\ud800${source.made}` });
       else if (at % 3 === 1) patch({ [specimen.bad.field]: specimen.bad.value });
       else {
-        // A record without a key, beside the others.
+        // A record without a key, in addition to the others.
         const keyless = { ...specimen.build(`bad-${source.made}`), [specimen.keyField]: null };
         records.put({ ...keyless, ...stamp(table, now) }, 'keyless');
       }

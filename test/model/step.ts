@@ -1,4 +1,4 @@
-/** What can happen in a history, as plain data: it shrinks well, prints well and can be played again. */
+/** The steps of a history as plain data, which can be shrunk, printed and replayed. */
 import fc from 'fast-check';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { Fault, Readings, UnaskedPaging } from '../../src/sandbox/index.ts';
@@ -16,7 +16,7 @@ const STREAMS = [
 const RECORD_ACTIONS = ['add', 'update', 'delete', 'readd', 'spoil', 'repair'] as const;
 const FOLLOWUP_ACTIONS = ['late', 'tie-updated', 'tie-created', 'future', 'reassign', 'undate'] as const;
 
-/** `at` picks a record, modulo how many there are. */
+/** `at` selects a record, modulo their number. */
 export type Change =
   | {
       readonly kind: 'change';
@@ -39,14 +39,14 @@ export type Step =
   | { readonly kind: 'sabotage'; readonly write: number; readonly how: 'terminate' | 'refuse' }
   | { readonly kind: 'terminate'; readonly request: number }
   | { readonly kind: 'restart' }
-  /** Stored records of data issues are put through again. */
+  /** Stored records of data issues are loaded again. */
   | { readonly kind: 'retry'; readonly stream: StreamName }
   | {
       readonly kind: 'run';
       readonly stream: StreamName;
       readonly run: RunKind;
       readonly force: boolean;
-      /** backfill of follow-ups: shares of the creation time; null: open. */
+      /** A backfill of follow-ups: shares of the creation time; null: open. */
       readonly from: number | null;
       readonly to: number | null;
       readonly restart: boolean;
@@ -89,10 +89,10 @@ export interface History {
   readonly serviceClockOffHours: number;
   readonly overlapMs: number;
   readonly readers: number;
-  /** Records on a page at most; null: as many as are asked for. */
+  /** Most records per page; null: as many as requested. */
   readonly largestPage: number | null;
   readonly bounds: 'exclusive' | 'inclusive';
-  /** What this service means where the specification is silent. */
+  /** The service's reading of the specification where it is silent. */
   readonly readings: Partial<Readings>;
   readonly steps: readonly Step[];
 }
@@ -185,7 +185,7 @@ const trouble: fc.Arbitrary<Step> = fc.oneof(
 interface HistoryOptions {
   readonly kills: boolean;
   readonly longest: number;
-  /** With departures that take their time. */
+  /** Includes departures that are slow. */
   readonly isLong?: boolean;
 }
 
@@ -224,7 +224,7 @@ const step = ({ kills, isLong }: HistoryOptions): fc.Arbitrary<Step> =>
     },
   );
 
-/** Mostly the plainest service, in one or two respects another one. */
+/** Mostly the simplest service, with one or two deviations. */
 const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constant(usual) },

@@ -8,7 +8,7 @@ export interface AccountsFile {
   remove(): Promise<void>;
 }
 
-/** What an entry of an accounts file needs to ask a sandbox. */
+/** The service settings of an accounts file entry for a sandbox. */
 export function entryFor(name: string, sandbox: Sandbox, more: Readonly<Record<string, unknown>> = {}) {
   return {
     name,
@@ -19,7 +19,7 @@ export function entryFor(name: string, sandbox: Sandbox, more: Readonly<Record<s
   };
 }
 
-/** A file of its own for a test. */
+/** Writes an accounts file for one test. */
 export async function writeAccountsFile(entries: readonly object[]): Promise<AccountsFile> {
   const folder = await mkdtemp(join(tmpdir(), 'safety-sync-accounts-'));
   const path = join(folder, 'accounts.json');

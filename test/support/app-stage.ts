@@ -5,11 +5,11 @@ import type { TrialDelays } from '../../src/health/circuit-breaker.ts';
 import { runWorker, type WorkerOptions } from '../../src/worker/run-worker.ts';
 import type { TestWorker } from './worker.ts';
 
-/** The long-lived worker inside of the test, against the sandbox and database of a test worker. */
+/** The long-lived worker inside the test process, against the sandbox and database of a test worker. */
 export interface AppStage {
   readonly app: App;
   readonly url: string;
-  /** As a SIGTERM does. */
+  /** Stops it as a SIGTERM does. */
   stop(): Promise<void>;
 }
 

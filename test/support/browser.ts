@@ -1,4 +1,4 @@
-/** A real browser without a window, where this machine has one. */
+/** A real headless browser, if this machine has one. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,12 +13,12 @@ const SWITCHES = [
   ...['--disable-dev-shm-usage', '--enable-logging=stderr'],
 ];
 
-/** Why there is none; null where there is one. */
+/** Why there is no browser; null: there is one. */
 export const NO_BROWSER = existsSync(CHROMIUM) ? null : `no browser at ${CHROMIUM}: set TEST_CHROMIUM to one`;
 
 interface Visit {
   readonly stdout: string;
-  /** What the page's console was told. */
+  /** Messages of the page's console. */
   readonly complaints: string;
 }
 

@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `bin` in package.json names: the program that users run. */
+/** The `bin` of package.json: the program that users run. */
 export const BINARY = join(ROOT, 'dist', 'main.js');
 
-/** Before the tests of a project: `npm ci` builds it; sources that changed since are built here. */
+/** Runs before the tests of a project: `npm ci` builds the program; newer sources are built here. */
 export default async function ensureBuilt(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(ROOT, '.ci', 'prepare.mjs')]);
 }

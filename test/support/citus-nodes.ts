@@ -1,4 +1,7 @@
-/** Databases on every node of a Citus cluster: each has to be made where its rows will be. On one PostgreSQL there is one node. */
+/**
+ * Creates databases on every node of a Citus cluster, because each node stores a share of the rows. A single PostgreSQL is
+ * one node.
+ */
 import postgres from 'postgres';
 
 const open = (url: string): postgres.Sql =>
@@ -10,7 +13,7 @@ export function inDatabase(url: string, name: string): string {
   return other.href;
 }
 
-/** URLs of all nodes, the coordinator's first; only `url` where it is no coordinator. */
+/** URLs of all nodes, the coordinator first; only `url` if it is no coordinator. */
 export async function nodesOf(url: string): Promise<readonly string[]> {
   const sql = open(url);
   try {
@@ -32,7 +35,7 @@ export async function nodesOf(url: string): Promise<readonly string[]> {
   }
 }
 
-/** Of a server with the extension in the database of `url`, alone: it has its own rows too. */
+/** Makes a server with the extension a coordinator that stores rows itself. */
 export async function makeCoordinator(url: string): Promise<void> {
   const sql = open(url);
   await sql`create extension if not exists citus`;
@@ -50,7 +53,7 @@ interface Node {
   readonly holds_rows: boolean;
 }
 
-/** Makes the empty database `name` a part of the cluster: the extension everywhere, and at the coordinator the nodes. */
+/** Adds the empty database `name` to the cluster: the extension on every node, and the nodes at the coordinator. */
 export async function joinCluster(nodes: readonly string[], name: string): Promise<void> {
   const [coordinator = ''] = nodes;
   for (const node of nodes) {
@@ -58,7 +61,7 @@ export async function joinCluster(nodes: readonly string[], name: string): Promi
     await sql`create extension citus`;
     await sql.end({ timeout: 5 });
   }
-  // As they know each other: in containers they have other addresses for us.
+  // The nodes' internal addresses, because containers are reachable under other addresses from outside.
   const known = open(coordinator);
   const cluster = await known<Node[]>`
     select nodename as host, nodeport as port, groupid = 0 as is_coordinator, shouldhaveshards as holds_rows

@@ -6,25 +6,25 @@ import { runInProcess, type Said, startInProcess } from './in-process.ts';
 import { createEmptyTestDatabase, createTestDatabase } from './test-database.ts';
 import { SMALL_SANDBOX } from './worker.ts';
 
-/** The program, a service to talk to and a warehouse of its own. */
+/** The program with a service and a warehouse of its own. */
 export interface CliStage {
-  /** The built program, for what needs a process: signals, exit codes, a working directory, two at once. */
+  /** The built program, for tests that need a process: signals, exit codes, a working directory, concurrency. */
   readonly cli: Cli;
   readonly sandbox: Sandbox;
   readonly databaseUrl: string;
-  /** Service and warehouse of this stage; logs as JSON. */
+  /** Settings for this stage's service and warehouse, with JSON logs. */
   readonly env: CliEnvironment;
   query<Row>(text: string): Promise<Row[]>;
-  /** Runs a command to its end, inside of the test. */
+  /** Runs a command to its end, inside the test process. */
   run(args: readonly string[], env?: CliEnvironment): Promise<Said>;
-  /** Starts a command inside of the test; `close` stops it. */
+  /** Starts a command inside the test process; `close` stops it. */
   start(args: readonly string[], env?: CliEnvironment): RunningCli;
   close(): Promise<void>;
 }
 
 interface CliStageOptions {
   readonly sandbox?: SandboxOptions;
-  /** A database that nothing was ever done to. */
+  /** An empty database. */
   readonly isEmpty?: true;
 }
 
@@ -44,7 +44,7 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
       SAFETY_EQUIPMENT_TYPES: sandbox.equipmentTypes.join(','),
       DATABASE_URL: database.url,
       HTTP_PORT: '0',
-      // What fails is asked again at once: nobody waits for a second here.
+      // Retries follow at once, so that tests do not wait.
       RETRY_MIN_DELAY_MS: '1',
       RETRY_MAX_DELAY_MS: '20',
     },
@@ -66,8 +66,8 @@ export async function createCliStage(options: CliStageOptions = {}): Promise<Cli
   };
 }
 
-/** A test with a stage of its own: those that wait for timers most of the time can then run side by side. */
-// eslint-disable-next-line no-empty-pattern -- Vitest reads from the pattern what else the stage takes: nothing.
+/** A test with its own stage. Tests that mostly wait for timers can then run concurrently. */
+// eslint-disable-next-line no-empty-pattern -- Vitest reads the required fixtures from the pattern: none.
 export const staged = test.extend('stage', async ({}, { onCleanup }) => {
   const stage = await createCliStage();
   onCleanup(() => stage.close());

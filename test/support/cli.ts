@@ -13,10 +13,10 @@ export interface Finished {
 
 export interface RunningCli {
   readonly pid: number;
-  /** Everything printed so far. */
+  /** All output up to now. */
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves as soon as the output matches; rejects when the program ends or the deadline passes without. */
+  /** Resolves as soon as the output matches; rejects when the program ends, or at the deadline. */
   untilStdout(pattern: RegExp): Promise<RegExpExecArray>;
   untilStderr(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
@@ -25,13 +25,13 @@ export interface RunningCli {
 
 export type CliEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** The built program as processes of their own: an empty home, a working directory of its own, no inherited settings. */
+/** Runs the built program as processes, with an empty home, a separate working directory and no inherited settings. */
 export interface Cli {
   readonly directory: string;
   start(args: readonly string[], env?: CliEnvironment): RunningCli;
   /** Runs a command to its end. */
   run(args: readonly string[], env?: CliEnvironment): Promise<Finished>;
-  /** Kills what still runs. */
+  /** Kills the remaining processes. */
   close(): Promise<void>;
 }
 
@@ -81,33 +81,33 @@ export async function createCli(): Promise<Cli> {
 interface WatchedProgram {
   readonly pid: number;
   readonly kill: (signal: NodeJS.Signals) => void;
-  /** Tells what is printed; resolves when the program has ended. */
+  /** Passes the output to `print`; resolves when the program has ended. */
   readonly watch: (
     print: (stream: 'stdout' | 'stderr', text: string) => void,
   ) => Promise<Pick<Finished, 'code' | 'signal'>>;
 }
 
-/** What a program prints while it runs, for a test that waits for it. */
+/** The output of a running program, for tests that wait for a text. */
 export function watchProgram(args: readonly string[], { pid, kill, watch }: WatchedProgram): RunningCli {
   const output = { stdout: '', stderr: '' };
   let hasEnded = false;
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener();
   };
   const name = `safety-sync ${args.join(' ')}`;
   const describe = () => `${name}\nstdout: ${output.stdout}\nstderr: ${output.stderr}`;
   const closed = watch((stream, text) => {
     output[stream] += text;
-    tell();
+    notify();
   }).then((end): Finished => {
     hasEnded = true;
-    tell();
+    notify();
     return { ...end, ...output };
   });
   closed.catch(() => undefined);
 
-  /** A program that hangs fails its test with what it said, not with a bare time-out. */
+  /** A hanging program fails its test with its output, not with a bare timeout. */
   async function withDeadline<T>(work: Promise<T>, what: string): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -151,14 +151,14 @@ export function watchProgram(args: readonly string[], { pid, kill, watch }: Watc
     untilStdout: (pattern) => until('stdout', pattern),
     untilStderr: (pattern) => until('stderr', pattern),
     kill,
-    // The deadline runs from the first time that somebody waits for the end.
+    // The deadline begins with the first wait for the end.
     get finished() {
       return (finished ??= withDeadline(closed, 'the end'));
     },
   };
 }
 
-/** Every line of a JSON log. */
+/** Parses every line of a JSON log. */
 export function parseLog(stderr: string): Record<string, unknown>[] {
   return stderr
     .split('\n')

@@ -1,10 +1,10 @@
-/** Counts the days of rows that a test stores by SQL, as the end of a run does. */
+/** Counts the days of rows that a test inserts by SQL, as the end of a run does. */
 import type { Connection } from '../../src/database/connection.ts';
 import { countDays, createDayStage, voidDays } from '../../src/database/followup-days.ts';
 
 const COUNTED = ['followups', 'training-employee-status', 'equipments'] as const;
 
-/** All accounts that have rows, or those that are named. */
+/** All accounts with rows, or the given ones. */
 export async function countStored(
   { db, query }: Pick<Connection, 'db' | 'query'>,
   accounts?: readonly string[],

@@ -11,11 +11,11 @@ interface EmbeddedUser {
   readonly url: string;
   readonly joined: boolean;
   release(): Promise<void>;
-  /** Sends the signal to its process group, as a terminal does; resolves when the process is gone. */
+  /** Sends a signal to its process group, as a terminal does; resolves when the process has ended. */
   kill(signal: 'SIGKILL' | 'SIGINT'): Promise<void>;
 }
 
-/** Prints one line of JSON when it has the server, releases it when its standard input ends, prints `released`. */
+/** Prints one line of JSON when the server is available, releases it when standard input ends, and prints `released`. */
 const USER = `
   import { once } from 'node:events';
   import { acquireEmbeddedServer } from './src/embedded/server.ts';
@@ -27,7 +27,7 @@ const USER = `
   process.stdout.write('released\\n');
 `;
 
-/** Once for all: to compile the sources in each process would take longer than what is tested. */
+/** Bundled once, because compiling the sources in each process would take longer than the test. */
 async function bundleUser(): Promise<string> {
   bundled ??= build({
     stdin: { contents: USER, resolveDir: ROOT },
@@ -44,7 +44,7 @@ let bundled: Promise<BuildResult<{ write: false }>> | undefined;
 
 export async function startEmbeddedUser(dataDir: string): Promise<EmbeddedUser> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', await bundleUser(), dataDir], {
-    // Packages are looked for from here.
+    // The directory from which packages are resolved.
     cwd: ROOT,
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,4 +1,7 @@
-/** What the manager's questions of docs/questions.md must answer, computed from the tables in plain TypeScript. Days are UTC's. */
+/**
+ * Expected answers to the manager's questions of docs/questions.md, computed from the tables in plain TypeScript. Days are
+ * in UTC.
+ */
 import { dayNumber } from './expected-views.ts';
 
 export type Cell = string | number | boolean | null;
@@ -29,7 +32,7 @@ function groups<T>(items: readonly T[], keyOf: (item: T) => string): [string, T[
   return [...found];
 }
 
-/** As `percentile_cont`. */
+/** Equals `percentile_cont`. */
 function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);
@@ -39,7 +42,7 @@ function percentile(values: readonly number[], share: number): number {
 
 type Order = readonly (readonly [column: string, direction: 1 | -1])[];
 
-/** As `order by`: texts by their code points, as the tests' databases have them. */
+/** Equals `order by`: texts are sorted by code points, as in the tests' databases. */
 function ordered(rows: Answer, order: Order, limit = Infinity): Answer {
   const compare = (one: Cell, other: Cell): number =>
     one === other ? 0 : (one ?? '') < (other ?? '') ? -1 : 1;
@@ -68,7 +71,7 @@ interface Followup {
   readonly inTime: boolean | null;
   readonly daysToResolve: number | null;
   readonly isOverdue: boolean;
-  /** In their order, the present one last. */
+  /** In order, the present state last. */
   readonly states: readonly TableRow[];
 }
 
@@ -86,7 +89,7 @@ function readFollowups(
     .filter((row) => row['_deleted_at'] === null)
     .map((row) => {
       const isOpen = row['is_open'] === true;
-      // The service may leave the completion of what was opened again.
+      // The service may keep the completion of a follow-up that was opened again.
       const resolvedAt = isOpen ? null : row['resolved_at'];
       const [due, resolvedOn] = [text(row['due_on']), dayOfCell(resolvedAt)];
       const createdOn = dayOfCell(row['created_at']) ?? '';
@@ -147,11 +150,11 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
   const closedLastYear = followups.filter(
     ({ resolvedMs }) => resolvedMs !== null && resolvedMs >= yearAgo.getTime(),
   );
-  /** What people were handed in the last ninety days, and when they were rid of it. */
+  /** Assignments of the last ninety days, and when each ended. */
   const kept = of('followups')
     .filter((row) => row['_deleted_at'] === null)
     .flatMap((row) => {
-      const told = of('followup_messages').filter(
+      const reassigned = of('followup_messages').filter(
         (one) => one['followup_id'] === row['id'] && (one['reassignee_id'] ?? '') !== '',
       );
       const states = followups.find(({ id }) => id === row['id'])?.states ?? [];
@@ -160,14 +163,14 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
         const isClosing = state['is_open'] === false && (before === undefined || before['is_open'] !== false);
         if (!isClosing) return [];
         const after = states.slice(index);
-        // The present closing has the completion that the service tells now.
-        const told = after.every((one) => one['is_open'] === false)
+        // The present closing has the completion that the service sends now.
+        const closedMs = after.every((one) => one['is_open'] === false)
           ? (after.at(-1)?.['resolved_at'] ?? state['resolved_at'])
           : state['resolved_at'];
-        return [msOf(told ?? state['valid_from'] ?? state['_valid_from']) ?? 0];
+        return [msOf(closedMs ?? state['valid_from'] ?? state['_valid_from']) ?? 0];
       });
       const events = [
-        ...told.map((one) => ({ at: msOf(one['sent_at']) ?? 0, to: text(one['reassignee_id']) })),
+        ...reassigned.map((one) => ({ at: msOf(one['sent_at']) ?? 0, to: text(one['reassignee_id']) })),
         ...closings.map((at) => ({ at, to: null })),
       ].toSorted((a, b) => a.at - b.at);
       return events.flatMap(({ at, to }, index) => {
@@ -201,7 +204,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
   const inspections = schedules.flatMap(([, unsorted]) => {
     const states = unsorted.toSorted((a, b) => a.from - b.from);
     const doneOf = ({ row }: (typeof states)[number]) => msOf(row['last_completed_at']) ?? -Infinity;
-    // What a later state undercuts was taken back.
+    // States with a start after the start of a later state were withdrawn.
     const kept = states.filter((one, index) =>
       states.slice(index).every((after) => doneOf(after) >= doneOf(one)),
     );
@@ -261,7 +264,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
     })),
   ].map(({ row, from, to }) => ({ row, from: msOf(from) ?? 0, to: msOf(to) ?? Infinity }));
   const mondays = Array.from({ length: 85 }, (_, ago) => dayNumber(today) - ago)
-    // 1970-01-05 was one.
+    // 1970-01-05 was a Monday.
     .filter((day) => (day - 4) % 7 === 0)
     .map((day) => day * DAY_MS);
   const assigned = mondays.flatMap((ms) =>
@@ -297,10 +300,10 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
     isRequired: row['is_required'] as boolean | null,
   }));
   const completed = groups(completionStates, ({ key }) => key).flatMap(([, unsorted]) => {
-    const told = unsorted.toSorted((a, b) => a.from - b.from).filter(({ on }) => on !== null);
-    // What a later state undercuts was corrected.
-    const kept = told.filter(({ on }, index) =>
-      told.slice(index).every((after) => (after.on ?? '') >= (on ?? '')),
+    const sorted = unsorted.toSorted((a, b) => a.from - b.from).filter(({ on }) => on !== null);
+    // States with a date after the date of a later state were corrected.
+    const kept = sorted.filter(({ on }, index) =>
+      sorted.slice(index).every((after) => (after.on ?? '') >= (on ?? '')),
     );
     return kept.flatMap(({ on }, index) => {
       const before = kept[index - 1];
@@ -341,7 +344,10 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
     return isRequired ? [{ user_name: nameOf(user), training_label, state, expires_on: expires }] : [];
   });
 
-  /** Who had it and on which form at the end of a day, while it was open then; of the time before its first state nothing is known but that one. */
+  /**
+   * Assignee and form of the follow-ups that were open at the end of a day. Before the first stored state, that state
+   * applies.
+   */
   const pendingOn = (day: number): Followup[] =>
     followups.flatMap((one) => {
       const at = (day + 1) * DAY_MS;
@@ -668,7 +674,7 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
           due,
           on: resolvedOn ?? '',
         }));
-        const told = firsts.filter(({ first }) => first !== null);
+        const known = firsts.filter(({ first }) => first !== null);
         return {
           month,
           closed: some.length,
@@ -677,8 +683,8 @@ export function expectedAnswers(context: AnswerContext): Record<number, Answer> 
             some.filter(({ inTime }) => inTime !== null).length,
           ),
           percent_by_first_due_day: percent(
-            told.filter(({ first, on }) => on <= (first ?? '')).length,
-            told.length,
+            known.filter(({ first, on }) => on <= (first ?? '')).length,
+            known.length,
           ),
           postponed: firsts.filter(({ first, due }) => first !== null && due !== null && due > first).length,
         };

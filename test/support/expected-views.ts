@@ -1,4 +1,7 @@
-/** What the views must show, computed from the service's answers in plain TypeScript. Cells are text, days YYYY-MM-DD. */
+/**
+ * The expected rows of the views, computed from the service's responses in plain TypeScript. Cells are text, days
+ * YYYY-MM-DD.
+ */
 import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
 import type { Cell } from './source-wire.ts';
 
@@ -6,10 +9,10 @@ export type ViewRow = Record<string, string | null>;
 
 const DAY_MS = 86_400_000;
 
-/** The day on which a moment falls, and days as numbers to count with. */
+/** The day of a moment, and conversions between days and numbers. */
 export function dayOf(ms: Cell, timezone: string): string | null {
   if (ms === null) return null;
-  // The Swedish way of writing dates is the ISO way.
+  // The Swedish date format equals ISO's.
   return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(Number(ms));
 }
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
@@ -19,7 +22,7 @@ const dashed = (day: Cell): string | null =>
   typeof day === 'string' ? `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}` : null;
 const between = (from: string | null, to: string | null): string | null =>
   from === null || to === null ? null : String(dayNumber(to) - dayNumber(from));
-/** No span of days is negative: the clock of a device may be ahead. */
+/** A span of days is never negative, even if a device's clock is ahead. */
 const spanOf = (from: string | null, to: string | null): string | null => {
   const days = between(from, to);
   return days === null ? null : String(Math.max(0, Number(days)));

@@ -1,4 +1,4 @@
-/** Stores the figures that the loader stores with follow-ups, for those that a test stores by SQL. */
+/** Computes the figures of follow-ups that the loader would store, for rows that a test inserts by SQL. */
 import type { Connection } from '../../src/database/connection.ts';
 import { compareStates } from '../../src/database/followup-figures.ts';
 

@@ -1,13 +1,13 @@
 /**
- * Where a text stands in a warehouse: in any column of any table or view of any schema that is not PostgreSQL's own, and in its
- * statistics. Without the calendar, which has days alone: its thousands would take longer than everything else.
+ * Searches a text in a warehouse: in all columns of all tables and views outside of PostgreSQL's own schemas, and in the
+ * statistics. The calendar is skipped, because it contains only days and its thousands of rows would take most of the time.
  */
 import type { Compared } from './source-oracle.ts';
 
 export async function findText(
   warehouse: Pick<Compared, 'query'>,
   texts: readonly string[],
-  /** `tables`: without the views, which show what is in tables and take as long again. */
+  /** `tables`: skips the views, which show the tables' data and double the time. */
   relations: 'all' | 'tables' = 'all',
 ): Promise<string[]> {
   const tables = await warehouse.query<{ name: string }>(
@@ -16,7 +16,7 @@ export async function findText(
        ${relations === 'tables' ? `and table_type = 'BASE TABLE'` : ''} order by 1`,
   );
   const found: string[] = [];
-  // As JSON: what a dump holds of the row, with the names of its columns.
+  // As JSON, which contains a row as a dump does, with the column names.
   const rows = await warehouse.query<{ name: string; row: string }>(
     tables
       .map(({ name }) => `select '${name}' as name, to_jsonb(t)::text as row from ${name} t`)

@@ -1,9 +1,9 @@
-/** The folders of src, lowest first: docs/design.md shows them, test/architecture.test.ts holds their imports. */
+/** The folders of src, lowest first: docs/design.md shows them, test/architecture.test.ts checks their imports. */
 
 interface Folder {
   /** In Markdown. */
   readonly owns: string;
-  /** Folders, or files of src itself, with spaces between. A folder may also import itself. */
+  /** Folders, or files of src itself, separated by spaces. A folder may also import itself. */
   readonly mayImport: string;
 }
 

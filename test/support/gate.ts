@@ -1,4 +1,4 @@
-/** Something that happens once, for which a test can wait. */
+/** A single event that a test can wait for. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;

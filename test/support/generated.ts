@@ -1,18 +1,18 @@
-/** Documents that are generated, whole or between marks: tests hold them, `npm run docs:generate` writes them. */
+/** Generated documents, complete or in sections: tests compare them, `npm run docs:generate` writes them. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import prettier from 'prettier';
 import { expect } from 'vitest';
 
-/** The text of the whole document, or of its sections by name: `<!-- generated: NAME -->` … `<!-- end -->`. */
+/** The complete text, or the sections by name: `<!-- generated: NAME -->` … `<!-- end -->`. */
 export type Generated = string | Readonly<Record<string, string>>;
 
 export const isWriting = process.env['WRITE_DOCS'] === '1';
 
 const SECTION = /^<!-- generated: (.+) -->\n[^]*?^<!-- end -->$/gm;
 
-/** Puts each text, in lines of the documents' width, between the marks of its name. Throws where marks and texts differ. */
+/** Inserts each text into its section, in lines of the documents' width. Throws if sections and texts differ. */
 export async function fillSections(
   document: string,
   texts: Readonly<Record<string, string>>,
@@ -38,7 +38,7 @@ const read = (file: string): string => {
   }
 };
 
-/** By path from the root of the project. Formats as `npm run format` does, the text between the sections, too. */
+/** By path from the project root. Formats the whole document as `npm run format` does. */
 export async function holdGenerated(documents: Readonly<Record<string, Generated>>): Promise<void> {
   for (const [path, generated] of Object.entries(documents)) {
     const file = fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -55,7 +55,7 @@ export async function holdGenerated(documents: Readonly<Record<string, Generated
   }
 }
 
-/** A table of Markdown; a cell is on one line. */
+/** A Markdown table; cells are single lines. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((text) => text.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;

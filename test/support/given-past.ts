@@ -1,4 +1,4 @@
-/** Gives rows a past, as months of syncing would have: states of every status, spread over the year. */
+/** Gives rows a history as after months of syncing: states of every status, spread over the year. */
 export const GIVEN_PAST = [
   `insert into safety.equipment_states (account_id, id, equipment_type_id, is_in_service, status, valid_from, valid_to)
    select account_id, id, equipment_type_id, is_in_service, (array['expiring', 'uptodate', 'expired'])[1 + abs(hashtext(id)) % 3],

@@ -8,13 +8,13 @@ import { providePostgresServer } from './postgres-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A server on which databases may be created, as the user who may. */
+    /** A server with the right to create databases. */
     testServerUrl: string;
-    /** The same and, where it is the coordinator of a Citus cluster, the other nodes: databases are made on all of them. */
+    /** The same server and, if it is a Citus coordinator, the other nodes: databases are created on all of them. */
     testServerNodes: readonly string[];
-    /** All databases of this test run begin with it, so that several runs can share a server. */
+    /** The prefix of all databases of this test run, because several runs can share a server. */
     testDatabasePrefix: string;
-    /** How databases are cloned: copying files is the faster way, which PostgreSQL 15 made one of two. */
+    /** The strategy for cloning databases: copying files is faster; PostgreSQL 15 made it optional. */
     testCloneStrategy: '' | 'strategy file_copy';
   }
 }
@@ -27,10 +27,10 @@ interface TestServer {
   close(): Promise<void>;
 }
 
-/** The projects of one test run load this file once each, and share its server. */
+/** Loaded once per project of a test run; the projects share the server. */
 const run = globalThis as { safetySyncTests?: { server: Promise<TestServer>; projects: number } };
 
-/** Where tests get their databases from: one server a run, one migrated template that every test clones. */
+/** Provides the databases of tests: one server per run, and one migrated template that every test clones. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const shared = (run.safetySyncTests ??= { server: startServer(), projects: 0 });
   shared.projects += 1;
@@ -78,7 +78,7 @@ async function createTemplate(nodes: readonly string[], template: string): Promi
   }
   if (onCitus) await joinCluster(nodes, template);
   await migrateDatabase(inDatabase(nodes[0] ?? '', template), { onCitus });
-  // Cloning is refused while anybody is connected to the original.
+  // Cloning requires that no session is connected to the template.
   for (const node of nodes) {
     await onServer(node, async (sql) => {
       await sql`alter database ${sql(template)} with allow_connections false`;

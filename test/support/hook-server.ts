@@ -1,28 +1,28 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Takes what a webhook is sent, and answers as the test says. */
+/** A webhook receiver with responses that the test sets. */
 export interface HookServer {
-  /** With a secret in its path, as those of chat services have. */
+  /** Contains a secret in its path, as chat services do. */
   readonly url: string;
-  /** Texts that were taken, in their order. */
+  /** Accepted texts in order. */
   readonly texts: string[];
-  /** GETs that came, taken or not. */
+  /** All GETs, accepted or not. */
   pings: number;
-  /** Everything else that came, taken or not. */
+  /** All other requests, accepted or not. */
   readonly bodies: string[];
-  /** 200: takes it; `hang`: never answers. */
+  /** 200: accepts; `hang`: never responds. */
   answer: number | 'hang';
-  /** What it says when it refuses, without an end. */
+  /** The body of refusals; repeated endlessly. */
   says: string | null;
-  /** Of the next request: resolves when it has come as a whole. */
+  /** Resolves when the next request has arrived completely. */
   next(): Promise<void>;
   close(): Promise<void>;
 }
 
 export const HOOK_SECRET = 'T0CANARY/B0CANARY/hook-canary-secret';
 
-/** As fast as it is read, until nobody does any more. */
+/** Writes until the client stops reading. */
 function flood(response: ServerResponse, text: string): void {
   const go = (): void => {
     while (!response.destroyed && response.write(text));
@@ -44,18 +44,18 @@ export async function startHookServer(): Promise<HookServer> {
         return;
       }
       hook.bodies.push(body);
-      const told = waiting;
+      const waiters = waiting;
       waiting = [];
       if (hook.answer !== 'hang') {
         if (hook.answer < 300) hook.texts.push((JSON.parse(body) as { text: string }).text);
         if (hook.says !== null) flood(response.writeHead(hook.answer), hook.says);
-        // As some services do, it says back what it was sent.
+        // Echoes the request, as some services do.
         else
           response
             .writeHead(hook.answer)
             .end(hook.answer < 300 ? 'ok' : `no such hook: ${request.url ?? ''}`);
       }
-      for (const tell of told) tell();
+      for (const resolve of waiters) resolve();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

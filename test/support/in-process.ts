@@ -6,13 +6,13 @@ import type { Environment } from '../../src/config/read-variables.ts';
 import { type RunningCli, watchProgram } from './cli.ts';
 
 interface InProcessOptions {
-  /** As at a terminal: answers may have colours and so on. */
+  /** Behaves as at a terminal: with colours, for example. */
   readonly isInteractive?: boolean;
-  /** What the person at the terminal types when asked; undefined: nobody is there. */
+  /** Input at the terminal; undefined: none. */
   readonly answer?: string;
-  /** Characters in a line of the terminal; undefined: stdout is piped. */
+  /** Columns of the terminal; undefined: stdout is piped. */
   readonly width?: number;
-  /** Stopped before it begins: what serves until it is stopped ends at once. */
+  /** Aborted at the start: commands that serve until stopped end at once. */
   readonly isStopped?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Said {
 
 type Print = (stream: 'stdout' | 'stderr', text: string) => void;
 
-/** Who is told what the program writes past its terminal: the log, and what Commander says. */
+/** Captures output that bypasses the terminal: the log, and messages of Commander. */
 const listening = new AsyncLocalStorage<Print>();
 
 for (const stream of ['stdout', 'stderr'] as const) {
@@ -57,26 +57,26 @@ function call(args: readonly string[], env: Environment, options: Call): Promise
   return listening.run(print, () => runProgram(args, { env, signal, terminal }));
 }
 
-/** The command line inside of the test, to its end. The log is silent unless it is asked for. */
+/** Runs the command line inside the test process to its end. The log is off by default. */
 export async function runInProcess(
   args: readonly string[],
   env: Environment,
   options: InProcessOptions = {},
 ): Promise<Said> {
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   const code = await call(
     args,
     { LOG_LEVEL: 'silent', ...env },
     {
       ...options,
       signal: options.isStopped === true ? AbortSignal.abort() : new AbortController().signal,
-      print: (stream, text) => void (said[stream] += text),
+      print: (stream, text) => void (output[stream] += text),
     },
   );
-  return { code, ...said };
+  return { code, ...output };
 }
 
-/** The command line inside of the test, while it runs; the first signal stops it as it does a process, a second one does nothing. */
+/** Starts the command line inside the test process; the first signal stops it as in a process, a second one has no effect. */
 export function startInProcess(args: readonly string[], env: Environment): RunningCli {
   const stopping = new AbortController();
   return watchProgram(args, {

@@ -1,10 +1,10 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between programs and a PostgreSQL server, and keeps every byte that they send: statements, parameters, rows of COPY. */
+/** A proxy in front of a PostgreSQL server that records all bytes of the clients: statements, parameters, rows of COPY. */
 export interface ListeningProxy {
-  /** The database, through the proxy. */
+  /** The database URL through the proxy. */
   readonly url: string;
-  /** Which of these texts were sent since the last `forget`. */
+  /** The given texts that were sent since the last `forget`. */
   heard(texts: readonly string[]): string[];
   /** Bytes since then. */
   readonly size: number;
@@ -15,7 +15,7 @@ export interface ListeningProxy {
 export async function startListeningProxy(databaseUrl: string): Promise<ListeningProxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  /** By connection: a text may come in two pieces. */
+  /** By connection, because a text may arrive in two chunks. */
   let sent: Buffer[][] = [];
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port || 5432), noDelay: true });

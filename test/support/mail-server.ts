@@ -6,16 +6,19 @@ interface ReceivedMail {
   readonly subject: string;
   /** By content type, decoded: `text/plain`, `text/html`. */
   readonly parts: Readonly<Record<string, string>>;
-  /** Names of attached files to their contents. */
+  /** Contents of attachments by file name. */
   readonly attachments: Readonly<Record<string, string>>;
   readonly raw: string;
 }
 
-/** A small SMTP server: takes mail, refuses a login, refuses recipients, or hangs. */
+/** A small SMTP server that accepts mail, refuses logins or recipients, or hangs. */
 export interface MailServer {
   readonly url: string;
   readonly mails: ReceivedMail[];
-  /** `refuse`: no recipient is good enough; `hang`: says nothing, not even hello; `unauthorized`: no login is; `flood`: says hello without an end. */
+  /**
+   * `refuse`: refuses every recipient; `hang`: sends nothing, not even a greeting; `unauthorized`: refuses every login;
+   * `flood`: sends an endless greeting.
+   */
   behaviour: 'take' | 'refuse' | 'hang' | 'unauthorized' | 'flood';
   close(): Promise<void>;
 }
@@ -106,7 +109,7 @@ export async function startMailServer(): Promise<MailServer> {
           say('250 ok');
           break;
         case 'RCPT':
-          if (box.behaviour === 'refuse') say('550 nobody of that name');
+          if (box.behaviour === 'refuse') say('550 no such user');
           else {
             to.push(address);
             say('250 ok');

@@ -1,4 +1,4 @@
-/** The built program as its next release: a folder of its own with another version and other SQL. */
+/** The built program as its next release: a separate folder with another version and changed SQL. */
 import { execFile } from 'node:child_process';
 import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ interface Ended {
 }
 
 export interface NextRelease {
-  /** Writes a further migration. */
+  /** Adds a migration. */
   addMigration(sql: string): Promise<void>;
-  /** Replaces a text in the file of a view; the text has to be there once. */
+  /** Replaces a text in a view's file; the text must occur once. */
   editView(name: string, search: string, replace: string): Promise<void>;
   addView(name: string, sql: string): Promise<void>;
   run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended>;

@@ -1,8 +1,8 @@
 /**
- * V8 optimizes what has run for long; by its own measure that is most of the product in each worker of a test run, which ends
- * soon after: a tenth of the processor time went there. A V8 that does not know the flag says so and goes on.
+ * Delays V8's optimization. By default each worker of a test run optimizes most of the product shortly before it ends, which
+ * took a tenth of the processor time. A V8 without the flag prints a warning and continues.
  */
 import { setFlagsFromString } from 'node:v8';
 
-/** Bytes of bytecode that a function runs before it is looked at again: some thirty times V8's own. */
+/** Bytecode budget of a function before optimization: about thirty times V8's default. */
 setFlagsFromString('--interrupt-budget=2000000');

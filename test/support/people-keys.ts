@@ -1,14 +1,14 @@
-/** Columns of views that name a person, from the catalogue and the streams. */
+/** View columns that name a person, from the catalogue and the streams. */
 import { STREAMS } from '../../src/streams/index.ts';
 import type { TestWorker } from './worker.ts';
 
 export interface PersonColumn {
   readonly view: string;
-  /** `assignee` of `assignee_id`, `assignee_name` and `assignee_key`. */
+  /** `assignee` for `assignee_id`, `assignee_name` and `assignee_key`. */
   readonly person: string;
 }
 
-/** Each column of a view that has the name of a column from which streams take ids of people, and one id in each row. */
+/** View columns with the name of a column that streams declare as ids of people, and the id in each row. */
 export async function readPersonColumns(worker: TestWorker): Promise<PersonColumn[]> {
   const names = STREAMS.flatMap(({ userIdColumns }) => userIdColumns.map(({ column }) => `'${column}'`));
   return await worker.query<PersonColumn>(
@@ -18,7 +18,7 @@ export async function readPersonColumns(worker: TestWorker): Promise<PersonColum
   );
 }
 
-/** Keys of people in views that `people` does not have. */
+/** Keys of people in views that are missing in `people`. */
 export async function findKeysWithoutPerson(worker: TestWorker): Promise<string[]> {
   const columns = await readPersonColumns(worker);
   const all = columns.map(

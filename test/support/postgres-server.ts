@@ -9,10 +9,10 @@ import { isProcessAlive } from '../../src/embedded/process.ts';
 import { acquireEmbeddedServer } from '../../src/embedded/server.ts';
 import { makeTestFolder, TEST_FOLDERS } from './test-folder.ts';
 
-/** A PostgreSQL on which the tests may create databases. */
+/** A PostgreSQL server where tests may create databases. */
 interface PostgresServer {
   readonly url: string;
-  /** One line for the person who runs the tests. */
+  /** One line for the person at the terminal. */
   readonly description: string;
   stop(): Promise<void>;
 }
@@ -21,7 +21,7 @@ const DOCKER_PING_MS = 2_000;
 const CONTAINER_START_MS = 120_000;
 const TEMP_PREFIX = 'safety-sync-test-';
 
-/** The server that is named, else a container, else the embedded server: whatever this machine has. */
+/** The configured server, else a container, else the embedded server. */
 export async function providePostgresServer(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
@@ -46,7 +46,7 @@ async function startImage(
   image: string,
 ): Promise<PostgresServer> {
   await pingDocker(env);
-  // Loaded only now: it takes longer than everything else here.
+  // Loaded on demand, because it takes longer than the rest.
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const starting = new PostgreSqlContainer(image)
     .withCommand(['postgres', '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=200'])
@@ -61,7 +61,7 @@ async function startImage(
   };
 }
 
-/** The coordinator that is named, else a container that is coordinator and node in one; else none, which is said. */
+/** The configured coordinator, else a container that is coordinator and node in one; else none, with a message. */
 export async function provideCoordinator(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,
@@ -90,7 +90,7 @@ async function startEmbedded(): Promise<PostgresServer> {
     const server = await acquireEmbeddedServer({
       dataDir,
       database: 'postgres',
-      // Nothing here is worth surviving a crash.
+      // Durability is off, because no test data has to survive a crash.
       postgresOptions: {
         fsync: 'off',
         full_page_writes: 'off',
@@ -118,7 +118,7 @@ async function startEmbedded(): Promise<PostgresServer> {
   }
 }
 
-/** The password is checked by one round of hashing, not by 4096 of them on both sides: tests sign in some thousand times. */
+/** One round of password hashing instead of 4096, because tests sign in thousands of times. */
 async function makeSignInCheap(url: string): Promise<void> {
   const { username, password } = new URL(url);
   const sql = postgres(url, { max: 1, fetch_types: false });
@@ -130,7 +130,7 @@ async function makeSignInCheap(url: string): Promise<void> {
   }
 }
 
-/** Of test runs that were killed; a server that still runs there notices within a minute and ends. */
+/** Folders of killed test runs; a server that still runs in one notices within a minute and ends. */
 async function removeLeftovers(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const pid = new RegExp(`^${TEMP_PREFIX}(\\d+)-`).exec(name)?.[1];
@@ -140,7 +140,7 @@ async function removeLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** Asks the engine itself: a client or a socket without an engine behind it says nothing. */
+/** Pings the engine, because a client or socket may exist without a running engine. */
 async function pingDocker(env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const target = dockerTarget(env);
   await new Promise<void>((resolve, reject) => {

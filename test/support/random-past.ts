@@ -1,4 +1,4 @@
-/** Follow-ups with random pasts, written straight into the tables: what no source of one's own would tell in time. */
+/** Follow-ups with random histories, inserted directly, because a live source would take too long to create them. */
 import type { SeededRandom } from './seeded-random.ts';
 
 const DAY_MS = 86_400_000;
@@ -39,7 +39,7 @@ interface PastOptions {
   readonly days: number;
 }
 
-/** A time of the last `days` days, up to an hour ago. */
+/** A time in the last `days` days, at least an hour ago. */
 function between(fromMs: number, { random, nowMs }: PastOptions): number {
   const span = Math.max(1, nowMs - 3_600_000 - fromMs);
   return fromMs + random.below(span);
@@ -50,7 +50,7 @@ export function randomFollowup(id: string, options: PastOptions): PastFollowup {
   const created = between(nowMs - days * DAY_MS, options);
   const dayAfter = (ms: number) => new Date(ms + random.below(30) * DAY_MS).toISOString().slice(0, 10);
   const times = Array.from({ length: random.below(4) }, () => between(created, options));
-  // No two states begin together.
+  // No two states have one start.
   const froms = [...new Set([created, ...times])].toSorted((a, b) => a - b);
   let due = random.below(3) === 0 ? null : dayAfter(created);
   let assignee: string | null = random.pick(PEOPLE);
@@ -60,9 +60,9 @@ export function randomFollowup(id: string, options: PastOptions): PastFollowup {
     if (random.below(3) === 0) assignee = random.pick(PEOPLE);
     if (random.below(9) === 0) form = random.pick(FORMS);
     const isOpen = random.below(12) === 0 ? null : random.below(2) === 0;
-    // Closed a while before it was seen, or nobody says when; the completion of what was opened again may stay.
-    const isTold = isOpen === false ? random.below(5) > 0 : random.below(4) === 0;
-    const resolved = isTold ? from - random.below(2) * random.below(3 * DAY_MS) : null;
+    // Closed some time before it was observed, or without a time; reopened follow-ups may keep their completion.
+    const hasTime = isOpen === false ? random.below(5) > 0 : random.below(4) === 0;
+    const resolved = hasTime ? from - random.below(2) * random.below(3 * DAY_MS) : null;
     const completer = isOpen === false ? random.pick(PEOPLE) : null;
     return { isOpen, due, assignee, form, resolved, completer, from };
   });
@@ -85,7 +85,7 @@ export function randomFollowup(id: string, options: PastOptions): PastFollowup {
 const text = (value: string | null): string => (value === null ? 'null' : `'${value}'`);
 const time = (ms: number | null): string => (ms === null ? 'null' : `'${new Date(ms).toISOString()}'`);
 
-/** Statements that store it, in place of what is stored under its id. */
+/** Statements that replace the stored rows of its id. */
 export function storePast(account: string, followup: PastFollowup): string[] {
   const { id, created, observer, states, deleted, messages } = followup;
   const key = `account_id = '${account}' and`;

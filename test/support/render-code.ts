@@ -1,4 +1,4 @@
-/** The documents about what the code declares: errors, variables, commands, alerts, folders. No database is needed. */
+/** Documents generated from the code: errors, variables, commands, alerts, folders. Needs no database. */
 import type { Command } from 'commander';
 import { ALERT_EVENTS } from '../../src/alerts/events.ts';
 import { buildProgram, exitCodeOfError } from '../../src/cli/program.ts';
@@ -57,7 +57,7 @@ const renderVariables = (): string =>
 
 const COMMENT_WIDTH = 118;
 
-/** Markdown as lines of comment. */
+/** Formats Markdown as comment lines. */
 function toComment(markdown: string): string[] {
   const words = markdown
     .replace(/ \(\[[^\]]+\]\([^)]+\)\)/g, '')
@@ -88,7 +88,7 @@ const renderEnvironment = (): string =>
     '',
   ].join('\n');
 
-/** With the verbs that a verb has: `labels import`. */
+/** Includes subcommands such as `labels import`. */
 const commandsOf = (command: Command, before = ''): (readonly [string, Command])[] =>
   command.commands.flatMap((one) => {
     const name = `${before}${one.name()}`;
@@ -107,7 +107,7 @@ async function renderCommands(): Promise<Record<string, string>> {
     );
     return [code([name, ...places].join(' ')), command.description()];
   });
-  // By option and meaning the verbs that have it.
+  // Verbs grouped by option and description.
   const options = new Map<
     string,
     { readonly flags: string; readonly means: string; readonly verbs: string[] }
@@ -158,7 +158,7 @@ const renderFolders = (): string =>
     ]),
   );
 
-/** By path from the root of the project. */
+/** By path from the project root. */
 export async function renderCodeDocs(): Promise<Record<string, Generated>> {
   return {
     'docs/errors.md': {

@@ -1,4 +1,4 @@
-/** The documents about the warehouse's schema, written from the database's own catalogue. */
+/** Documents about the warehouse's schema, generated from the database catalogue. */
 import { getTableName } from 'drizzle-orm';
 import type { Connection } from '../../src/database/connection.ts';
 import { STREAMS } from '../../src/streams/index.ts';
@@ -11,7 +11,7 @@ interface Column {
   readonly name: string;
   readonly type: string;
   readonly meaning: string;
-  /** Place in the primary key; null: no part of it. */
+  /** Position in the primary key; null: not part of it. */
   readonly key_place: number | null;
   readonly is_required: boolean;
 }
@@ -90,7 +90,7 @@ function renderDictionary(relations: readonly Relation[]): string {
   ].join('\n\n');
 }
 
-/** Names of the columns of the primary key. */
+/** Column names of the primary key. */
 const keyOf = (columns: readonly Column[]): string[] =>
   columns
     .flatMap(({ name, key_place: place }) => (place === null ? [] : [{ name, place }]))
@@ -99,15 +99,15 @@ const keyOf = (columns: readonly Column[]): string[] =>
 
 const yaml = (text: string): string => JSON.stringify(text);
 
-/** Several columns as one, which dbt's own tests want. */
+/** Combines several columns into one, as dbt's own tests require. */
 const asOne = (columns: readonly string[]): string => columns.join(` || '/' || `);
 
-/** Every so often a schedule is missed; a day without success is a fault. */
+/** A missed tick is normal now and then; a day without success is an error. */
 const FRESHNESS = ['warn_after: { count: 2, period: hour }', 'error_after: { count: 1, period: day }'];
 
 const STREAM_OF_TABLE = new Map(STREAMS.map(({ name, parent }) => [getTableName(parent), name]));
 
-/** The oldest success of all accounts: `_synced_at` only tells when something last changed. */
+/** The oldest success of all accounts, because `_synced_at` shows only the last change. */
 function renderFreshness(table: string): string[] {
   const stream = STREAM_OF_TABLE.get(table);
   if (stream === undefined) return [];
@@ -192,7 +192,7 @@ const renderTables = (relations: readonly Relation[]): string =>
       }),
   );
 
-/** By path from the root of the project. */
+/** By path from the project root. */
 export async function renderSchemaDocs(connection: Connection): Promise<Record<string, Generated>> {
   const relations = await readRelations(connection, 'safety');
   const references = await readReferences(connection);

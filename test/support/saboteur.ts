@@ -1,6 +1,6 @@
 /**
- * Lets PostgreSQL itself strike down a run at its n-th write, or right before a commit: every step can be hit. On a Citus
- * cluster the node strikes that holds the account's rows, and counts its own writes.
+ * Makes PostgreSQL fail a run at its n-th write or right before a commit, so that every step can fail. On a Citus cluster,
+ * the node with the account's rows fails and counts its own writes.
  */
 import { inject } from 'vitest';
 import type { TestWorker } from './worker.ts';
@@ -27,7 +27,7 @@ const STRIKE = `create function sabotage.strike() returns trigger language plpgs
     return null;
   end $$`;
 
-/** What Citus does not spread by itself. */
+/** Objects that Citus does not propagate. */
 async function onEveryNode({ query }: Pick<TestWorker, 'query'>, text: string): Promise<void> {
   if (inject('testServerNodes').length === 1) {
     await query(text);
@@ -67,9 +67,9 @@ export async function createSaboteur(worker: Pick<TestWorker, 'query'>): Promise
   };
 }
 
-/** Ends the database session of the run of a stream that is under way; answers whether there was one. */
+/** Ends the session of a stream's running run; returns whether there was one. */
 export async function terminateSession(worker: Pick<TestWorker, 'query'>, stream: string): Promise<boolean> {
-  // Two statements, because Citus would look for the session on the node that holds the run.
+  // Two statements, because Citus would search for the session on the node that stores the run.
   const runs = await worker.query<{ pid: number }>(
     `select backend_pid as pid from safety_sync.runs
      where stream = '${stream}' and status = 'running' and backend_pid is not null`,

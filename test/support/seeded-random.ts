@@ -1,6 +1,6 @@
-/** The same seed always tells the same story (a linear congruential generator, for tests only). */
+/** A seeded linear congruential generator, for tests only: equal seeds give equal numbers. */
 export interface SeededRandom {
-  /** A whole number from 0 to `below` - 1. */
+  /** An integer from 0 to `below` - 1. */
   below(below: number): number;
   pick<T>(items: readonly T[]): T;
 }

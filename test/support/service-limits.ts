@@ -1,15 +1,15 @@
-/** Services that limit how much may be asked, each in its own way, and a simulation of a client that does not know which. */
+/** Simulated services with different kinds of limits, and a simulated client that does not know the kind. */
 import { createLimiter } from '../../src/api/limiter.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/shared/time.ts';
 
 export interface ServiceLimit {
-  /** Answers whether a request that arrives now is let through; `inFlight` without it. */
+  /** Whether a request that arrives now is admitted; `inFlight` does not include it. */
   admit(nowMs: number, inFlight: number): boolean;
-  /** The most that it lets through in this time, when a request takes `latencyMs`. */
+  /** The most requests that are admitted in this time, when each takes `latencyMs`. */
   allows(durationMs: number, latencyMs: number): number;
 }
 
-/** So many in each window of the clock. */
+/** A limit per fixed window of the clock. */
 export function fixedWindow(requests: number, windowMs: number): ServiceLimit {
   let window = -1;
   let used = 0;
@@ -25,7 +25,7 @@ export function fixedWindow(requests: number, windowMs: number): ServiceLimit {
   };
 }
 
-/** So many within any window. */
+/** A limit per sliding window. */
 export function slidingWindow(requests: number, windowMs: number): ServiceLimit {
   const admitted: number[] = [];
   return {
@@ -39,7 +39,7 @@ export function slidingWindow(requests: number, windowMs: number): ServiceLimit 
   };
 }
 
-/** Tokens that come back evenly, up to `burst`; an even spacing where that is 1. */
+/** A token bucket that refills evenly, up to `burst`; with a burst of 1, requests are evenly spaced. */
 export function tokenBucket(perSecond: number, burst: number): ServiceLimit {
   let tokens = burst;
   let lastMs = 0;
@@ -55,7 +55,7 @@ export function tokenBucket(perSecond: number, burst: number): ServiceLimit {
   };
 }
 
-/** So many at one time. */
+/** A limit on concurrent requests. */
 export function atOneTime(requests: number): ServiceLimit {
   return {
     admit: (_, inFlight) => inFlight < requests,
@@ -63,7 +63,7 @@ export function atOneTime(requests: number): ServiceLimit {
   };
 }
 
-/** Another limit from some moment on. */
+/** A different limit after some moment. */
 export function changing(first: ServiceLimit, atMs: number, then: ServiceLimit): ServiceLimit {
   return {
     admit: (nowMs, inFlight) => (nowMs < atMs ? first : then).admit(nowMs, inFlight),
@@ -72,7 +72,7 @@ export function changing(first: ServiceLimit, atMs: number, then: ServiceLimit):
   };
 }
 
-/** Nothing at all. */
+/** Admits no requests. */
 export function throttlingAll(): ServiceLimit {
   return { admit: () => false, allows: () => 0 };
 }
@@ -81,7 +81,7 @@ export function unlimited(): ServiceLimit {
   return { admit: () => true, allows: (durationMs) => (durationMs === 0 ? 0 : Infinity) };
 }
 
-/** Lets through one in so many, whoever asks when. */
+/** Admits one of every `requests` requests, at any rate. */
 export function oneIn(requests: number): ServiceLimit {
   let asked = 0;
   return {
@@ -91,9 +91,9 @@ export function oneIn(requests: number): ServiceLimit {
 }
 
 interface Outcome {
-  /** Of what the service allows. */
+  /** Admitted requests, as a share of the most that the service admits. */
   readonly usedShare: number;
-  /** Of all requests. */
+  /** Refused requests, as a share of all requests. */
   readonly throttledShare: number;
 }
 
@@ -110,7 +110,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** A client that always has something to ask, through our limiter, in time of its own. */
+/** A client with an endless supply of requests, with the real limiter, in simulated time. */
 export function simulateLimit(
   limit: ServiceLimit,
   {
@@ -123,7 +123,7 @@ export function simulateLimit(
     readonly concurrency?: number;
     readonly latencyMs?: number;
     readonly durationMs?: number;
-    /** Only what happens from then on is counted. */
+    /** Only later requests are counted. */
     readonly fromMs?: number;
     readonly seed?: number;
   } = {},

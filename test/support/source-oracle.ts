@@ -1,6 +1,6 @@
 /**
- * Compares the warehouse with the source, table by table and column by column. It shares only the names and types of the
- * tables' columns with the worker.
+ * Compares the warehouse with the source, table by table and column by column. It shares only names and types of columns
+ * with the worker.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { expect } from 'vitest';
@@ -20,7 +20,7 @@ import type { ExpectedRow, ExpectedTables } from './source-rows.ts';
 import { id as toId, isObject, ms, parseExactly, sorted, storable } from './source-wire.ts';
 import type { Cell, WireObject } from './source-wire.ts';
 
-/** What the comparison needs of a worker: the service that it reads and the warehouse that it fills. */
+/** The parts of a worker that the comparison needs: its service and its warehouse. */
 export interface Compared {
   readonly sandbox: Sandbox;
   readonly settings: { readonly equipmentTypes: readonly string[] };
@@ -28,11 +28,11 @@ export interface Compared {
 }
 
 export interface CompareOptions {
-  /** Only these tables with their children; default: all. */
+  /** Compares only these tables with their children; default: all. */
   readonly tables?: readonly (keyof typeof TABLES)[];
-  /** Follow-ups that the source no longer has may be live: only a reconcile finds them. */
+  /** Accepts live follow-ups that the source no longer has, because only a reconcile finds them. */
   readonly exceptDeletedFollowups?: boolean;
-  /** Employees that the source no longer has may be live: a record without a key may be what they were. */
+  /** Accepts live employees that the source no longer has, because a record without a key may be one of them. */
   readonly exceptDeletedEmployees?: ReadonlySet<string>;
 }
 
@@ -59,7 +59,7 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
 const isOfRecord = (name: string): boolean =>
   !name.startsWith('_') && !['account_id', 'calculated_at'].includes(name);
 
-/** Every column that follows from a record is compared, because the list of columns is that of the table. */
+/** Compares every column that is derived from a record; the list of columns comes from the table. */
 function specOf(table: PgTable, parent: string | null): TableSpec {
   const { columns, primaryKeys } = getTableConfig(table);
   const kindOf = (type: string): ColumnKind => {
@@ -110,7 +110,7 @@ export const TABLES_OF: Readonly<Record<string, readonly TableName[]>> = {
 const MOST_DIFFERENCES = 8;
 const LOOKUPS_AT_ONCE = 8;
 
-/** Fails with the first differences when a live row, or a child of one, is not what the service says now. */
+/** Fails with the first differences when a live row, or a child of one, differs from the service's record. */
 export async function expectWarehouseEqualsSource(
   compared: Compared,
   options: CompareOptions = {},
@@ -118,7 +118,7 @@ export async function expectWarehouseEqualsSource(
   expect(await findDifferences(compared, options)).toEqual([]);
 }
 
-/** One line for each difference, at most a handful. */
+/** One line per difference, at most a handful. */
 async function findDifferences(compared: Compared, options: CompareOptions = {}): Promise<string[]> {
   const names = options.tables ?? (Object.keys(TABLES) as TableName[]);
   const expected = await withoutHooks(compared.sandbox, () => readSource(compared, names));
@@ -133,7 +133,7 @@ async function findDifferences(compared: Compared, options: CompareOptions = {})
         name,
         spec,
         expected: expected[name] ?? [],
-        // A name that was looked up once stays, whoever still mentions it.
+        // A name that was looked up once is kept, regardless of later mentions.
         mayHaveMore: isLenient
           ? goneFollowups(name, expected)
           : name.startsWith('training_') && employees !== undefined
@@ -157,7 +157,7 @@ interface Comparison {
   readonly mayHaveMore?: (row: ExpectedRow) => boolean;
 }
 
-/** One line for each difference between a table's live rows and those that it should have. */
+/** One line for each difference between the live rows of a table and the expected rows. */
 export async function compareTable(
   compared: Pick<Compared, 'query'>,
   { name, spec, expected, mayHaveMore = () => false }: Comparison,
@@ -226,7 +226,7 @@ export function toCell(value: string | null, kind: ColumnKind): Cell {
   return value;
 }
 
-/** A test's hooks are about what the worker is told; the comparison wants the truth. */
+/** Hooks of a test change the worker's responses only; the comparison reads unchanged data. */
 async function withoutHooks<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
   const { beforeResponse, rewriteResponse } = sandbox.hooks;
   sandbox.hooks.beforeResponse = undefined;
@@ -237,7 +237,7 @@ async function withoutHooks<T>(sandbox: Sandbox, work: () => Promise<T>): Promis
   } finally {
     sandbox.hooks.beforeResponse = beforeResponse;
     sandbox.hooks.rewriteResponse = rewriteResponse;
-    // What the comparison asked is not part of what a test looks at.
+    // Requests of the comparison are removed from the log that a test examines.
     sandbox.requests.splice(asked);
   }
 }
@@ -256,7 +256,7 @@ interface ListQuestion {
   readonly parameters: object;
 }
 
-/** The pages of a list whose order does not change between two of them. */
+/** Reads all pages of a list with a stable order. */
 async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObject[]> {
   const { followupTies } = sandbox.readings;
   sandbox.readings.followupTies = 'settled';
@@ -265,7 +265,7 @@ async function askAll(sandbox: Sandbox, question: ListQuestion): Promise<WireObj
   });
 }
 
-/** All pages that paging announces; where it announces nothing, pages until one is refused or brings nothing new. */
+/** Reads all announced pages; without a total, reads until a page is refused or brings no new records. */
 async function askPages(sandbox: Sandbox, { method, list, parameters }: ListQuestion): Promise<WireObject[]> {
   const pages = new Set<string>();
   const records: WireObject[] = [];
@@ -285,7 +285,7 @@ async function askPages(sandbox: Sandbox, { method, list, parameters }: ListQues
   }
 }
 
-/** Records with a usable key, each key once: of several versions the newest, else the one that came last. */
+/** Records with a usable key, each key once: the newest of several versions, else the last one. */
 function keyed(records: WireObject[], keyField: string, versionField?: string): WireObject[] {
   const kept = new Map<string, WireObject>();
   const version = (record: WireObject): number =>
@@ -299,7 +299,7 @@ function keyed(records: WireObject[], keyField: string, versionField?: string): 
   return [...kept.values()];
 }
 
-/** What one list of the service says now. */
+/** Current records of a list of the service. */
 export async function readList(
   sandbox: Sandbox,
   asked: { method: string; list: string; keyField: string; parameters?: object },
@@ -308,7 +308,7 @@ export async function readList(
   return keyed(await withoutHooks(sandbox, () => askAll(sandbox, { ...list, parameters })), keyField);
 }
 
-/** The rows that these tables should have by what the service says now. */
+/** Expected rows of these tables by the service's current records. */
 export async function readSource(compared: Compared, names: readonly TableName[]): Promise<ExpectedTables> {
   const { sandbox } = compared;
   const tables: ExpectedTables = {};
@@ -327,7 +327,8 @@ export async function readSource(compared: Compared, names: readonly TableName[]
     for (const record of keyed(found, 'id', 'updated_on')) rows.addFollowup(tables, record);
   }
   if (wants('training-employee-status')) {
-    // The request that a worker sends: a service that caches each request apart says to another one what no worker can know.
+    // Sends the worker's own request, because a service that caches requests separately may return other data for a
+    // different one.
     const found = await askAll(sandbox, {
       method: 'training-employee-status.list',
       list: 'employees',
@@ -356,7 +357,7 @@ const USER_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   training_employee_status: ['user_id'],
 };
 
-/** Everyone whom the other tables mention, as far as the service knows them. */
+/** All people that the other tables mention, if the service knows them. */
 async function addUsers(sandbox: Sandbox, tables: ExpectedTables): Promise<void> {
   const ids = new Set<string>();
   for (const [table, columns] of Object.entries(USER_COLUMNS)) {

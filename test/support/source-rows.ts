@@ -1,4 +1,4 @@
-/** The rows that the service's records are in the warehouse (specification of the fields, contract of the tables). */
+/** Converts the service's records to warehouse rows (specification of the fields, contract of the tables). */
 import * as wire from './source-wire.ts';
 import type { Cell, WireObject } from './source-wire.ts';
 
@@ -10,15 +10,15 @@ function add(tables: ExpectedTables, table: string, row: ExpectedRow): void {
   (tables[table] ??= []).push(row);
 }
 
-/** Oldest first by a time that all of them tell; else by their place, counted from the older end. */
+/** Oldest first by a time that all items have; else by position, counted from the older end. */
 function oldestFirst(items: WireObject[], field: string, oldestIs: 'first' | 'last'): WireObject[] {
-  const placed = oldestIs === 'first' ? items : items.toReversed();
-  const times = new Map(placed.map((item) => [item, wire.ms(item[field])]));
-  if ([...times.values()].some((time) => time === null)) return placed;
-  return placed.toSorted((a, b) => Number(times.get(a)) - Number(times.get(b)));
+  const ordered = oldestIs === 'first' ? items : items.toReversed();
+  const times = new Map(ordered.map((item) => [item, wire.ms(item[field])]));
+  if ([...times.values()].some((time) => time === null)) return ordered;
+  return ordered.toSorted((a, b) => Number(times.get(a)) - Number(times.get(b)));
 }
 
-/** Each key once: the last entry stays, unless `rank` says that an earlier one is the newer. */
+/** Each key once: the last entry wins, unless `rank` marks an earlier one as newer. */
 function distinct(
   items: WireObject[],
   key: (item: WireObject) => string | null,

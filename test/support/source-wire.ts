@@ -1,13 +1,13 @@
 /**
- * How the specification says that one value of the service is stored: written for the comparison alone, from the
- * specification, so that it cannot share a mistake with the worker.
+ * Converts single values of the service as the specification requires. Written independently of the worker, so that both
+ * cannot share a mistake.
  */
 export type Cell = string | boolean | null;
 export type WireObject = Record<string, unknown>;
 
 const REPLACEMENT = '\uFFFD';
 
-/** A number of JSON text that a double would round, or write otherwise. */
+/** A number in JSON that a double would round or format differently. */
 class Numeral {
   readonly text: string;
 
@@ -18,7 +18,7 @@ class Numeral {
 
 const NUMERAL_MARK = '\u0002numeral ';
 
-/** JSON whose numbers are exact: every token that is not what a double writes becomes a Numeral. */
+/** Parses JSON with exact numbers: a token that differs from the double's own form becomes a Numeral. */
 export function parseExactly(json: string): unknown {
   const marked = json.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
     token.startsWith('"') || (String(Number(token)) === token && Math.abs(Number(token)) <= 2 ** 53)
@@ -32,7 +32,7 @@ export function parseExactly(json: string): unknown {
   );
 }
 
-/** A number without exponent and without zeros that mean nothing. */
+/** A number without exponent, leading and trailing zeros. */
 export function plainDecimal(text: string): string {
   const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
@@ -46,7 +46,7 @@ export function plainDecimal(text: string): string {
   return text.startsWith('-') && plain !== '0' ? `-${plain}` : plain;
 }
 
-/** The plain decimal of a number of whatever kind. */
+/** The plain decimal of any number. */
 const numberText = (value: unknown): string | null =>
   value instanceof Numeral || typeof value === 'number'
     ? plainDecimal(value instanceof Numeral ? value.text : String(value))
@@ -56,11 +56,11 @@ export function isObject(value: unknown): value is WireObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Numeral);
 }
 
-/** Text that PostgreSQL can hold. */
+/** Text that PostgreSQL can store. */
 export function storable(value: unknown): unknown {
   if (typeof value === 'string') {
     let text = '';
-    // Iteration goes by code points: what is a surrogate then stands alone.
+    // Iteration is by code point, so a surrogate found here is unpaired.
     for (const point of value) text += /^[\0\uD800-\uDFFF]$/.test(point) ? REPLACEMENT : point;
     return text;
   }
@@ -90,7 +90,7 @@ function numeral(value: unknown): number | null {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : null;
 }
 
-/** ms since 1970, between the year 1 and the last one that JavaScript can say. */
+/** ms since 1970, between the year 1 and JavaScript's last date. */
 export function ms(value: unknown): string | null {
   const number = numeral(value);
   if (number === null || number < -62_135_596_800_000 || number > 8.64e15) return null;
@@ -116,7 +116,7 @@ export function yes(value: unknown): boolean | null {
 
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** YYYYMMDD where there is such a day. */
+/** YYYYMMDD, if the day exists. */
 export function day(value: unknown): string | null {
   const digits = text(value);
   if (digits === null || !/^\d{8}$/.test(digits)) return null;
@@ -144,7 +144,7 @@ export function sorted(value: unknown): string {
   return `{${entries.map(([name, one]) => `${JSON.stringify(name)}:${sorted(one)}`).join(',')}}`;
 }
 
-/** Elements that cannot be taken are left out. */
+/** Invalid elements are skipped. */
 export function listOf(value: unknown, element: (one: unknown) => string | null): string | null {
   if (!Array.isArray(value)) return null;
   return JSON.stringify(value.map(element).filter((one) => one !== null));

@@ -1,4 +1,4 @@
-/** For each stream, what a test must know to change its source: no stream may be left out. */
+/** Data for changing the source, for each stream: a missing stream is a compile error. */
 import type { RecordTable } from '../../src/sandbox/index.ts';
 import { NOON } from './test-clock.ts';
 import type { TestWorker } from './worker.ts';
@@ -13,17 +13,17 @@ export interface Specimen {
   /** A record as the service would send it. */
   build(key: string): Fields;
   readonly text: { readonly field: string; readonly column: string };
-  /** A value that its column cannot hold, and one that it can. */
+  /** A value that its column cannot store, and one that it can. */
   readonly bad: {
     readonly field: string;
     readonly column: string;
     readonly value: unknown;
     readonly right: unknown;
   };
-  /** A value outside of a documented list, wherever the record has one. */
+  /** A value outside of a documented list, and its position in the record. */
   readonly unknownValue: { readonly patch: Fields; readonly field: string; readonly value: unknown } | null;
   readonly fieldsBesidesKey: readonly string[];
-  /** Brings about that the next run asks for everything again. */
+  /** Makes the next run request everything again. */
   beforeRun(worker: TestWorker): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ export const SPECIMENS: Readonly<Record<SpecimenName, Specimen>> = {
     bad: { field: 'name', column: 'name', value: { first: 'Ada' }, right: 'Ada' },
     unknownValue: null,
     fieldsBesidesKey: ['name'],
-    // Everyone of the source is mentioned by some document, whatever it is called, and is due again.
+    // Documents mention every user of the source under any name, and make them due again.
     beforeRun: async (worker) => {
       const { store } = worker.sandbox;
       for (const id of store.users.keys()) {

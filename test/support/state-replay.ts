@@ -1,6 +1,6 @@
 /**
- * What a history must show, replayed in plain TypeScript from what the source held at each successful run: written for
- * the comparison alone, without any SQL of the worker's.
+ * The expected history, replayed in plain TypeScript from the source's state at each successful run; shares no SQL with the
+ * worker.
  */
 import { expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
@@ -28,7 +28,7 @@ export type HistoryName = keyof typeof HISTORIES;
 
 interface HistoryRow {
   readonly key: string;
-  /** The columns that make a state, as text. */
+  /** The columns that define a state, as text. */
   readonly state: string;
   readonly row: ExpectedRow;
   /** Microseconds since 1970. */
@@ -69,7 +69,10 @@ export async function readHistory(compared: Compared, history: HistoryName): Pro
     .toSorted((a, b) => (a.key === b.key ? a.from - b.from : a.key < b.key ? -1 : 1));
 }
 
-/** `user from` of states with which an employee came back: they begin when that was seen, where the report is older than the deletion. */
+/**
+ * `user from` of states with which an employee came back: they begin when that was observed, if the report is older than the
+ * deletion.
+ */
 async function readReturns(compared: Compared): Promise<Set<string>> {
   const rows = await readHistory(compared, 'training_employee_status_history');
   return new Set(
@@ -82,9 +85,9 @@ async function readReturns(compared: Compared): Promise<Set<string>> {
 
 interface ReplayedState {
   readonly state: string;
-  /** The source's own time of it, ms; null where it tells none. */
+  /** The source's own time of the state, ms; null: none. */
   readonly since: number | null;
-  /** Whether the row was gone when this state ended. */
+  /** Whether the row was deleted when this state ended. */
   vanished: boolean;
 }
 
@@ -98,7 +101,7 @@ export class StateReplay {
     for (const record of store.followups.values()) rows.addFollowup(tables, record as unknown as WireObject);
     for (const record of calculation.employees) rows.addEmployee(tables, record as unknown as WireObject);
     for (const record of store.equipment.values()) {
-      // The worker asks for empty metafields, too.
+      // The worker requests empty metafields, too.
       const fields = store.metafields.get(record.equipmentType_id) ?? [];
       const empty = Object.fromEntries(fields.map((field) => [field, 'NULL']));
       const asked = { ...record, metavalues: { ...empty, ...record.metavalues } };
@@ -143,7 +146,7 @@ export class StateReplay {
     return this.#seen.get(history) ?? new Map<string, ReplayedState[]>();
   }
 
-  /** States, their order, gaps, ends and, where the source tells them, beginnings. */
+  /** Checks states, their order, gaps, ends and, if the source has them, starts. */
   async expectEqual(compared: Compared): Promise<void> {
     const returns = await readReturns(compared);
     for (const history of Object.keys(HISTORIES) as HistoryName[]) {
@@ -167,14 +170,14 @@ export class StateReplay {
           else if (next !== undefined) expect(row.to, at).toBeLessThanOrEqual(next.from);
           else expect(row.to === null, at).toBe(!vanished);
           if (row.to !== null) expect(row.to, at).toBeGreaterThan(row.from);
-          // A completion is not there before its employee is.
+          // A completion does not exist before its employee.
           const isReturn =
             history === 'training_completion_history' &&
             row.from > (since ?? 0) * 1000 &&
             returns.has(`${key.split(' / ')[0] ?? ''} ${row.from}`);
           if (isReturn) continue;
-          const isTold = since !== null && (before === undefined || since * 1000 > (before.to ?? 0));
-          if (isTold || (since !== null && before === undefined)) {
+          const isDated = since !== null && (before === undefined || since * 1000 > (before.to ?? 0));
+          if (isDated || (since !== null && before === undefined)) {
             expect(row.from, at).toBe(since * 1000);
           }
         }

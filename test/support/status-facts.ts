@@ -4,14 +4,14 @@ import { STREAM_NAMES } from '../../src/streams/index.ts';
 import type { StreamName } from '../../src/streams/stream.ts';
 import type { DetailFacts } from '../../src/status/account-detail.ts';
 import type { AccountRows } from '../../src/status/read-account-rows.ts';
-import type { KeepingReport } from '../../src/status/keeping.ts';
+import type { KeepingStatus } from '../../src/status/keeping.ts';
 import { type AccountsRead, type DatabaseFacts, runFactsOf } from '../../src/status/read-accounts.ts';
 import { type SingleStatus, singleOf } from '../../src/status/status.ts';
 import type { Outage } from '../../src/health/outage-log.ts';
 import type { RunRow } from '../../src/database/runs.ts';
 import { NOON } from './test-clock.ts';
 
-export const EVERYTHING_KEPT: KeepingReport = {
+export const EVERYTHING_KEPT: KeepingStatus = {
   deletedDays: null,
   runsDays: null,
   issuesDays: null,
@@ -61,7 +61,7 @@ interface Read extends Partial<DatabaseFacts>, Partial<AccountRows> {
   readonly currentUntilMs?: ByStream<number>;
 }
 
-/** What was read of `north`: all streams succeeded a minute ago, unless said otherwise. */
+/** A read of account `north`: by default all streams succeeded a minute ago. */
 export function operations({ successMs = {}, currentUntilMs = {}, ...change }: Read = {}): AccountsRead {
   const runs = change.runs ?? STREAM_NAMES.map((stream, index) => runRow({ run_id: index + 1, stream }));
   const rows = { runs, issues: change.issues ?? [], slices: change.slices ?? [] };
@@ -89,7 +89,7 @@ interface OneAccount extends Omit<StatusFacts, 'seen' | 'accounts' | 'databaseOu
   readonly service: AccountFacts['service'];
 }
 
-/** A worker of one account, at noon, with whom all is well. */
+/** A healthy worker with one account, at noon. */
 export function statusFacts(change: Partial<OneAccount> = {}): StatusFacts {
   const { accountId = 'north', outages = [], operations: read = operations() } = change;
   const outageOf = (name: string) => outages.find(({ dependency }) => dependency === name);

@@ -1,4 +1,4 @@
-/** What every stream promises (contract, "What always holds"): one battery for all of them, new ones included. */
+/** Tests of the promises of every stream (contract, "What always holds"), including new ones. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fault, Readings } from '../../src/sandbox/index.ts';
 import { defaultReadings, optionalFields, RawNumber } from '../../src/sandbox/index.ts';
@@ -20,7 +20,7 @@ function expectSuccess(result: RunResult): void {
   expect(result.outcome).toBe('succeeded');
 }
 
-/** The first request meets each of them in turn; retries are enough for all. */
+/** The first request meets each of them in turn; retries suffice for all. */
 const EVERY_FAULT: Fault[] = [
   { kind: 'rateLimit' },
   { kind: 'serverError' },
@@ -35,9 +35,9 @@ const EVERY_FAULT: Fault[] = [
 interface Battery {
   readonly stream: StreamDefinition;
   readonly specimen: Specimen;
-  /** Fails when a live row, or a child of one, is not what the service says now. */
+  /** Fails when a live row, or a child of one, differs from the service's record. */
   readonly isEqual: (worker: TestWorker) => Promise<void>;
-  /** False: what is the same code for every stream is shown for this one by the proof alone. */
+  /** False: tests of code that all streams share run for this stream in the proof only. */
   readonly isSample?: boolean;
   /** Default: one of the registry's streams. */
   readonly createWorker?: (options: TestWorkerOptions) => Promise<TestWorker>;
@@ -64,14 +64,14 @@ export function describeStream({
         clock: clockOf({ now: NOON }),
         ...options,
         sandbox: { seed: SEED, clock: () => NOON, size: SIZE, ...options.sandbox },
-        // Every incremental read sees every record: what is unchanged can be counted.
+        // Every incremental read returns all records, so unchanged ones can be counted.
         settings: { followupsOverlapMs: EVERYTHING_MS, ...options.settings },
       });
       open.push(worker);
       return worker;
     }
 
-    /** A run that asks for everything again, after the time in which nothing would have to be asked. */
+    /** A run that requests everything again, after the time in which requests could be skipped. */
     async function runAgain(worker: TestWorker): Promise<RunResult> {
       await specimen.beforeRun(worker);
       return await worker.run(name, { force: true });
@@ -83,7 +83,7 @@ export function describeStream({
       return worker;
     }
     const someKey = (worker: TestWorker): string => [...specimen.records(worker).keys()][3] ?? '';
-    /** Put as a whole, so that the sandbox keeps a value that it would otherwise calculate. */
+    /** Stored as a whole, so that the sandbox keeps a value that it would otherwise calculate. */
     const patch = (worker: TestWorker, key: string, fields: object): void => {
       specimen.records(worker).put({ ...specimen.records(worker).get(key), ...fields }, key);
     };
@@ -205,7 +205,7 @@ export function describeStream({
       });
     });
 
-    test('a field that cannot be stored is null with an issue, which closes when the field comes right', async () => {
+    test('a field that cannot be stored is null with an issue, which closes when the field is corrected', async () => {
       const worker = await synced();
       const key = someKey(worker);
       const { field, column, value, right } = specimen.bad;
@@ -225,7 +225,7 @@ export function describeStream({
       await isEqual(worker);
     });
 
-    test('a field that nobody knows is told once, stored in _raw, and closed when no record has it any longer', async () => {
+    test('an unknown field is reported once, stored in _raw, and closed when no record has it any longer', async () => {
       const worker = await synced();
       const records = specimen.records(worker);
       const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
@@ -248,7 +248,7 @@ export function describeStream({
 
     if (specimen.unknownValue !== null) {
       const { patch: fields, field, value } = specimen.unknownValue;
-      test('a value outside of its documented list is kept as it comes and told', async () => {
+      test('an undocumented value is stored unchanged and reported', async () => {
         const worker = await synced();
         const key = someKey(worker);
         patch(worker, key, fields);
@@ -283,7 +283,7 @@ export function describeStream({
         measured: { '': numbers.map((number) => new RawNumber(number)) },
         'beyond numeric': new RawNumber('-1e200000'),
       });
-      // Rounded they are one.
+      // Equal after rounding.
       const twins = ['12345678901234567890', '12345678901234567891'];
       for (const twin of twins) {
         specimen.records(worker).put({ ...specimen.build(twin), [specimen.keyField]: new RawNumber(twin) });
@@ -353,7 +353,7 @@ export function describeStream({
           const records = specimen.records(worker);
           const [first, second] = [someKey(worker), [...records.keys()][5] ?? ''];
           records.put({ ...records.get(first) }, 'the same again');
-          records.put({ ...records.get(second), [specimen.text.field]: 'told differently' }, 'not the same');
+          records.put({ ...records.get(second), [specimen.text.field]: 'named differently' }, 'not the same');
           const result = await runAgain(worker);
           expectSuccess(result);
           expect(result.counts).toMatchObject({
@@ -422,7 +422,7 @@ export function describeStream({
         await isEqual(worker);
       });
 
-      test('a token refused as invalid, as inactive or as that of an inactive account is tried once, and nothing else is asked', async () => {
+      test('a token refused as invalid, as inactive or as that of an inactive account is tried once, without further requests', async () => {
         const worker = await createWorker();
         await specimen.beforeRun(worker);
         const before = await rowVersions(worker);
@@ -433,7 +433,7 @@ export function describeStream({
           worker.sandbox.requests.length = 0;
           const result = await worker.run(name, { force: true });
           expect(result).toMatchObject({ outcome: 'failed', error: { code, recovery: 'fail_run' } });
-          // A lookup may have its second request in flight when the first is refused.
+          // A lookup may have a second request in flight when the first is refused.
           expect(worker.sandbox.requests.length).toBeLessThanOrEqual(isList ? 1 : 2);
           expect(await rowVersions(worker)).toEqual(before);
           expect((await runsOf(worker, name))[0]).toMatchObject({ status: 'failed', error_code: code });
@@ -467,7 +467,7 @@ export function describeStream({
        where a.stream = '${name}' and a.status = 'succeeded' and b.status = 'succeeded'`,
         );
         expect(overlap).toEqual({ overlapping: 0 });
-        // The one that skipped has nothing to tell: replicas would write most of all rows.
+        // A skipped run writes no row, because replicas would fill the table with them.
         expect(scheduled.record.runId).toBeNull();
         expect((await runsOf(worker, name)).map((run) => run.status)).toEqual(['succeeded', 'succeeded']);
         await isEqual(worker);

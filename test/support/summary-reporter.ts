@@ -2,8 +2,8 @@ import type { SerializedError } from 'vitest';
 import type { Reporter, TestModule } from 'vitest/node';
 
 /**
- * One plain last line for people and scripts: `N passed, N failed`. What fails outside of a test (a file that does
- * not load, a hook, a rejected promise that nobody awaits) counts as one failure each: it must not look green.
+ * Prints one plain last line for people and scripts: `N passed, N failed`. Failures outside of tests (a file that does not
+ * load, a hook, an unhandled rejection) count as one failure each, so that they are not overlooked.
  */
 export default class SummaryReporter implements Reporter {
   #passed = 0;
@@ -11,9 +11,9 @@ export default class SummaryReporter implements Reporter {
   #skipped = 0;
 
   onInit(): void {
-    // On exit, because other reporters and the closing of the database may print after the run's end.
+    // Printed on exit, because other reporters and the closing of the database may print after the end of the run.
     process.once('exit', (code) => {
-      // No test ran, or something failed around them.
+      // No test ran, or code outside of the tests failed.
       const failed = code !== 0 && this.#failed === 0 ? 1 : this.#failed;
       const skipped = this.#skipped > 0 ? `, ${this.#skipped} skipped` : '';
       process.stdout.write(`${this.#passed} passed, ${failed} failed${skipped}\n`);

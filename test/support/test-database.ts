@@ -5,19 +5,19 @@ import { inject } from 'vitest';
 
 const OBJECT_IN_USE = '55006';
 
-/** A database of one test alone; what the test forgets to drop goes at the end of the run. */
+/** A database for one test; databases that a test does not drop are dropped at the end of the run. */
 export interface TestDatabase {
   readonly url: string;
-  /** Also while something is still connected. */
+  /** Works while sessions are connected. */
   drop(): Promise<void>;
 }
 
-/** With all migrations applied: a clone, which takes some 30 ms. */
+/** A clone of the migrated template; takes some 30 ms. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return create(`${inject('testDatabasePrefix')}template`);
 }
 
-/** As a user's new database is: nothing of ours in it. */
+/** An empty database, as a new user has it. */
 export async function createEmptyTestDatabase(): Promise<TestDatabase> {
   return create('template0');
 }
@@ -30,9 +30,9 @@ async function create(template: string): Promise<TestDatabase> {
   );
   if (inject('testServerNodes').length > 1) {
     await onServer(async (sql) => {
-      // What `migrate --citus` has set for the template is no part of a clone.
+      // Settings of the template by `migrate --citus` are not copied to clones.
       await sql`alter database ${sql(name)} set citus.allow_nested_distributed_execution = on`;
-      // Tests let a table refuse or wait by a trigger; the product has none.
+      // Tests make a table refuse or wait by a trigger; the product has no triggers.
       await sql`alter database ${sql(name)} set citus.enable_unsafe_triggers = on`;
     });
   }
@@ -42,7 +42,7 @@ async function create(template: string): Promise<TestDatabase> {
     url: url.href,
     drop: () =>
       onServer((sql) =>
-        // A background worker of Citus can come back between the end of all sessions and the drop.
+        // A background worker of Citus can reconnect between the end of all sessions and the drop.
         pRetry(() => sql`drop database if exists ${sql(name)} with (force)`.execute(), {
           retries: 2,
           minTimeout: 50,
@@ -52,10 +52,10 @@ async function create(template: string): Promise<TestDatabase> {
   };
 }
 
-/** All nodes, if the server is the coordinator of a Citus cluster. */
+/** All nodes, if the server is a Citus coordinator. */
 let servers: readonly postgres.Sql[] | undefined;
 
-/** One connection for all tests of a worker: a new one for each would take longer than the clone. */
+/** One connection per test worker, because a new one for each test would take longer than the clone. */
 async function onServer(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
   servers ??= inject('testServerNodes').map((url) =>
     postgres(url, { max: 2, idle_timeout: 2, fetch_types: false, onnotice: () => undefined }),

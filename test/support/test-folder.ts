@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * In memory, where the system has such a folder with room: PostgreSQL makes and removes a dozen files in each run of a
- * stream, and ext4 takes longer for that the more files were removed lately. A container usually has 64 MB of it.
+ * Uses memory, if the system has such a folder with enough space: PostgreSQL creates and removes a dozen files per run of a
+ * stream, and ext4 slows down with the number of recently removed files. A container usually has 64 MB of it.
  */
 const MEMORY = '/dev/shm';
 const NEEDED_BYTES = 2 ** 31;
@@ -19,10 +19,10 @@ async function isUsable(folder: string): Promise<boolean> {
   }
 }
 
-/** Where the data of PostgreSQL servers of the tests can lie. */
+/** Directories that may hold the data of the tests' PostgreSQL servers. */
 export const TEST_FOLDERS = [MEMORY, tmpdir()] as const;
 
-/** A folder for one test, or one server of a test run; whoever makes it removes it. */
+/** A folder for one test, or for one server of a test run; the caller removes it. */
 export async function makeTestFolder(name: string): Promise<string> {
   const [memory, disk] = TEST_FOLDERS;
   return await mkdtemp(join((await isUsable(memory)) ? memory : disk, name));

@@ -3,13 +3,13 @@ import { clockOf, NOON, type TestTime } from './test-clock.ts';
 import { createTestWorker, type TestWorker, type TestWorkerOptions } from './worker.ts';
 
 export interface TimedWorkerOptions extends TestWorkerOptions {
-  /** How far this machine's clock is off. */
+  /** Offset of this machine's clock. */
   readonly ourClockOffMs?: number;
-  /** How far the service's clock is off. */
+  /** Offset of the service's clock. */
   readonly serviceClockOffMs?: number;
 }
 
-/** A worker and a service whose time the test moves. */
+/** A worker and a service with times that the test moves. */
 export interface TimedWorker extends TestWorker {
   readonly time: TestTime;
   /** By the service's clock. */
@@ -27,7 +27,7 @@ export async function createTimedWorker(options: TimedWorkerOptions = {}): Promi
   return { ...worker, time, serviceNow };
 }
 
-/** Throws what the run failed with. */
+/** Throws the error of the run. */
 export function expectSucceeded(result: RunResult): void {
   if (result.outcome === 'failed') throw result.error;
   if (result.outcome === 'skipped') throw new Error(`skipped: ${result.reason}`);

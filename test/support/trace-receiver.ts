@@ -10,11 +10,11 @@ interface ReceivedSpan {
   readonly status: number;
 }
 
-/** Takes traces as a collector does: OTLP over HTTP, as JSON. */
+/** Receives traces as a collector does: OTLP over HTTP, as JSON. */
 export interface TraceReceiver {
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** Everything that was sent, as it came. */
+  /** All received requests, unchanged. */
   readonly bodies: readonly string[];
   close(): Promise<void>;
 }

@@ -1,11 +1,12 @@
-/** Marks of what PostgreSQL has written, to tell "nothing was written" from "the same was written again". */
+/** Marks of PostgreSQL's writes, to distinguish "no write" from "a write of equal values". */
 import type { Compared } from './source-oracle.ts';
 
 type Queried = Pick<Compared, 'query'>;
 
 /**
- * Where every row version of schema safety lies, and who made or locked it: any write, even of the same values, changes it.
- * Without the calendar, which only `migrate` writes: its thousands of days would take longer than everything else.
+ * The position of every row version in schema safety, with its creating and locking transactions: any write changes it, even
+ * of equal values. The calendar is skipped, because only `migrate` writes it and its thousands of days would take most of
+ * the time.
  */
 export async function rowVersions(worker: Queried): Promise<Record<string, string>> {
   const tables = await worker.query<{ name: string }>(
@@ -71,7 +72,7 @@ export async function issuesOf(worker: Queried, stream: string): Promise<IssueRo
   }));
 }
 
-/** Of the newest calculation and change that is stored. */
+/** The newest stored report and change. */
 export async function stateOf(
   worker: Queried,
   stream: string,

@@ -22,17 +22,17 @@ export interface TestWorkerOptions {
   readonly events?: RunEvents;
   /** Default: the registry. */
   readonly streams?: readonly StreamDefinition[];
-  /** Default: one of its own on the server of this test run. */
+  /** Default: a new one on the server of this test run. */
   readonly database?: TestDatabase;
 }
 
-/** The worker's real code against a sandbox over HTTP and a database of its own. */
+/** The worker's real code against a sandbox over HTTP and a new database. */
 export interface TestWorker {
   readonly sandbox: Sandbox;
   readonly databaseUrl: string;
   readonly connection: Connection;
   readonly settings: SyncSettings;
-  /** That of its runs. */
+  /** The clock of its runs. */
   readonly context: RunContext;
   run(stream: StreamName, request?: Partial<RunRequest>): Promise<RunResult>;
   /** All streams, in the worker's order. */

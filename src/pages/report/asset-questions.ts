@@ -1,8 +1,8 @@
-/** What is asked about equipment and documents. */
+/** Questions about equipment and documents. */
 import { z } from 'zod';
 import { day, dayOrNull, number, question, text, textOrNull } from './question.ts';
 
-/** Everybody whom a piece of equipment is assigned to. */
+/** All assignees of a piece of equipment. */
 const RESPONSIBLE = `
 left join lateral (
   select coalesce(json_agg(json_build_object('user_id', a.user_id, 'user_name', u.name) order by u.name, a.user_id), '[]')::text as people
@@ -11,12 +11,12 @@ left join lateral (
   where a.account_id = $1 and a.equipment_id = i.equipment_id
 ) responsible on true`;
 
-/** An inspection that expired today counts among the expired ones only. */
+/** An inspection that expired today counts as expired only. */
 export const EXPIRES_THIS_WEEK = `days_until_expiry between 0 and 6 and (status = 'expired' and days_until_expiry = 0) is not true`;
 
 export const EQUIPMENT_QUESTIONS = {
   equipmentByType: question(
-    'How does each type of equipment in service stand?',
+    'What is the status of equipment in service, by type?',
     `
 select equipment_type_id, equipment_type_label, coalesce(status, 'unknown') as status, count(*) as equipment
 from safety.equipment_overview

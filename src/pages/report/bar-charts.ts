@@ -1,20 +1,28 @@
-/** What is compared side by side. Every bar says its value. */
+/** Bar charts that compare values. Each bar shows its value. */
 import type { Html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { formatShortDay, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
+import {
+  CHARACTER_PX,
+  HALF,
+  NAME_LENGTH,
+  type ChartRenderer,
+  type Series,
+  type Texts,
+  WIDE,
+} from './draw.ts';
 
 interface Bar {
   readonly label: string;
   readonly value: number;
   readonly color: string;
-  /** Beside the value. */
+  /** Shown after the value. */
   readonly remark?: string;
 }
 
-/** Horizontal bars from the top, each with its value at its end. */
-export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
-  const { plot } = pen;
+/** Horizontal bars with their values at the ends. */
+export function bars(renderer: ChartRenderer, texts: Texts, rows: readonly Bar[]): Html {
+  const { plot } = renderer;
   const named = rows.map((row, at) => ({
     ...row,
     key: String(at),
@@ -22,7 +30,7 @@ export function bars(pen: Pen, texts: Texts, rows: readonly Bar[]): Html {
   }));
   const left = Math.max(...rows.map(({ label }) => Math.min(label.length, NAME_LENGTH))) * CHARACTER_PX + 14;
   const right = Math.max(...named.map(({ text }) => text.length)) * CHARACTER_PX + 10;
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: rows.length * 32 + 8,
     marginLeft: left,
@@ -59,14 +67,14 @@ interface Part {
   readonly value: number;
 }
 
-/** One bar a row, of parts in the order of the series; a part says its value where it has room for it. */
+/** One stacked bar per row, with segments in the order of the series. A segment shows its value if it is wide enough. */
 export function stackedBars(
-  pen: Pen,
+  renderer: ChartRenderer,
   texts: Texts,
   series: readonly (Series & { readonly onColor: string })[],
   parts: readonly Part[],
 ): Html {
-  const { plot } = pen;
+  const { plot } = renderer;
   const keys = [...new Set(parts.map(({ row }) => row))];
   const totals = keys.map((key) => ({
     key,
@@ -76,7 +84,7 @@ export function stackedBars(
   const left = Math.max(...keys.map((key) => Math.min(key.length, NAME_LENGTH))) * CHARACTER_PX + 14;
   const order = series.map(({ name }) => name);
   const stack = plot.stackX({ order }, { x: 'value', y: 'row', fill: 'series' });
-  return pen.figure(texts, WIDE, (width) => {
+  return renderer.figure(texts, WIDE, (width) => {
     const room = width - left - 60;
     const lies = (part: Part) => part.value / most > (String(part.value).length * CHARACTER_PX + 8) / room;
     return {
@@ -121,7 +129,7 @@ export function stackedBars(
           dx: 6,
           fill: 'var(--dim)',
         }),
-        // The key, at its place in the order of the parts.
+        // The legend, in the order of the segments.
         ...series.flatMap(({ name, color }, at) => {
           const x = order
             .slice(0, at)
@@ -151,17 +159,17 @@ export function stackedBars(
 }
 
 interface Week {
-  /** Its Monday. */
+  /** The Monday of the week. */
   readonly monday: string;
   readonly value: number;
 }
 
-/** A column for each week; the first one is not over, and dashed. */
-export function weekColumns(pen: Pen, texts: Texts, weeks: readonly Week[]): Html {
-  const { plot } = pen;
+/** One column per week; the current week is dashed, because it is incomplete. */
+export function weekColumns(renderer: ChartRenderer, texts: Texts, weeks: readonly Week[]): Html {
+  const { plot } = renderer;
   const [running, ...ahead] = weeks;
   const nameOf = (monday: string): string => formatShortDay(toDate(monday));
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: 180,
     marginTop: 18,

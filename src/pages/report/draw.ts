@@ -1,17 +1,17 @@
-/** Draws with Observable Plot into a document of our own, and hands back SVG as markup. */
+/** Renders charts with Observable Plot in a linkedom document and returns SVG markup. */
 import type * as ObservablePlot from '@observablehq/plot';
 import { type Html, html, trusted, withoutControls } from '../html.ts';
 
-/** Widths in px of the drawing. */
+/** Widths of the drawing, in px. */
 export const WIDE = 880;
 export const HALF = 420;
 export const CHARACTER_PX = 7;
-/** Names that data brings are cut to it; whole they stand in the tables. */
+/** Names longer than this are truncated in charts; tables show them in full. */
 export const NAME_LENGTH = 20;
 
 export interface Texts {
   readonly title: string;
-  /** Says in words what it shows. */
+  /** Description of the chart for screen readers. */
   readonly label: string;
   readonly note?: string | undefined;
 }
@@ -21,7 +21,7 @@ export interface Series {
   readonly color: string;
 }
 
-/** What is used of the document; this program is not compiled against a browser's types. */
+/** The used parts of the DOM, because the program is compiled without a browser's types. */
 interface DrawnElement {
   readonly outerHTML: string;
   setAttribute(name: string, value: string): void;
@@ -31,20 +31,20 @@ interface DrawnElement {
 
 export type Plot = typeof ObservablePlot;
 
-export interface Pen {
+export interface ChartRenderer {
   readonly plot: Plot;
-  /** One chart: a figure with its title, drawn for a wide and for a narrow place. */
+  /** One chart: a figure with its title, drawn in a wide and a narrow version. */
   figure(texts: Texts, width: number, options: (width: number) => ObservablePlot.PlotOptions): Html;
 }
 
 const NARROW = 330;
 
-/** Loaded by whoever draws: nothing else of this program needs it. */
-export async function createPen(): Promise<Pen> {
+/** Imported on first use, because no other part of the program needs Plot. */
+export async function createChartRenderer(): Promise<ChartRenderer> {
   const [plot, { parseHTML }] = await Promise.all([import('@observablehq/plot'), import('linkedom')]);
   const { document } = parseHTML('<!doctype html><html><body></body></html>') as { document: object };
 
-  /** Data gets into what Plot makes as texts alone, which linkedom escapes; of attributes it escapes the quotes only. */
+  /** Data enters Plot's output as text only, which linkedom escapes; in attributes it escapes quotes only. */
   function draw(options: ObservablePlot.PlotOptions, name: string, label: string): Html {
     const svg = plot.plot({ ...options, document: document as never }) as unknown as DrawnElement;
     for (const style of svg.querySelectorAll('style')) style.remove();

@@ -3,7 +3,7 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { stackedBars } from './bar-charts.ts';
-import type { Pen } from './draw.ts';
+import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
 import { formatDay, formatMoment, formatShare, labelOf, personOf } from '../words.ts';
@@ -23,7 +23,7 @@ function seriesOf(statuses: readonly string[]) {
   return [...known.map(([, series]) => series), ...strange];
 }
 
-/** In service: with an expired inspection, and all. */
+/** Equipment in service: count with an expired inspection, and total. */
 export function outOfDateOf({ answers }: Report): { expired: number; inService: number } {
   const sum = (rows: Report['answers']['equipmentByType']) =>
     rows.reduce((total, { equipment }) => total + equipment, 0);
@@ -31,7 +31,7 @@ export function outOfDateOf({ answers }: Report): { expired: number; inService: 
   return { expired: sum(rows.filter(({ status }) => status === 'expired')), inService: sum(rows) };
 }
 
-function byType({ answers }: Report, pen: Pen): Html {
+function byType({ answers }: Report, renderer: ChartRenderer): Html {
   const rows = answers.equipmentByType;
   const nameOfType = (row: (typeof rows)[number]) =>
     labelOf(row.equipment_type_label, row.equipment_type_id, 'type');
@@ -42,7 +42,7 @@ function byType({ answers }: Report, pen: Pen): Html {
       .reduce((sum, row) => sum + row.equipment, 0);
   const label = types.map((type) => `${type}: ${formatCount(expired(type))} expired`).join('; ');
   return stackedBars(
-    pen,
+    renderer,
     { title: 'Equipment in service by type', label },
     seriesOf(rows.map(({ status }) => status)),
     rows.map((row) => ({ row: nameOfType(row), series: nameOf(row.status), value: row.equipment })),
@@ -93,7 +93,7 @@ function byOffice({ answers }: Report): Html | null {
   );
 }
 
-/** The equipment that the figures count although no run reads it. */
+/** Equipment that the figures count although no run reads it any more. */
 function notRead({ unread, timezone }: Report): Html | false {
   if (unread.length === 0) return false;
   const types = unread.map(({ part, live, readAtMs }) => {
@@ -106,7 +106,7 @@ function notRead({ unread, timezone }: Report): Html | false {
   </p>`;
 }
 
-export function equipmentSection(report: Report, pen: Pen): Html {
+export function equipmentSection(report: Report, renderer: ChartRenderer): Html {
   const { expired, inService } = outOfDateOf(report);
   const days = report.answers.equipmentByDay;
   return section(report, {
@@ -120,9 +120,9 @@ export function equipmentSection(report: Report, pen: Pen): Html {
         : `${formatCount(expired)} of ${formatNumber(inService, 'piece')} in service ${expired === 1 ? 'has' : 'have'} an expired inspection.`,
     body: () => [
       notRead(report),
-      inService > 0 && byType(report, pen),
+      inService > 0 && byType(report, renderer),
       byOffice(report),
-      statusTrend(pen, {
+      statusTrend(renderer, {
         title: 'Equipment in service by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, in_service: value }) => ({ date, series: nameOf(status), value })),

@@ -1,8 +1,8 @@
-/** What is asked about follow-ups. */
+/** Questions about follow-ups. */
 import { z } from 'zod';
 import { day, dayOrNull, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
-/** What was written first, which says what it is about, and last, where that is another message. */
+/** Joins the first message, which describes the problem, and the last one if it is a different message. */
 export const NOTES = `
 left join lateral (
   select m.note from safety.followup_messages m

@@ -3,8 +3,8 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars } from './bar-charts.ts';
-import type { Pen } from './draw.ts';
-import { said } from './said.ts';
+import type { ChartRenderer } from './draw.ts';
+import { describeMessages } from './describe-messages.ts';
 import { empty, section } from './section.ts';
 import { monthLine, TODAY_NOTE, trend } from './time-charts.ts';
 import { formatDay, formatDays, formatMonth, formatShare, labelOf, personOf } from '../words.ts';
@@ -21,7 +21,7 @@ export function countOf(report: Report, status: string): number {
   return report.answers.followupsNow.find((row) => row.status === status)?.followups ?? 0;
 }
 
-/** What was on the first and the last day that a trend shows, in words. */
+/** Describes the values of a trend on its first and last day. */
 function describeBacklog({ answers }: Report): string {
   const rows = answers.backlogByDay;
   const at = (date: string | undefined, status: string) =>
@@ -33,14 +33,14 @@ function describeBacklog({ answers }: Report): string {
   return `${say(first)}. ${say(last)}.`;
 }
 
-function backlog(report: Report, pen: Pen): Html {
+function backlog(report: Report, renderer: ChartRenderer): Html {
   const values = report.answers.backlogByDay.map(({ date, status, followups }) => ({
     date,
     series: status === 'open' ? 'not yet due' : status,
     value: followups,
   }));
   return trend(
-    pen,
+    renderer,
     {
       title: 'Open follow-ups at the end of each day',
       label: describeBacklog(report),
@@ -54,7 +54,7 @@ function backlog(report: Report, pen: Pen): Html {
   );
 }
 
-function overdue({ answers, today }: Report, pen: Pen): Html | null {
+function overdue({ answers, today }: Report, renderer: ChartRenderer): Html | null {
   const { overdueByAge, overdueByAssignee, longestOverdue, peopleWithOverdue } = answers;
   if (overdueByAge.length === 0) return empty('No follow-up is overdue.');
   const ages = Object.entries(AGES).map(([age, { label, color }]) => ({
@@ -87,12 +87,12 @@ function overdue({ answers, today }: Report, pen: Pen): Html | null {
         formatDay(row.due_on),
         formatCount(row.days_overdue),
       ],
-      remark: said(row, today),
+      remark: describeMessages(row, today),
     })),
   )}
   ${more > 0 && html`<p class="note">and ${formatCount(more)} more.</p>`}`;
   return html`${bars(
-    pen,
+    renderer,
     {
       title: 'For how long they have been overdue',
       label: ages.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -117,7 +117,7 @@ function overdue({ answers, today }: Report, pen: Pen): Html | null {
   ${rest} ${longest}`;
 }
 
-/** A form by its name, and the follow-up's own id, by which the service finds it. */
+/** The label of the form and the follow-up's own id, to find it in the service. */
 function nameOf(row: {
   readonly form_id: string | null;
   readonly form_label: string | null;
@@ -126,10 +126,10 @@ function nameOf(row: {
   return html`${labelOf(row.form_label, row.form_id, 'form')} <code>${row.id}</code>`;
 }
 
-/** Of a newer month: so many are open that those which are closed are the quick ones. */
+/** A month with more open follow-ups than this is dashed, because its closed ones are only the quick ones. */
 const MOST_OPEN = 0.2;
 
-function closing({ answers, today }: Report, pen: Pen): Html | null {
+function closing({ answers, today }: Report, renderer: ChartRenderer): Html | null {
   const months = answers.closedInTime.map(({ month, closed, in_time: inTime }) => ({
     month,
     value: (100 * inTime) / closed,
@@ -138,7 +138,7 @@ function closing({ answers, today }: Report, pen: Pen): Html | null {
   const last = months.findLast(({ isUnfinished }) => !isUnfinished);
   if (last === undefined || months.length < 2) return null;
   return monthLine(
-    pen,
+    renderer,
     {
       title: 'Closed by the due day, in percent of those that had one',
       label: `${formatDays(Math.round(last.value))} percent in ${formatMonth(last.month)}.`,
@@ -148,7 +148,7 @@ function closing({ answers, today }: Report, pen: Pen): Html | null {
   );
 }
 
-function timeToClose({ answers }: Report, pen: Pen): Html | null {
+function timeToClose({ answers }: Report, renderer: ChartRenderer): Html | null {
   const shown = answers.timeToCloseByMonth.slice(-SHOWN_MONTHS);
   const finished = shown.findLastIndex(({ raised, still_open: open }) => open <= MOST_OPEN * raised);
   const months = shown.flatMap(({ month, median_days: value }, at) =>
@@ -157,7 +157,7 @@ function timeToClose({ answers }: Report, pen: Pen): Html | null {
   const [first, last] = [months[0], months.findLast(({ isUnfinished }) => !isUnfinished)];
   if (first === undefined || last === undefined || months.length < 2) return null;
   return monthLine(
-    pen,
+    renderer,
     {
       title: 'Days until half of a month’s follow-ups were closed',
       label: `From ${formatDays(first.value)} days in ${formatMonth(first.month)} to ${formatDays(last.value)} days in ${formatMonth(last.month)}.`,
@@ -207,12 +207,12 @@ function handedOn({ answers, today }: Report): Html {
         `${formatCount(row.reassignment_count)} times`,
         formatDay(row.due_on),
       ],
-      remark: said(row, today),
+      remark: describeMessages(row, today),
     })),
   );
 }
 
-export function followupsSection(report: Report, pen: Pen): Html {
+export function followupsSection(report: Report, renderer: ChartRenderer): Html {
   const open = countOf(report, 'open') + countOf(report, 'overdue');
   const late = countOf(report, 'overdue');
   const oldest = report.answers.overdueByAge.map((row) => row.oldest_due_on).toSorted()[0];
@@ -227,12 +227,12 @@ export function followupsSection(report: Report, pen: Pen): Html {
     hasRows: report.answers.followupsNow.length > 0,
     lead,
     body: () => [
-      backlog(report, pen),
+      backlog(report, renderer),
       html`<h3>Overdue</h3>`,
-      overdue(report, pen),
+      overdue(report, renderer),
       html`<h3>Closing</h3>`,
-      closing(report, pen),
-      timeToClose(report, pen),
+      closing(report, renderer),
+      timeToClose(report, renderer),
       byForm(report),
       handedOn(report),
     ],

@@ -1,4 +1,4 @@
-/** The figures at the top, each beside what it was a week ago. */
+/** The key figures at the top, each with its value a week ago. */
 import { html, type Html } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { StreamName } from '../../streams/stream.ts';
@@ -10,9 +10,9 @@ import type { Report } from './read-report.ts';
 import { trainedOf } from './training-section.ts';
 
 interface Change {
-  /** `▲ 3 more than a week ago` */
+  /** For example `▲ 3 more than a week ago`. */
   readonly text: string;
-  /** null: nothing changed. */
+  /** null: unchanged. */
   readonly isBetter: boolean | null;
 }
 
@@ -20,7 +20,7 @@ export interface Figure {
   readonly title: string;
   readonly value: string;
   readonly beside: string;
-  /** null: what it was before is not known. */
+  /** null: the earlier value is unknown. */
   readonly change: Change | null;
   readonly isBad: boolean;
 }
@@ -50,7 +50,7 @@ function change(by: number, isGood: Direction, words: string): Change {
   return { text: `${by > 0 ? '▲' : '▼'} ${words}`, isBetter: by > 0 === (isGood === 'more') };
 }
 
-/** `before`: a week ago; null where it was not known then. */
+/** `before`: the value a week ago; null: unknown. */
 function compareCounts(now: number, before: number | null): Change | null {
   if (before === null) return null;
   const by = now - before;
@@ -63,7 +63,7 @@ interface Share {
   readonly whole: number;
 }
 
-/** As they are shown: a share that moved by less than a percent has not moved. */
+/** Rounds as displayed, so that a change below one percent counts as none. */
 function compareShares(now: Share, before: Share, since: string): Change | null {
   if (now.whole === 0 || before.whole === 0) return null;
   const [shown, shownBefore] = [now, before].map(({ part, whole }) => formatShare(part, whole));
@@ -143,7 +143,7 @@ function equipmentFigure(report: Report, { expired, inService }: ReturnType<type
   });
 }
 
-/** Each part of the service is read at a time of its own. */
+/** The streams are synced at different times. */
 function asOf({ streams, timezone }: Report, stream: StreamName, one: Figure): Figure {
   const readMs = streams.find((other) => other.stream === stream)?.lastSuccessMs ?? null;
   return readMs === null ? one : { ...one, beside: `${one.beside}; as of ${formatMoment(readMs, timezone)}` };

@@ -1,13 +1,16 @@
-/** A question that the report asks the warehouse's views: its SQL, and what a row of its answer is. */
+/** A question that the safety report answers from the warehouse's views: its SQL, and the schema of its rows. */
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
 import { toArrayLiteral } from '../../database/array-literal.ts';
 import type { Queryable } from '../../database/connection.ts';
 
 export interface Question<Row> {
-  /** As a person asks it. */
+  /** The question in plain words. */
   readonly title: string;
-  /** `$1` is the account, `$2` the people who were chosen (`text[]`). Where docs/questions.md asks the same, this is its SQL, held to one account; time zone and today are then worked out once, not row by row. */
+  /**
+   * Parameters: `$1` is the account, `$2` the selected people (`text[]`). If docs/questions.md has the question, this is its
+   * SQL for one account, with time zone and today computed once instead of per row.
+   */
   readonly sql: string;
   readonly row: z.ZodType<Row>;
 }
@@ -16,12 +19,12 @@ export function question<Row>(title: string, text: string, row: z.ZodType<Row>):
   return { title, sql: text.trim(), row };
 }
 
-/** `bigint` and `numeric` come as text. */
+/** Postgres sends `bigint` and `numeric` as text. */
 export const number = z.union([z.number(), z.string().transform(Number)]);
 export const numberOrNull = z.union([z.null(), number]);
 export const text = z.string();
 export const textOrNull = z.string().nullable();
-/** `2026-03-01`, a day of the account's reporting time zone. */
+/** A day in the account's reporting time zone, for example `2026-03-01`. */
 export const day = z.string();
 export const dayOrNull = z.string().nullable();
 

@@ -1,4 +1,4 @@
-/** Everything that the report asks. */
+/** All questions of the safety report. */
 import { z } from 'zod';
 import { DOCUMENT_QUESTIONS, EQUIPMENT_QUESTIONS } from './asset-questions.ts';
 import { FOLLOWUP_QUESTIONS } from './followup-questions.ts';
@@ -13,7 +13,7 @@ export const QUESTIONS = {
   ...DOCUMENT_QUESTIONS,
   weekByPerson,
   namesakes: question(
-    'Who has the name of somebody else, too?',
+    'Which people share a name?',
     `
 select id
 from (select id, count(*) over (partition by name) as people from safety.users where account_id = $1) u

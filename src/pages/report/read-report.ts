@@ -1,4 +1,4 @@
-/** Asks everything that the report shows, at one moment. */
+/** Reads all data of the safety report in one snapshot. */
 import { sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { StreamName } from '../../streams/stream.ts';
@@ -15,22 +15,22 @@ import { choosePeople } from './week-people.ts';
 type AllQuestions = typeof QUESTIONS & typeof WEEK_QUESTIONS;
 
 type RowOf<T> = T extends { readonly row: z.ZodType<infer Row> } ? Row : never;
-/** The rows that answer each question. */
+/** The rows for each question. */
 type Answers = {
   readonly [Name in keyof AllQuestions]: readonly RowOf<AllQuestions[Name]>[];
 };
 
 interface StreamFreshness {
   readonly stream: StreamName;
-  /** Never: null. */
+  /** null: never. */
   readonly lastSuccessMs: number | null;
-  /** The code with which the newest run failed. */
+  /** The error code of the newest run, if it failed. */
   readonly failedWith: string | null;
 }
 
 export interface Report {
   readonly accountId: string;
-  /** In which its days begin. */
+  /** The reporting time zone. */
   readonly timezone: string;
   /** By the database's clock. */
   readonly asOfMs: number;
@@ -47,13 +47,13 @@ export const isAnythingRead = ({ streams }: Pick<Report, 'streams'>): boolean =>
 
 export const NOTHING_READ = 'Nothing was read from the service yet, so there is nothing to report.';
 
-/** Needs a migrated warehouse. `equipmentTypes`: those that are configured; absent: which are is not known. */
+/** Needs a migrated warehouse. `equipmentTypes`: the configured types; absent: unknown. */
 export async function readReport(
   connection: Connection,
   accountId: string,
   equipmentTypes?: readonly string[],
 ): Promise<Report> {
-  // Before the answers: a sync that ends between makes the data newer than the page says, never older.
+  // Read before the answers: if a sync ends in between, the data is newer than the page states, never older.
   const { databaseNowMs, accounts, rows } = await readAccounts(connection, [accountId], { isInFull: true });
   const streams = accounts.get(accountId) ?? UNKNOWN_STREAMS;
   return await connection.db.transaction(

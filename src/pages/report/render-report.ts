@@ -1,4 +1,4 @@
-/** One Report → one HTML document that needs nothing else: no script, no request. */
+/** Renders a Report as one HTML document without scripts or external requests. */
 import { formatCount, formatDuration, formatNumber, roughly } from '../../shared/format.ts';
 import { MINUTE_MS } from '../../shared/time.ts';
 import { streamNamed } from '../../streams/index.ts';
@@ -7,13 +7,13 @@ import { type Html, html } from '../html.ts';
 import { REPORT_STYLE } from '../style.ts';
 import { table } from '../table.ts';
 import { describeIssue, formatDay, formatMoment, personOf } from '../words.ts';
-import { createPen } from './draw.ts';
+import { createChartRenderer } from './draw.ts';
 import { equipmentSection } from './equipment-section.ts';
 import { followupsSection } from './followups-section.ts';
 import { overview } from './overview.ts';
 import { isAnythingRead, NOTHING_READ, type Report } from './read-report.ts';
 import { empty, section } from './section.ts';
-import { tellApart } from './tell-apart.ts';
+import { disambiguate } from './disambiguate.ts';
 import { trainingSection } from './training-section.ts';
 import { weekSection } from './week-section.ts';
 
@@ -95,7 +95,7 @@ function issues(report: Report): Html | null {
     <p class="note">One by one: <code>safety-sync data-issues</code></p>`;
 }
 
-/** Whether the ids of forms, trainings and equipment are told as ids. */
+/** Whether ids of forms, trainings and equipment are shown without labels. */
 function labelsHint({ answers }: Report): Html | null {
   const { timeToCloseByForm: forms, gapsByTraining: trainings, equipmentByType: types } = answers;
   const hasBareIds =
@@ -109,7 +109,7 @@ function labelsHint({ answers }: Report): Html | null {
   </p>`;
 }
 
-/** How far the page can be trusted: how fresh its data is, and what could not be taken as it came. */
+/** The reliability of the data: its age, and the open data issues. */
 function dataSection(report: Report): Html {
   return html`<section id="data" aria-labelledby="data-title">
     <h2 id="data-title">About this data</h2>
@@ -118,13 +118,13 @@ function dataSection(report: Report): Html {
 }
 
 interface RenderOptions {
-  /** Whose report it is, for its readers: the organisation (REPORT_TITLE); null: the account is named. */
+  /** The organisation in the title (REPORT_TITLE); null: the account's name is shown. */
   readonly title: string | null;
 }
 
 export async function renderReport(read: Report, { title }: RenderOptions): Promise<string> {
-  const pen = await createPen();
-  const report = { ...read, answers: tellApart(read.answers) };
+  const renderer = await createChartRenderer();
+  const report = { ...read, answers: disambiguate(read.answers) };
   const { accountId, asOfMs, timezone } = report;
   const week = weekSection(report);
   const isRead = isAnythingRead(report);
@@ -151,8 +151,9 @@ export async function renderReport(read: Report, { title }: RenderOptions): Prom
         </nav>
       </header>
       <main>
-        ${isRead && overview(report)} ${week} ${followupsSection(report, pen)} ${trainingSection(report, pen)}
-        ${equipmentSection(report, pen)} ${documentsSection(report)} ${dataSection(report)}
+        ${isRead && overview(report)} ${week} ${followupsSection(report, renderer)}
+        ${trainingSection(report, renderer)} ${equipmentSection(report, renderer)} ${documentsSection(report)}
+        ${dataSection(report)}
       </main>
       <footer>
         Written by safety-sync from its warehouse. This file loads nothing and runs no script.

@@ -1,4 +1,4 @@
-/** A section of the report, or what to do where it has nothing to tell. */
+/** A section of the safety report, or a hint where it has no data. */
 import { html, type Html, type HtmlValue } from '../html.ts';
 import type { StreamName } from '../../streams/stream.ts';
 import type { Report } from './read-report.ts';
@@ -10,15 +10,15 @@ export function empty(sentence: string): Html {
 interface SectionOptions {
   readonly id: string;
   readonly title: string;
-  /** Where its data comes from. */
+  /** The stream of its data. */
   readonly stream: StreamName;
   readonly hasRows: boolean;
-  /** The finding, in a sentence. */
+  /** The result in one sentence. */
   readonly lead: string;
   readonly body: () => HtmlValue;
 }
 
-/** Says why there is nothing: never read, or nothing there. */
+/** Why the section is empty: never synced, or no records. */
 function missing({ streams }: Report, { stream, title }: SectionOptions): Html {
   const state = streams.find((one) => one.stream === stream);
   if (state?.lastSuccessMs != null) {

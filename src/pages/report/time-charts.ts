@@ -1,13 +1,21 @@
-/** What moves over time. Colours are variables of the page's style; labels stand at what they name. */
+/** Line and area charts over time. Colours are variables of the page's style; labels are placed at their lines. */
 import { type Html, html } from '../html.ts';
 import { formatCount } from '../../shared/format.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { formatDay, formatMonth, shorten, toDate } from '../words.ts';
-import { CHARACTER_PX, HALF, NAME_LENGTH, type Pen, type Series, type Texts, WIDE } from './draw.ts';
+import {
+  CHARACTER_PX,
+  HALF,
+  NAME_LENGTH,
+  type ChartRenderer,
+  type Series,
+  type Texts,
+  WIDE,
+} from './draw.ts';
 
 const LINE_PX = 16;
 
-/** Below a trend. */
+/** The note below a trend. */
 export const TODAY_NOTE = 'Dashed: today, which is not over.';
 
 interface DayValue {
@@ -16,7 +24,7 @@ interface DayValue {
   readonly value: number;
 }
 
-/** Moves labels apart where they would stand on each other; `positions` ascend. */
+/** Moves overlapping labels apart; `positions` ascend. */
 export function spread(positions: readonly number[], gap: number): number[] {
   const moved: number[] = [];
   for (const position of positions) moved.push(Math.max(position, (moved.at(-1) ?? -Infinity) + gap));
@@ -25,16 +33,21 @@ export function spread(positions: readonly number[], gap: number): number[] {
 
 const widthOf = (text: string): number => text.length * CHARACTER_PX;
 
-/** How wide the day that is not over is drawn at least, px. */
+/** Least width of the current day in the drawing, px. */
 const TODAY_PX = 9;
 const UNFINISHED = { fillOpacity: 0.4, strokeDasharray: '3,2', strokeWidth: 1.2 } as const;
 
 /**
- * Counts per day, stacked; the first series lies at the bottom. The last day is not over: it stands beside the others,
- * dashed, and says how many there are now.
+ * Counts per day, stacked, with the first series at the bottom. The current day is incomplete: it is drawn separately,
+ * dashed, with its present counts.
  */
-export function trend(pen: Pen, texts: Texts, series: readonly Series[], values: readonly DayValue[]): Html {
-  const { plot } = pen;
+export function trend(
+  renderer: ChartRenderer,
+  texts: Texts,
+  series: readonly Series[],
+  values: readonly DayValue[],
+): Html {
+  const { plot } = renderer;
   const days = [...new Set(values.map(({ date }) => date))].toSorted();
   const [first = '', last = ''] = [days[0], days.at(-1)];
   const known = series.filter(({ name }) => values.some((one) => one.series === name && one.value > 0));
@@ -65,7 +78,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
     LINE_PX * perPx,
   );
   const room = Math.max(...today.map(({ text }) => widthOf(text))) + 12;
-  // Of a day until the next one begins; the last one that is over lasts until today.
+  // Each day extends to the beginning of the next one, the last complete day to today.
   const over = values
     .filter((one) => one.date !== last && known.some(({ name }) => name === one.series))
     .map((one) => ({ ...one, date: toDate(one.date) }));
@@ -73,7 +86,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
   const closing = values
     .filter((one) => one.date === yesterday && known.some(({ name }) => name === one.series))
     .map((one) => ({ ...one, date: toDate(last) }));
-  return pen.figure(texts, WIDE, (width) => {
+  return renderer.figure(texts, WIDE, (width) => {
     const perDay = (width - margins.marginLeft - room) / Math.max(1, days.length);
     const end = new Date(toDate(last).getTime() + Math.max(1, TODAY_PX / perDay) * DAY_MS);
     const labels = today.map(({ text, middle }, at) => ({ text, date: end, y: heights[at] ?? middle }));
@@ -85,7 +98,7 @@ export function trend(pen: Pen, texts: Texts, series: readonly Series[], values:
       x: {
         type: 'utc',
         label: null,
-        // Of a few days Plot would name hours.
+        // For a few days Plot would label hours.
         ticks: days.length < 8 ? 'day' : width > HALF ? 8 : 3,
         tickSize: 0,
         domain: [toDate(first), end],
@@ -134,35 +147,35 @@ interface StatusTrend {
   readonly values: readonly DayValue[];
 }
 
-/** How many were in each status, day by day, of what the service tells only as it stands now. */
-export function statusTrend(pen: Pen, { title, series, values }: StatusTrend): Html {
+/** Statuses by day, for values that the service only sends as of now. */
+export function statusTrend(renderer: ChartRenderer, { title, series, values }: StatusTrend): Html {
   if (new Set(values.map(({ date }) => date)).size <= 1) {
     return html`<p class="note">
-      The service tells only how it stands now; how it moves shows here from the second day on.
+      The service sends only the present state, so the trend begins on the second day.
     </p>`;
   }
   const from = formatDay(values[0]?.date ?? null);
   const to = formatDay(values.at(-1)?.date ?? null);
-  const label = `From ${from} to ${to}; the present counts stand in the chart above.`;
+  const label = `From ${from} to ${to}; the present counts are in the chart above.`;
   return html`<h3>Trend</h3>
-    ${trend(pen, { title, label, note: TODAY_NOTE }, series, values)}`;
+    ${trend(renderer, { title, label, note: TODAY_NOTE }, series, values)}`;
 }
 
 interface MonthValue {
   readonly month: string;
   readonly value: number;
-  /** What is still to come will change it. */
+  /** Incomplete: later data will change the value. */
   readonly isUnfinished: boolean;
 }
 
 interface MonthLineOptions {
   readonly months: readonly MonthValue[];
   readonly format: (value: number) => string;
-  /** Of the scale. Default: the highest value. */
+  /** Upper bound of the scale. Default: the highest value. */
   readonly most?: number;
 }
 
-/** Where a line that comes from `before` and goes on to `after` leaves room for a label. */
+/** Chooses the side of a line that leaves space for a label, from the values before and after. */
 export function placeBeside(
   before: number | undefined,
   value: number,
@@ -174,14 +187,18 @@ export function placeBeside(
   return rises ? { textAnchor: 'end', dx: -6, dy: -10 } : { textAnchor: 'middle', dx: 0, dy: -12 };
 }
 
-/** One value a month; the last one that is finished says how much it is, those after it are dashed. */
-export function monthLine(pen: Pen, texts: Texts, { months, format, most }: MonthLineOptions): Html {
-  const { plot } = pen;
+/** One value per month; the last complete month is labelled, incomplete ones are dashed. */
+export function monthLine(
+  renderer: ChartRenderer,
+  texts: Texts,
+  { months, format, most }: MonthLineOptions,
+): Html {
+  const { plot } = renderer;
   const points = months.map((one) => ({ ...one, date: toDate(one.month) }));
   const finished = points.filter(({ isUnfinished }) => !isUnfinished);
   const last = finished.at(-1);
   const rest = [...(last === undefined ? [] : [last]), ...points.filter(({ isUnfinished }) => isUnfinished)];
-  /** Each month has its name; of more months Plot chooses, which would take days of a few. */
+  /** Labels each month; for longer ranges Plot chooses the ticks, which would be days for short ones. */
   const namesOf = (most: number) => {
     const every = Math.ceil(points.length / most);
     if (points.length > 8) return { ticks: most };
@@ -190,7 +207,7 @@ export function monthLine(pen: Pen, texts: Texts, { months, format, most }: Mont
       tickFormat: (date: Date) => formatMonth(date.toISOString()),
     };
   };
-  return pen.figure(texts, WIDE, (width) => ({
+  return renderer.figure(texts, WIDE, (width) => ({
     width,
     height: 200,
     marginTop: 18,

@@ -1,4 +1,4 @@
-/** What is asked about trainings. */
+/** Questions about trainings. */
 import { z } from 'zod';
 import { day, number, numberOrNull, question, text, textOrNull } from './question.ts';
 
@@ -66,7 +66,7 @@ order by expires_on, user_id, training_id limit 10`,
   ),
 
   gapsByEmployee: question(
-    'Who lacks the most required trainings, and which?',
+    'Which people lack the most required trainings, and which ones?',
     `
 select user_id, user_name, count(*) as lacking, string_agg(training_label, ', ' order by training_label) as trainings
 from safety.training_matrix

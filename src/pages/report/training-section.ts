@@ -3,23 +3,23 @@ import { table } from '../table.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import type { Report } from './read-report.ts';
 import { bars, weekColumns } from './bar-charts.ts';
-import type { Pen } from './draw.ts';
+import type { ChartRenderer } from './draw.ts';
 import { empty, section } from './section.ts';
 import { statusTrend } from './time-charts.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { dayAfter, formatDay, formatShare, labelOf, mondayOf, personOf, toDate } from '../words.ts';
 
-/** In the order in which they want attention. */
+/** Sorted by urgency. */
 const STATUSES = [
   { status: 'incomplete', color: 'var(--bad)' },
   { status: 'expiring', color: 'var(--warn)' },
   { status: 'active', color: 'var(--good)' },
   { status: 'unassigned', color: 'var(--none)' },
 ] as const;
-/** The days of the table below; the chart has the weeks in which they are. */
+/** Days covered by the table below; the chart shows their weeks. */
 const DAYS = 90;
 
-/** Trained, and those who need training at all. */
+/** Counts employees with all required trainings, and employees with any. */
 export function trainedOf(rows: readonly { readonly status: string | null; readonly employees: number }[]): {
   trained: number;
   needed: number;
@@ -31,14 +31,14 @@ export function trainedOf(rows: readonly { readonly status: string | null; reado
   return { trained: of('active', 'expiring'), needed: of('active', 'expiring', 'incomplete') };
 }
 
-/** Also statuses that are new at the service. */
+/** Includes statuses that are new at the service. */
 function seriesOf(statuses: readonly string[]): { name: string; color: string }[] {
   const known = STATUSES.map(({ status, color }) => ({ name: status, color: color }));
   const others = [...new Set(statuses)].filter((one) => !known.some(({ name }) => name === one));
   return [...known, ...others.map((name) => ({ name, color: 'var(--dim)' }))];
 }
 
-function now({ answers }: Report, pen: Pen): Html {
+function now({ answers }: Report, renderer: ChartRenderer): Html {
   const rows = answers.trainingNow.map((row) => ({ ...row, status: row.status ?? 'unknown' }));
   const total = rows.reduce((sum, { employees }) => sum + employees, 0);
   const ordered = seriesOf(rows.map(({ status }) => status)).flatMap(({ name, color }) => {
@@ -46,7 +46,7 @@ function now({ answers }: Report, pen: Pen): Html {
     return row === undefined ? [] : [{ label: name, color, value: row.employees }];
   });
   return html`${bars(
-    pen,
+    renderer,
     {
       title: 'Employees by status',
       label: ordered.map(({ label, value }) => `${label}: ${formatCount(value)}`).join('; '),
@@ -88,7 +88,7 @@ function gaps({ answers }: Report): Html {
   ${rest > 0 && html`<p class="note">and ${formatCount(rest)} more who are incomplete.</p>`}`;
 }
 
-function lapsing({ answers, today }: Report, pen: Pen): Html {
+function lapsing({ answers, today }: Report, renderer: ChartRenderer): Html {
   const [in30, in90] = [30, 90].map((within) => answers.lapsing.find(({ days }) => days === within));
   if (in90 === undefined || in90.trainings === 0) return empty('No training lapses in the next 90 days.');
   const first = mondayOf(today);
@@ -98,7 +98,7 @@ function lapsing({ answers, today }: Report, pen: Pen): Html {
     return { monday, value: answers.lapsingByWeek.find((row) => row.week === monday)?.trainings ?? 0 };
   });
   return html`${weekColumns(
-    pen,
+    renderer,
     {
       title: 'Trainings that lapse, by the week that begins on Monday',
       label: `${formatNumber(in30?.trainings ?? 0, 'training')} in the next 30 days, ${formatCount(in90.trainings)} in the next 90.`,
@@ -133,7 +133,7 @@ function lapsing({ answers, today }: Report, pen: Pen): Html {
   )}`;
 }
 
-export function trainingSection(report: Report, pen: Pen): Html {
+export function trainingSection(report: Report, renderer: ChartRenderer): Html {
   const { trained, needed } = trainedOf(report.answers.trainingNow);
   const days = report.answers.trainingByDay;
   return section(report, {
@@ -143,16 +143,16 @@ export function trainingSection(report: Report, pen: Pen): Html {
     hasRows: report.answers.trainingNow.length > 0,
     lead: `${formatCount(trained)} of ${formatNumber(needed, 'employee')} who need training have all of it (${formatShare(trained, needed)}).`,
     body: () => [
-      now(report, pen),
+      now(report, renderer),
       html`<h3>What is lacking</h3>`,
       gaps(report),
-      statusTrend(pen, {
+      statusTrend(renderer, {
         title: 'Employees by status at the end of each day',
         series: seriesOf(days.map(({ status }) => status)),
         values: days.map(({ date, status, employees }) => ({ date, series: status, value: employees })),
       }),
       html`<h3>About to lapse</h3>`,
-      lapsing(report, pen),
+      lapsing(report, renderer),
     ],
   });
 }

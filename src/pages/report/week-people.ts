@@ -1,23 +1,23 @@
-/** Chooses the people whose tasks of the next seven days are on the page, and their order. Pure. */
+/** Selects and sorts the people to list with their tasks of the next seven days. Pure. */
 import { personOf } from '../words.ts';
 
-/** In numbers. */
+/** Numbers of tasks. */
 export interface Load {
-  /** Empty: it has no assignee. */
+  /** Empty: no assignee. */
   readonly user_id: string;
   readonly user_name: string | null;
   readonly followups: number;
   readonly trainings: number;
-  /** Of one type and schedule each. */
+  /** Each of one type and schedule. */
   readonly inspection_tasks: number;
   readonly inspections: number;
 }
 
 const SHOWN_PEOPLE = 12;
-/** Those who have more to do than inspections are shown beyond that. */
+/** People with other tasks than inspections are shown beyond this limit. */
 const MOST_PEOPLE = 20;
 
-/** Inspections come last: of them there can be many. */
+/** Inspections come last, because there can be many. */
 const urgencyOf = ({ followups, trainings }: Load): number => followups + trainings;
 
 export const tasksOf = (load: Load): number => urgencyOf(load) + load.inspection_tasks;
@@ -35,6 +35,6 @@ export function choosePeople(loads: readonly Load[]): { shown: readonly Load[]; 
     );
   const urgent = people.filter((one) => urgencyOf(one) > 0).length;
   const most = Math.min(MOST_PEOPLE, Math.max(SHOWN_PEOPLE, urgent));
-  const nobody = loads.filter(({ user_id: id }) => id === '');
-  return { shown: [...people.slice(0, most), ...nobody], others: people.slice(most) };
+  const unassigned = loads.filter(({ user_id: id }) => id === '');
+  return { shown: [...people.slice(0, most), ...unassigned], others: people.slice(most) };
 }

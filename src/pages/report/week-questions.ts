@@ -1,10 +1,10 @@
-/** Questions about the next seven days: counts for each person, and the first tasks of the people on the page. */
+/** Questions about the next seven days: counts per person, and the first tasks of the people on the page. */
 import { z } from 'zod';
 import { EXPIRES_THIS_WEEK } from './asset-questions.ts';
 import { form, NOTE_COLUMNS, NOTES, notes } from './followup-questions.ts';
 import { day, number, question, text, textOrNull } from './question.ts';
 
-/** Tasks of a person that are shown. */
+/** Tasks shown per person. */
 export const SHOWN_TASKS = 6;
 
 const DUE_SOON = `
@@ -13,7 +13,7 @@ where account_id = $1 and days_until_due between 0 and 6`;
 const LAPSING = `
 from safety.training_expiry
 where account_id = $1 and days_until_expiry between 0 and 6 and is_required is not false`;
-/** One row for each person whom the equipment is assigned to. */
+/** One row per assignee of the equipment. */
 const EXPIRING = `
 from safety.equipment_inspections i
 left join safety.equipment_assigned_users a on a.account_id = $1 and a.equipment_id = i.equipment_id
@@ -38,7 +38,7 @@ from (
 left join safety.users u on u.account_id = $1 and u.id = t.user_id
 group by 1, 2`,
   z.object({
-    /** Empty: it has no assignee. */
+    /** Empty: no assignee. */
     user_id: text,
     user_name: textOrNull,
     followups: number,

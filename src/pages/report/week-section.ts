@@ -1,11 +1,11 @@
-/** What is to be done in the next seven days, person by person. */
+/** Tasks of the next seven days, by person. */
 import { html, type Html, type HtmlValue } from '../html.ts';
 import { formatCount, formatNumber } from '../../shared/format.ts';
 import { dayAfter, formatWeekday, labelOf, personOf } from '../words.ts';
 import { outOfDateOf } from './equipment-section.ts';
 import { countOf } from './followups-section.ts';
 import type { Report } from './read-report.ts';
-import { said } from './said.ts';
+import { describeMessages } from './describe-messages.ts';
 import { empty } from './section.ts';
 import { choosePeople, type Load, tasksOf } from './week-people.ts';
 import { SHOWN_TASKS } from './week-questions.ts';
@@ -18,9 +18,9 @@ interface Task {
 
 interface Person {
   readonly name: string;
-  /** The first ones, as they are shown. */
+  /** The first tasks, which are shown. */
   readonly tasks: readonly Task[];
-  /** How many there are. */
+  /** The number of tasks. */
   readonly count: number;
 }
 
@@ -33,7 +33,7 @@ function tasksByPerson({ answers, today }: Report): Map<string, Task[]> {
   };
   for (const row of answers.dueSoon) {
     const what = html`<b>${labelOf(row.form_label, row.form_id, 'form')}:</b> follow-up
-      <code>${row.id}</code> is due. ${said(row, today)}`;
+      <code>${row.id}</code> is due. ${describeMessages(row, today)}`;
     add(row.assignee_id, { day: row.due_on, what, isInspection: false });
   }
   for (const row of answers.lapsingThisWeek) {
@@ -104,11 +104,11 @@ function describeOthers(people: readonly Load[]): string {
     .map(([noun, of]) => ({ noun, count: sumOf(people, of) }))
     .filter(({ count }) => count > 0)
     .map(({ noun, count }) => formatNumber(count, noun));
-  const who = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
-  return `Not shown: ${who} with ${parts.join(', ')}.`;
+  const hidden = people.length === 1 ? '1 more person' : `${formatCount(people.length)} more people`;
+  return `Not shown: ${hidden} with ${parts.join(', ')}.`;
 }
 
-/** What else a reader has to know of the list; its sums are not those of the sentence above it. */
+/** Notes on the list, because its sums may differ from those of the sentence above it. */
 function notesOf(report: Report, others: readonly Load[]): string[] {
   const { answers } = report;
   const overdue = countOf(report, 'overdue');
@@ -120,13 +120,13 @@ function notesOf(report: Report, others: readonly Load[]): string[] {
   return [
     ...(others.length > 0 ? [describeOthers(others)] : []),
     ...(sumOf(answers.weekByPerson, 'inspections') > (answers.inspections[0]?.expiring ?? 0)
-      ? ['An inspection of equipment that several people are responsible for stands with each of them.']
+      ? ['An inspection of equipment with several responsible people is listed for each of them.']
       : []),
-    ...(late.length > 0 ? [`What is late already stands below: ${late.join(', ')}.`] : []),
+    ...(late.length > 0 ? [`Late tasks are listed below: ${late.join(', ')}.`] : []),
   ];
 }
 
-/** null: nothing was read that could tell. */
+/** null: none of the streams was synced yet. */
 export function weekSection(report: Report): Html | null {
   const { answers, today } = report;
   const isKnown =

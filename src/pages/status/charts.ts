@@ -1,8 +1,8 @@
-/** Small inline SVGs. Only attributes, no inline style: the page's policy forbids it. */
+/** Small inline SVGs. They use attributes, because the page's policy forbids inline styles. */
 import { formatCount } from '../../shared/format.ts';
 import { RECENT_RUNS } from '../../status/read-account-rows.ts';
 import type { DayVolume } from '../../status/read-volumes.ts';
-import type { ProgressReport, RunReport } from '../../status/status.ts';
+import type { ProgressStatus, RunSummary } from '../../status/status.ts';
 import { type Html, html } from '../html.ts';
 import { clockTime, describeRun } from '../words.ts';
 
@@ -13,16 +13,16 @@ const DOWN = 16;
 
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** Roots, so that a first sync of hours does not flatten every other run. */
+/** Square roots, so that a first sync of hours does not flatten the other runs. */
 function scaled(value: number, most: number, height: number): number {
   if (value <= 0 || most <= 0) return 0;
   return Math.max(1.5, round((Math.sqrt(value) / Math.sqrt(most)) * height));
 }
 
-const changed = (run: RunReport): number => run.inserted + run.updated + run.deleted;
+const changed = (run: RunSummary): number => run.inserted + run.updated + run.deleted;
 
-/** Oldest left. Up: how long it took, coloured by how it ended. Down: how many rows it changed. */
-export function runsChart(runs: readonly RunReport[], timezone: string): Html {
+/** Oldest run left. Upwards: duration, coloured by outcome. Downwards: changed rows. */
+export function runsChart(runs: readonly RunSummary[], timezone: string): Html {
   const longestMs = Math.max(0, ...runs.map(({ durationMs }) => durationMs));
   const most = Math.max(0, ...runs.map(changed));
   const first = RECENT_RUNS - runs.length;
@@ -101,8 +101,8 @@ export function daysChart(days: readonly DayVolume[]): Html {
   </svg>`;
 }
 
-/** A bar where a total is known; a full but faint one where it is not. */
-export function progressBar({ records, total }: ProgressReport): Html {
+/** A bar with the known share, or a faint full bar where the total is unknown. */
+export function progressBar({ records, total }: ProgressStatus): Html {
   const share = total === null || total <= 0 ? null : Math.min(1, records / total);
   const label = share === null ? 'under way' : `${Math.round(share * 100)} %`;
   return html`<svg

@@ -1,10 +1,10 @@
-/** One account in full: its streams, rows over time, next runs, data issues, last runs. Pure. */
+/** Renders one account in full: streams, rows over time, next runs, data issues, recent runs. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import { MINUTE_MS, toIso } from '../../shared/time.ts';
 import type {
-  NextRunReport,
-  RunningReport,
-  RunReport,
+  PlannedRun,
+  RunningStatus,
+  RunSummary,
   SingleStatus,
   StreamDetail,
 } from '../../status/status.ts';
@@ -20,7 +20,7 @@ export function moment(ms: number, text: string, timezone: string): Html {
   return html`<time datetime="${toIso(ms)}" title="${clockTime(ms, timezone)}">${text}</time>`;
 }
 
-function progressLine(run: RunningReport): Html {
+function progressLine(run: RunningStatus): Html {
   const { records, total } = run.progress;
   const share =
     total === null || total <= 0
@@ -104,9 +104,9 @@ function issues({ issues: groups }: SingleStatus): Html {
   </section>`;
 }
 
-/** Ticks of one kind at one moment are one line. */
+/** Ticks of one kind at one moment share a line. */
 function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
-  const groups = new Map<string, NextRunReport[]>();
+  const groups = new Map<string, PlannedRun[]>();
   for (const next of all) {
     const key = `${next.kind} ${next.atMs}`;
     groups.set(key, [...(groups.get(key) ?? []), next]);
@@ -136,7 +136,7 @@ function nextRuns({ nextRuns: all, nowMs, timezone }: SingleStatus): Html {
 
 const OUTCOME_LEVELS = { succeeded: 'good', failed: 'bad', skipped: 'dim', running: 'busy' } as const;
 
-function runRow(run: RunReport, { nowMs, timezone }: SingleStatus): TableRow {
+function runRow(run: RunSummary, { nowMs, timezone }: SingleStatus): TableRow {
   const level = OUTCOME_LEVELS[run.status];
   const remark =
     run.error === null

@@ -1,4 +1,4 @@
-/** The status page: one Status → one HTML document that needs nothing else. Pure. */
+/** Renders a Status as one HTML document without external requests. Pure. */
 import { formatCount, formatDuration, formatNumber } from '../../shared/format.ts';
 import {
   type AccountStatus,
@@ -24,13 +24,13 @@ import {
 } from '../words.ts';
 import { moment, renderAccount } from './render-account.ts';
 
-/** Accounts may each have their own; what is said of all of them is said in this one. */
+/** The time zone of texts about all accounts, because each account may have its own. */
 const TIMEZONE = 'UTC';
 
-/** Without a script the page loads itself again. */
+/** Without scripts the page reloads itself. */
 const RELOAD_SECONDS = 15;
 
-/** Looks again every few seconds and exchanges what is shown; says so when the worker does not respond. */
+/** Fetches the page every few seconds and replaces the content; shows a note when the worker does not respond. */
 const SCRIPT = `
 (() => {
   const lost = document.getElementById('lost');
@@ -41,7 +41,7 @@ const SCRIPT = `
     try {
       const response = await fetch(location.pathname + location.search, { cache: 'no-store', signal: AbortSignal.timeout(8000) });
       if (!response.ok) throw new Error(String(response.status));
-      // Its style is ours already, and under our nonce the policy would refuse it.
+      // The fetched style is not inserted: the page already has it, and the policy would block its nonce.
       const text = (await response.text()).replace(/<style[^]*?<\\/style>/, '');
       const next = new DOMParser().parseFromString(text, 'text/html');
       for (const part of ['main', 'footer', 'link[rel=icon]'])
@@ -78,10 +78,10 @@ const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   bad: 'unhealthy',
 };
 
-/** How it stands, in the largest words of the page; `whose` and as of when beneath. */
+/** The overall state in the largest font, with account and age below. */
 function hero(
   { verdict, database, nowMs }: ProcessStatus,
-  { whose, timezone, badges }: { whose: string; timezone: string; badges?: Html },
+  { about, timezone, badges }: { about: string; timezone: string; badges?: Html },
 ): Html {
   const isOld = database.readAtMs !== null && (database.isOld || !database.isUp);
   const asOf =
@@ -98,7 +98,7 @@ function hero(
       </ul>`
     }
     ${badges ?? null}
-    <p class="${isOld ? 'old' : 'dim'}">${whose}. ${asOf}</p>
+    <p class="${isOld ? 'old' : 'dim'}">${about}. ${asOf}</p>
   </header>`;
 }
 
@@ -109,7 +109,7 @@ function levelBadges({ counts }: Status): Html {
   </p>`;
 }
 
-/** The success that lies furthest back, of the scheduled streams. */
+/** The oldest last success of the scheduled streams. */
 function oldestOf({ streams }: AccountStatus): number | null {
   const scheduled = streams.filter(({ isScheduled }) => isScheduled);
   const times = scheduled.map(({ lastSuccessMs }) => lastSuccessMs);
@@ -160,7 +160,7 @@ function accountList(part: StatusPart): Html {
   </section>`;
 }
 
-/** With warnings of an account that is looked at by itself. */
+/** With a single account, its warnings are included. */
 function keeping(
   { keeping: kept }: ProcessStatus,
   { uncleaned, unread, otherTimezone }: Pick<SingleStatus, 'uncleaned' | 'unread' | 'otherTimezone'>,
@@ -182,7 +182,7 @@ function keeping(
 
 function aboutAlerts({ alerts: { channels, open } }: ProcessStatus): string {
   if (channels.length === 0)
-    return 'Nobody is told of trouble: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
+    return 'No alerts are sent: neither ALERT_WEBHOOK_URL nor ALERT_EMAIL_TO is set.';
   const names = channels.map(({ name }) => name).join(' and ');
   return `Alerts go out by ${names}; ${open === 0 ? 'none is' : open === 1 ? '1 is' : `${formatCount(open)} are`} open.`;
 }
@@ -209,16 +209,16 @@ function aboutQueue({ queue }: Status): Html {
     queue.waiting === 0
       ? ''
       : `, ${formatCount(queue.waiting)} waiting, the first for ${formatDuration(queue.longestWaitMs)}`;
-  // They hold no slots of the others.
+  // These runs use no slot of other accounts.
   const unhealthy =
     queue.unhealthy === 0
       ? ''
-      : `, and ${formatNumber(queue.unhealthy, 'run')} beside them of accounts whose service does not respond`;
+      : `, and ${formatNumber(queue.unhealthy, 'run')} for accounts with an unresponsive service`;
   return html`Slots in use: ${formatCount(queue.running - queue.unhealthy)} of
   ${formatCount(queue.slots)}${unhealthy}${waiting}.`;
 }
 
-/** One account in full, or a list of several. `nonce` is that of the response's Content-Security-Policy. */
+/** Renders one account in full, or a list of several. `nonce` is that of the response's Content-Security-Policy. */
 export function renderStatus(status: Status | StatusPart, nonce: string, isOneOfMany = false): string {
   const { verdict } = status;
   const single = singleOf(status);
@@ -236,9 +236,9 @@ export function renderStatus(status: Status | StatusPart, nonce: string, isOneOf
       <main>
         ${
           single === undefined
-            ? html`${hero(status, { whose: about, timezone: TIMEZONE, badges: levelBadges(status) })}
+            ? html`${hero(status, { about, timezone: TIMEZONE, badges: levelBadges(status) })}
               ${accountList(part)} ${keeping(status, { uncleaned: [], unread: null, otherTimezone: null })}`
-            : html`${back}${hero(single, { whose: `Account ${about}`, timezone: single.timezone })}
+            : html`${back}${hero(single, { about: `Account ${about}`, timezone: single.timezone })}
               ${renderAccount(single)} ${keeping(single, single)}`
         }
       </main>

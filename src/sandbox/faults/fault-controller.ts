@@ -4,16 +4,16 @@ import type { Fault, FaultKind, FaultOptions } from './fault.ts';
 export type FaultPredicate = (entry: RequestLogEntry) => boolean;
 
 export interface FaultController {
-  /** Replaces the given rates and the limiter; others stay. */
+  /** Replaces the given rates and the limiter; others remain. */
   set(options: FaultOptions): void;
-  /** Ends all faults: rates, limiter, script and what `next` waits for. Counters stay. */
+  /** Removes all faults: rates, limiter, script and pending `next` faults. Keeps the counters. */
   clear(): void;
-  /** One entry a request, in order, before any rate; null is a request without a fault. */
+  /** One entry per request, in order; takes precedence over rates. null is a request without a fault. */
   script(faults: readonly (Fault | null)[]): void;
-  /** The next `times` (default 1) requests that match get this fault. */
+  /** Injects a fault into the next `times` (default 1) matching requests. */
   next(predicate: FaultPredicate, fault: Fault, times?: number): void;
-  /** How many of each kind were injected. */
+  /** Injected faults by kind. */
   readonly counts: Readonly<Record<FaultKind, number>>;
-  /** Refusals by the limiter; not part of `counts`. */
+  /** Requests refused by the limiter; not part of `counts`. */
   readonly limited: number;
 }

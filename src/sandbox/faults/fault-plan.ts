@@ -12,7 +12,7 @@ const GATEWAY_PAGES: readonly Extract<Fault, { kind: 'nonJson' }>[] = [
   { kind: 'nonJson', httpStatus: 502, body: '' },
 ];
 
-/** Decides, seeded, what goes wrong with which request. */
+/** Chooses the fault of each request, seeded. */
 export class FaultPlan implements FaultController {
   readonly #random: Random;
   readonly #counts: Record<FaultKind, number> = {

@@ -1,39 +1,39 @@
 import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
-/** What can go wrong with one request. */
+/** A fault of one request. */
 export type Fault =
   | { kind: 'rateLimit' }
   | { kind: 'serverError' }
-  /** Any error identifier, also one that the specification does not name, with the description given, whatever it is. */
+  /** Any error identifier, even one that the specification lacks, with the given description of any type. */
   | { kind: 'error'; error: string; description?: unknown }
-  /** The connection is destroyed before a byte of the response. */
+  /** Closes the connection before the first byte of the response. */
   | { kind: 'reset' }
-  /** The request is taken, and no response ever comes. */
+  /** Accepts the request and never responds. */
   | { kind: 'hang' }
-  /** The response ends after `share` (0..1, default 0.5) of its bytes. */
+  /** Ends the response after `share` (0..1, default 0.5) of its bytes. */
   | { kind: 'cut'; framing?: 'content-length' | 'chunked'; share?: number }
-  /** Something between us and the service responds in its place. Default: a 502 page. */
+  /** A proxy responds in place of the service. Default: a 502 page. */
   | { kind: 'nonJson'; httpStatus?: number; body?: string; headers?: Record<string, string> }
-  /** The right response in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
+  /** Sends the correct response in `pieces` (default 10) over `durationMs` (default 1000) real ms. */
   | { kind: 'slow'; durationMs?: number; pieces?: number }
-  /** One record of the response (`at`, modulo how many there are; default 0) is not as the others. */
+  /** Changes one record of the response (`at`, modulo their number; default 0). */
   | { kind: 'oddRecord'; how: RecordOddity; at?: number }
-  /** The response around the records is not as specified. */
+  /** Changes the response around the records. */
   | { kind: 'oddResponse'; how: ResponseOddity }
-  /** The right response under another HTTP status (default 500), or compressed although nobody may have asked for that. */
+  /** Sends the correct response with another HTTP status (default 500), or compressed without a request for that. */
   | { kind: 'oddHttp'; httpStatus?: number; encoding?: 'gzip' };
 
 export type FaultKind = Fault['kind'];
 
-/** Faults that only `script` and `next` bring about. */
+/** Faults that only `script` and `next` can inject. */
 type ScriptedKind = 'error' | 'oddRecord' | 'oddResponse' | 'oddHttp';
 
-/** Shares (0..1) of all requests; together at most 1. */
+/** Shares (0..1) of all requests; at most 1 in total. */
 type FaultRates = Partial<Record<Exclude<FaultKind, ScriptedKind>, number>>;
 
 export interface FaultOptions extends FaultRates {
-  /** A real limiter: more than this many requests of one token in a window are refused. */
+  /** A real limiter: refuses further requests of a token after this many in a window. */
   limiter?: { requests: number; windowMs: number };
-  /** Length of a `slow` response drawn by rate, real ms. Default 1000. */
+  /** Duration of a `slow` response chosen by rate, real ms. Default 1000. */
   slowMs?: number;
 }

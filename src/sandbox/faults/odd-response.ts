@@ -1,4 +1,4 @@
-/** Responses that are not as they should be, for once: what a service can do to us without breaking its own protocol much. */
+/** Responses with single deviations, as a service could send without breaking its protocol much. */
 import type { Fault } from './fault.ts';
 import type { ResponseOddity, RecordOddity } from './oddity.ts';
 
@@ -8,7 +8,7 @@ const DEEP_LEVELS = 300;
 const LARGE_BYTES = 17 * 1024 * 1024;
 const MANY = 7;
 
-/** The response object as the fault changes it. `list` and `keyField` say where the records are, where there are any. */
+/** Applies the fault to the response object. `list` and `keyField` locate its records, if there are any. */
 export function spoilResponse(
   object: Fields,
   { fault, list, keyField }: { fault: Fault | null; list: string | undefined; keyField: string },
@@ -31,7 +31,7 @@ function withRecord(
   return [...records.slice(0, at), instead, ...records.slice(at + 1), ...more];
 }
 
-/** What stands in the record's place, and behind it what stands at the end of the list. */
+/** Values that replace the record, and values that are appended to the list. */
 function oddRecord(record: Fields, how: RecordOddity, keyField: string): readonly unknown[] {
   switch (how) {
     case 'key-absent':

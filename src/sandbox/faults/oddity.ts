@@ -1,22 +1,22 @@
-/** What happens to one record of a list. */
+/** Changes of one record in a list. */
 export type RecordOddity =
   | 'key-absent'
   | 'key-null'
   | 'key-object'
   | 'key-empty'
-  /** A field that nobody knows is nested `DEEP_LEVELS` deep; the key is there. */
+  /** Adds an unknown field that is nested `DEEP_LEVELS` deep; the key remains. */
   | 'nested'
   | 'null'
   | 'text'
   | 'list'
-  /** The record is left out: the list is shorter than its `paging.total`. */
+  /** Omits the record: the list is shorter than its `paging.total`. */
   | 'left-out'
-  /** The record stands at the end of the response once more. */
+  /** Repeats the record at the end of the response. */
   | 'repeated'
-  /** A text field that nobody knows makes the record larger than `LARGE_BYTES`. */
+  /** Adds an unknown text field that makes the record larger than `LARGE_BYTES`. */
   | 'too-large';
 
-/** What happens to the response around its records. */
+/** Changes of the response around its records. */
 export type ResponseOddity =
   | 'ok-absent'
   | 'ok-text'

@@ -1,6 +1,6 @@
 /**
- * "A per-token request limit exists"; its value and window are not shown. Here: at most `requests` accepted ones in any
- * `windowMs`. Refused requests do not count.
+ * Implements "A per-token request limit exists"; its value and window are not specified. Here: at most `requests` accepted
+ * ones in any `windowMs`. Refused requests do not count.
  */
 export class RateLimiter {
   readonly #requests: number;

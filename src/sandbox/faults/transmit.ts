@@ -13,7 +13,7 @@ const BAD_GATEWAY = `<html>\r
 
 export type Body = string | Iterable<string>;
 
-/** Sends a response, whole or as the fault spoils it. */
+/** Sends a response, complete or damaged by the fault. */
 export async function transmit(response: ServerResponse, body: Body, fault: Fault | null): Promise<void> {
   if (fault?.kind === 'cut') return cut(response, body, fault);
   if (fault?.kind === 'slow') return drip(response, body, fault);
@@ -35,7 +35,7 @@ export async function transmit(response: ServerResponse, body: Body, fault: Faul
   response.end();
 }
 
-/** What something on the way sends in the service's place: none of the service's headers. */
+/** The response of a proxy, without any headers of the service. */
 export function respondAsGateway(response: ServerResponse, fault: Extract<Fault, { kind: 'nonJson' }>): void {
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.sendDate = false;
@@ -78,7 +78,7 @@ async function drip(
   response.end();
 }
 
-/** A client that went away never drains; its close ends the wait. */
+/** A disconnected client never drains, so `close` ends the wait, too. */
 async function writable(response: ServerResponse): Promise<void> {
   const done = new AbortController();
   try {

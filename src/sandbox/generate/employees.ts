@@ -9,9 +9,9 @@ import type { World } from './world.ts';
 interface Training {
   id: number;
   name: string;
-  /** null: a completion never expires. */
+  /** null: completions never expire. */
   validDays: number | null;
-  /** How long before its end a completion counts as expiring. */
+  /** Length of the `expiring` phase at the end of a completion. */
   noticeDays: number;
 }
 

@@ -6,16 +6,16 @@ import { attachmentNames, closings, forms, oddTexts, places, replies } from './v
 import { STREAM } from './world.ts';
 import type { World } from './world.ts';
 
-/** One form response raises one, two or three follow-ups; eight follow-ups come from five responses. */
+/** A form response creates one, two or three follow-ups; eight follow-ups come from five responses. */
 const RESPONSE_OF = [0, 1, 2, 2, 3, 4, 4, 4] as const;
 const RESPONSES_PER_ROUND = 5;
 
-/** Days ago when somebody moved a whole department's tasks at once: many records with one `updated_on`. */
+/** Age in days of a bulk reassignment, which gave many records one `updated_on`. */
 const BULK_CHANGES_DAYS_AGO = [40, 3] as const;
 
 /**
- * Gives the follow-up of a slot. Slots are in order of creation; those of one response share its millisecond.
- * The same slot always gives the same record.
+ * Generates the follow-up of a slot; one slot always gives one record. Slots are in order of creation, and follow-ups of one
+ * response share its millisecond.
  */
 export function createFollowupBuilder(world: World): (slot: number) => Followup {
   const responses = Math.ceil((world.size.followups / RESPONSE_OF.length) * RESPONSES_PER_ROUND) + 1;

@@ -1,4 +1,4 @@
-/** Names of the ids that the sandbox sends bare, as somebody who works with the service knows them. */
+/** Names for the ids that the sandbox sends without names, as users of the service know them. */
 import { trainings } from './employees.ts';
 import { equipmentTypes } from './equipment-types.ts';
 import { categories, clients, fieldOffices, forms, items, lineOfBusinesses, regions } from './vocabulary.ts';

@@ -62,10 +62,10 @@ export function buildResource(index: number, world: World): Resource {
   };
 }
 
-/** One document in so many waits for the approval of its newest version. */
+/** One document in this many waits for the approval of its newest version. */
 const UNAPPROVED = 16;
 
-/** The specification does not show what such a version looks like: here it tells no time of approval. */
+/** The specification does not show such a version: here it has no approval time. */
 function toDraft(version: ResourceVersion): ResourceVersion {
   const draft = { ...version };
   delete draft.approvedOn;

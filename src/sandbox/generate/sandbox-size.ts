@@ -1,10 +1,10 @@
-/** How much there is of everything. */
+/** Numbers of records of each kind. */
 export interface SandboxSize {
   followups: number;
   employees: number;
   equipment: number;
   resources: number;
-  /** Accounts that observe, assign and complete. `users.info` knows the other employees too. */
+  /** Accounts that observe, assign and complete. `users.info` knows the other employees, too. */
   users: number;
 }
 

@@ -1,7 +1,7 @@
-/** Identifier and name. The service sends only the identifiers; the names are the sandbox's labels. */
+/** Identifiers with names. The service sends only the identifiers; the names become the sandbox's labels. */
 type Named = readonly [id: string, name: string];
 
-/** Each with the region that it belongs to, which the service never sends. */
+/** Field offices with their regions, which the service never sends. */
 export const fieldOffices: readonly (readonly [id: string, name: string, regionId: string])[] = [
   ['410', 'Aberdeen – Altens yard', 'north_sea'],
   ['411', 'Stavanger – Dusavik base', 'north_sea'],
@@ -13,7 +13,7 @@ export const fieldOffices: readonly (readonly [id: string, name: string, regionI
   ['417', 'Singapore – Tuas', 'asia_pacific'],
 ];
 
-/** The first is what two of them belong to. */
+/** The first one is the parent of two others. */
 export const regions: readonly (readonly [id: string, name: string, parentId?: string])[] = [
   ['europe', 'Europe'],
   ['north_sea', 'North Sea', 'europe'],
@@ -29,7 +29,7 @@ export const categories: readonly Named[] = [
   ['cat_external', 'From clients'],
 ];
 
-/** What a metafield of the kind `items` may list, whatever the type of equipment. */
+/** Items that a metafield of the kind `items` may list, for any type of equipment. */
 export const items: readonly (readonly [id: number, name: string])[] = [
   [901, 'Carrying case'],
   [902, 'Spare battery'],
@@ -57,7 +57,7 @@ export const clients: readonly Named[] = [
 interface Form {
   id: number;
   name: string;
-  /** What an observer writes; `{place}` is filled in. */
+  /** Texts of an observer; `{place}` is replaced. */
   notes: readonly string[];
 }
 
@@ -163,7 +163,7 @@ export const closings: readonly string[] = [
   'Crew briefed, list of signatures is in the folder.',
 ];
 
-/** Everything a text field may hold and a careless reader may break on. */
+/** Text values that a careless reader may fail on. */
 export const oddTexts: readonly string[] = [
   '',
   ' ',

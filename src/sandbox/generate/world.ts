@@ -3,24 +3,24 @@ import { Random } from '../random.ts';
 import type { SandboxSize } from './sandbox-size.ts';
 import { fieldOffices, lineOfBusinesses } from './vocabulary.ts';
 
-/** What every generator needs: one seed, one moment, one set of people and places. */
+/** Shared data of the generators: one seed, one moment, one set of people and sites. */
 export interface World {
   seed: number;
-  /** ms; the moment the data was made, which is the end of its history. */
+  /** Time of generation in ms: the end of the history. */
   now: number;
-  /** ms; nothing is older. */
+  /** Start of the history in ms. */
   beginning: number;
   oddities: boolean;
   size: SandboxSize;
-  /** Everyone that has an id, accounts first. */
+  /** All people with an id, accounts first. */
   peopleIds: readonly string[];
-  /** Those who observe, assign, complete and inspect. */
+  /** Observers, assigners, assignees and inspectors. */
   accountIds: readonly string[];
   fieldOfficeIds: readonly string[];
   lineOfBusinessIds: readonly string[];
 }
 
-/** One number a generator, so that none of them disturbs another's randomness. */
+/** One number per generator, so that the generators' random values are independent. */
 export const STREAM = {
   users: 1,
   resources: 2,
@@ -57,7 +57,7 @@ export function buildWorld(options: {
   };
 }
 
-/** Mostly decimal text; some came from a directory or an import and are not. */
+/** Mostly decimal text, except for ids from a directory or an import. */
 function personId(seed: number, index: number, oddities: boolean): string {
   const random = Random.of(seed, STREAM.users, index, 1);
   const number = 10_001 + index * 7 + random.int(0, 6);

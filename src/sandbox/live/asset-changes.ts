@@ -14,7 +14,7 @@ export function changeEquipment(context: LiveContext): void {
   }
   const key = store.equipment.anyKey(random);
   const equipment = key === undefined ? undefined : store.equipment.get(key);
-  // A planted record may lack its lists; life goes on around it.
+  // Planted records may lack their lists; they are skipped.
   if (key === undefined || equipment === undefined || !isListOfObjects(equipment.schedules)) return;
   if (roll < 0.18) {
     store.equipment.update(key, { isInService: !equipment.isInService });
@@ -73,7 +73,7 @@ export function changeResource({ world, store, random, now }: LiveContext): void
     store.resources.putLiving({ ...added, created: now, versions: [{ ...version, approvedOn: now }] });
     return;
   }
-  // A planted record may have no list of versions.
+  // Planted records may have no list of versions.
   const versions = Array.isArray(resource.versions) ? resource.versions : [];
   const number = versions.length + 1;
   const isLink = random.chance(0.2);

@@ -1,4 +1,4 @@
-/** Corrections of inspections and closings that were entered wrongly, and records of a device whose clock is ahead. */
+/** Corrections of wrong inspections and closings, and records of a device with a clock that is ahead. */
 import type { Followup, Schedule } from '../records.ts';
 import { DAY_MS } from '../../shared/time.ts';
 import { isListOfObjects } from '../store/status-rules.ts';
@@ -37,7 +37,7 @@ function changeAnySchedule(
   });
 }
 
-/** One after the other. */
+/** Sequential updates. */
 export const CORRECTIONS: readonly ((context: LiveContext) => void)[] = [
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done + YEAR_MS })),
   (context) => changeAnySchedule(context, (_, done) => ({ lastCompletedOn: done - DAY_MS })),

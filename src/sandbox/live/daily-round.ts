@@ -1,4 +1,4 @@
-/** What people do in a day as a matter of course: most of what is due is inspected, renewed or closed. */
+/** The daily routine: most tasks that are due are inspected, renewed or closed. */
 import { DAY_MS } from '../../shared/time.ts';
 import { dateNumberAfter } from '../date-number.ts';
 import { equipmentTypes } from '../generate/equipment-types.ts';
@@ -9,9 +9,9 @@ import { closeFollowup, raiseFollowup, replyToFollowup } from './followup-change
 import type { Followup } from '../records.ts';
 import type { LiveContext } from './live-context.ts';
 
-/** Of what is due or late, a day: what is done every day is seldom forgotten, the rest waits for its turn. */
+/** Daily probability that a due or late task is done: frequent tasks are seldom forgotten, the others wait longer. */
 const inspectedOf = (everyDays: number): number => (everyDays <= 1 ? 0.93 : everyDays <= 7 ? 0.5 : 0.2);
-/** Of a training that lapses within the month, or has lapsed; a day. */
+/** Daily probability for a training that lapses within the month, or has lapsed. */
 const RENEWED = 0.04;
 
 const FRESH_MS = 21 * DAY_MS;
@@ -54,7 +54,7 @@ function renewWhatLapses({ store, random, now }: LiveContext): void {
   }
 }
 
-/** About as many are closed as are raised, most of them of the last weeks: what lies for long goes on lying. */
+/** Closes about as many follow-ups as are raised, mostly recent ones; old ones tend to stay open. */
 function goOnWithFollowups(context: LiveContext): void {
   const { store, random, now } = context;
   for (let raised = random.int(0, 2); raised > 0; raised -= 1) raiseFollowup(context);

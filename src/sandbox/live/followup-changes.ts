@@ -7,7 +7,7 @@ export function raiseFollowup({ world, store, random, now }: LiveContext): void 
   const form = random.pick(forms);
   const observer = random.pick(world.accountIds);
   const response = 900_000 + random.int(0, 99_999);
-  // Several of one response are common, and are created in the same millisecond.
+  // Several follow-ups of one response are common, and share its millisecond.
   const count = random.pick([1, 1, 1, 2, 3]);
   for (let made = 0; made < count; made += 1) {
     const id = freshId(random.int(1, 9_000_000), store.followups);
@@ -40,7 +40,7 @@ export function changeFollowup(context: LiveContext): void {
   const messages = messagesOf(followup);
   const roll = random.next();
   if (!followup.open) {
-    // Now and then a completed one turns out not to be done.
+    // Sometimes a completed follow-up is opened again.
     if (roll < 0.1) {
       store.followups.update(key, {
         open: true,
@@ -72,7 +72,7 @@ export function changeFollowup(context: LiveContext): void {
   }
 }
 
-/** A planted record may have no list of messages; life goes on around it. */
+/** Planted records may have no list of messages; they are skipped. */
 const messagesOf = ({ messages }: Followup): FollowupMessage[] => (Array.isArray(messages) ? messages : []);
 
 export function closeFollowup(context: LiveContext, followup: Followup, key = followup.id): void {

@@ -2,7 +2,7 @@ import type { World } from '../generate/world.ts';
 import type { Random } from '../random.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 
-/** What a change may use. `now` is the service's time in ms. */
+/** Context of a change. `now` is the service's time in ms. */
 export interface LiveContext {
   world: World;
   store: SandboxStore;

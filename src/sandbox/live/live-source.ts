@@ -12,20 +12,20 @@ import type { LiveContext } from './live-context.ts';
 import { changeEmployee } from './people-changes.ts';
 
 export interface LiveOptions {
-  /** Changes a minute of real time while started. Default 60. */
+  /** Changes per minute of real time while started. Default 60. */
   changesPerMinute?: number;
-  /** Whether records also vanish. Default false. */
+  /** Whether records are also deleted. Default false. */
   deletions?: boolean;
 }
 
 export interface Live {
-  /** Makes that many changes now. */
+  /** Applies this many changes now. */
   step(changes: number): void;
-  /** What people do in a day as a matter of course: most of what is due is done. */
+  /** Simulates a day of routine work: most tasks that are due are done. */
   day(): void;
-  /** Makes that many corrections: of inspections and closings that were entered wrongly, and by clocks that are ahead. */
+  /** Applies this many corrections: of wrong inspections and closings, and of records by clocks that are ahead. */
   correct(corrections: number): void;
-  /** Goes on changing until `stop`, at the rate of the options. */
+  /** Applies changes until `stop`, at the rate of the options. */
   start(): void;
   stop(): void;
 }
@@ -42,7 +42,7 @@ const usualChanges: readonly (readonly [weight: number, change: Change])[] = [
 
 const TICK_MS = 250;
 
-/** Random but seeded life: the same steps at the same times give the same source. */
+/** Seeded random changes: equal steps at equal times give an equal source. */
 export class LiveSource implements Live {
   readonly #world: World;
   readonly #store: SandboxStore;
@@ -82,7 +82,7 @@ export class LiveSource implements Live {
       this.#owed -= due;
       this.step(due);
     }, TICK_MS);
-    // A source alone is no reason for a process to stay alive; its server is.
+    // The timer alone does not keep the process alive; its server does.
     this.#timer.unref();
   }
 

@@ -20,7 +20,7 @@ export function changeEmployee(context: LiveContext): void {
   else expireTraining(employee, context);
 }
 
-/** A planted record may lack its lists or stand under another key; life goes on around it. */
+/** Planted records may lack their lists or have another key; they are skipped. */
 function isChangeable(employee: Employee): boolean {
   const { last_completed, incomplete_training_ids, complete_training_ids } = employee;
   return (
@@ -55,7 +55,7 @@ function assignTraining(employee: Employee, { store, random, now }: LiveContext)
   );
 }
 
-/** Brings the end of one completion near, or over. */
+/** Moves the end of one completion near, or into the past. */
 function expireTraining(employee: Employee, { store, random, now }: LiveContext): void {
   const expiring = employee.last_completed.filter((entry) => entry.expiresOn !== null);
   if (expiring.length === 0) return;

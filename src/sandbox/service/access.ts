@@ -9,13 +9,13 @@ const refusals: Record<Exclude<TokenState, 'active'>, ErrorId> = {
   'account-inactive': 'account_inactive',
 };
 
-/** Who may ask. States can be switched while the sandbox runs. */
+/** Access rights of tokens. States can be changed while the sandbox runs. */
 export interface AccessController {
-  /** Of the sandbox's own token, unless another one is named; a token that was unknown becomes known. */
+  /** Sets the state of the sandbox's token, or of a named one; an unknown token becomes known. */
   set(state: TokenState, token?: string): void;
-  /** Of every token, but for one method only (`equipments.list`): one right less. Checked after what `set` says. */
+  /** Restricts one method for every token (for example `equipments.list`). Checked after the state that `set` stored. */
   setMethod(method: string, state: TokenState): void;
-  /** From now on the token is `token_invalid`. */
+  /** Makes the token `token_invalid` from now on. */
   revoke(token?: string): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Readings } from './readings.ts';
 
-/** The HTTP Date header. A proxy on the way may have written it: by another clock, or in one of HTTP's older forms. */
+/** The HTTP Date header. A proxy may have set it, by another clock or in an older format of HTTP. */
 export function toDateHeader(nowMs: number, readings: Readings): string | undefined {
   const date = new Date(nowMs + readings.dateHeaderAheadMs);
   // "Sun, 06 Nov 1994 08:49:37 GMT"

@@ -2,7 +2,7 @@ import type { Parameters, Rules } from './parameters.ts';
 import type { Readings } from './readings.ts';
 import type { SandboxStore } from '../store/sandbox-store.ts';
 
-/** A successful response before it is text. The list stays a list of the store's records until it is written. */
+/** A successful response before serialization. Its list holds records of the store. */
 export interface MethodResponse {
   fields: Record<string, unknown>;
   list?: { name: string; kind: string; records: readonly object[]; shape?: (record: object) => object };

@@ -6,7 +6,7 @@ import { trainingEmployeeStatusList } from './methods/training-employee-status-l
 import { usersInfo } from './methods/users-info.ts';
 import type { Readings } from './readings.ts';
 
-/** Every method that the service has, by the name in its path. */
+/** All methods of the service, by the name in their path. */
 const methods: ReadonlyMap<string, Method> = new Map([
   ['resources.list', resourcesList],
   ['followups.list', followupsList],

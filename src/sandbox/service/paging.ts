@@ -5,11 +5,11 @@ import { ServiceError } from './service-error.ts';
 
 export interface Page {
   paging: { total: number; last_page: number };
-  /** From 1. A page without results when it lies beyond the last one. */
+  /** From 1. A page after the last one has no results. */
   number: number;
 }
 
-/** "Valid pages run to paging.last_page"; the first page is always valid, results or not. */
+/** "Valid pages run to paging.last_page"; the first page is always valid, even without results. */
 export function toPage(total: number, limit: number, number: number, readings: Readings): Page {
   const last = Math.ceil(total / limit);
   if (number > Math.max(1, last) && readings.pastLastPage === 'refused') {
@@ -18,7 +18,7 @@ export function toPage(total: number, limit: number, number: number, readings: R
   return { paging: { total, last_page: last === 0 ? readings.lastPageWhenEmpty : last }, number };
 }
 
-/** Where the records of a page lie. */
+/** Start and end of a page's records. */
 export function rangeOf(page: number, limit: number, readings: Readings): [from: number, to: number] {
   const repeated = readings.pagesOverlap === 'by-one' && page > 1 ? 1 : 0;
   return [(page - 1) * limit - repeated, page * limit];
@@ -28,7 +28,7 @@ export function unaskedPagingRules(paging: UnaskedPaging): Rules {
   return paging === 'pages' || paging === 'silent-pages' ? { page: aPage } : {};
 }
 
-/** Lists for which paging is "not shown". */
+/** Lists without specified paging. */
 export function withUnaskedPaging<T extends object>(
   records: readonly T[],
   parameters: Parameters,
@@ -47,14 +47,14 @@ export function withUnaskedPaging<T extends object>(
   };
 }
 
-/** More than a worker is likely to look at together. */
+/** More records than a worker compares at once. */
 const DOUBLES_APART = 2100;
 
-/** The first record once more at the end, as it was before somebody changed it; the others are repeated in between. */
+/** Sends the first record again at the end, in an older version, with repetitions of the others in between. */
 function withDoubles<T extends object>(records: readonly T[]): T[] {
   const [first, ...others] = records;
   if (first === undefined || others.length === 0) return [...records];
-  const between = Array.from({ length: DOUBLES_APART }, (_, place) => others[place % others.length] as T);
+  const between = Array.from({ length: DOUBLES_APART }, (_, index) => others[index % others.length] as T);
   return [first, ...others, ...between, { ...first, ...earlier(first) }];
 }
 
@@ -62,7 +62,7 @@ function earlier(record: object): object {
   return 'serialNumber' in record ? { serialNumber: 'as it was before' } : { title: 'as it was before' };
 }
 
-/** The paging object as this reading sends it. */
+/** The paging object in this reading. */
 export function shapePaging(paging: Page['paging'], readings: Readings): Record<string, unknown> {
   const total = shownTotal(paging.total, readings);
   const { pagingFields } = readings;
@@ -74,7 +74,7 @@ export function shapePaging(paging: Page['paging'], readings: Readings): Record<
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, String(value)]));
 }
 
-/** How many deleted records a total counts that counts them. */
+/** Deleted records that are included in a total. */
 const DELETED = 3;
 const CAP = 20;
 

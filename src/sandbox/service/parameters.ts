@@ -50,7 +50,9 @@ export function required(rule: Rule): Rule {
   return { ...rule, isRequired: true };
 }
 
-/** Unsupported parameters first, then absent ones, then values. An explicit null is a value, and never an allowed one. */
+/**
+ * Reports unsupported parameters first, then missing ones, then invalid values. An explicit null is always an invalid value.
+ */
 export function checkParameters(parameters: Parameters, rules: Rules, readings: Readings): void {
   const all: Rules = { ...rules, pretty: aBoolean };
   if (readings.unknownParameters === 'refused') {

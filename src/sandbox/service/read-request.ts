@@ -4,9 +4,9 @@ import { ServiceError } from './service-error.ts';
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** POST: the JSON body. GET: the query string is the JSON, URL-encoded where needed. */
+/** POST: the JSON body. GET: the query string is the JSON, URL-encoded where necessary. */
 export async function readRequestObject(request: IncomingMessage): Promise<Record<string, unknown>> {
-  // The body is always drained, or the connection could not be used again.
+  // The body is always drained, because the connection could not be reused otherwise.
   const body = await readBody(request);
   if (request.method !== 'GET' && request.method !== 'POST') throw new ServiceError('request_method_invalid');
   return parseObject(request.method === 'POST' ? body : decodeQuery(request.url ?? ''));

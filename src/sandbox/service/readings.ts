@@ -1,69 +1,70 @@
 import type { ErrorId } from './service-error.ts';
 
 /**
- * What the specification leaves open, each way a service could have meant it. The defaults are the plainest reading;
- * every field can be changed while the sandbox runs. Records are shaped when they are sent: the store keeps its own form.
+ * Points that the specification leaves open, with the ways in which a service could implement them. The defaults are the
+ * simplest reading; every field can be changed while the sandbox runs. Records are converted when they are sent: the store
+ * keeps its own form.
  */
 export interface Readings {
   /** "Any paging of resources.list: not shown." See `UnaskedPaging`. */
   resourcesPaging: UnaskedPaging;
   equipmentsPaging: UnaskedPaging;
-  /** Records on a page that nobody asked for. */
+  /** Records per page when a response is paged without a request for pages. */
   unaskedPageSize: number;
   followupsPaging: 'present' | 'absent';
-  /** The parameter rule refers to `paging`, the sample does not show it. */
+  /** The parameter rule refers to `paging`; the sample does not show it. */
   trainingPaging: 'present' | 'absent';
-  /** Whether the 15-minute cache holds one calculation for all, or one for each different request (each page is one). */
+  /** Whether the 15-minute cache holds one training report for all requests, or one per distinct request (each page is one). */
   trainingCache: 'one-calculation' | 'per-request';
-  /** `paging.last_page` of an empty result. "The highest page number that has results" is none. */
+  /** `paging.last_page` of an empty result. "The highest page number that has results" does not exist then. */
   lastPageWhenEmpty: 0 | 1;
-  /** "Valid pages run to paging.last_page": what a further page gives. */
+  /** "Valid pages run to paging.last_page": the response to a later page. */
   pastLastPage: 'refused' | 'empty';
-  /** A service that gives fewer records than `limit` although there are more. */
+  /** The service sends fewer records than `limit` although there are more. */
   largestPage: number | null;
-  /** Whether "before" and "after" leave out the moment itself. */
+  /** Whether "before" and "after" exclude the bound itself. */
   followupBounds: 'exclusive' | 'inclusive';
-  /** `seconds`: created_before and created_after compare whole seconds, so that no question divides one. */
+  /** `seconds`: created_before and created_after compare whole seconds, so that no query can split one. */
   followupTimes: 'milliseconds' | 'seconds';
   /**
-   * Follow-ups without a usable `created_on`. `unfiltered`: a filter on creation time shows none of them, and they come last
-   * in any order. `as-before`: like the creation time that they had.
+   * Follow-ups without a usable `created_on`. `unfiltered`: filters on creation time omit them, and they are last in any
+   * order. `as-before`: treated as if they had their previous creation time.
    */
   undatedFollowups: 'as-before' | 'unfiltered';
   /**
-   * About every tenth follow-up comes twice, as from a join: `limit` counts rows, `paging` the different records. So
+   * About every tenth follow-up is sent twice, as by a join: `limit` counts rows, but `paging` counts distinct records. So
    * `last_page` may be too small.
    */
   repeatedRows: boolean;
-  /** Ids of follow-ups for which the service fails: `server_error` in the place of each response that would hold one. */
+  /** Ids of follow-ups with a failing service: each response that would contain one is a `server_error`. */
   unrenderable: readonly string[];
-  /** Ties go by the same direction. `unordered` is the same shuffle for every request. */
+  /** Order of ties: the direction of the list, or a shuffle that is equal for every request (`unordered`). */
   followupOrder: 'newest-first' | 'oldest-first' | 'unordered';
-  /** `changing`: each response has the follow-ups of one millisecond in another order. */
+  /** `changing`: each response sorts the follow-ups of one millisecond differently. */
   followupTies: 'settled' | 'changing';
   versionOrder: 'newest-first' | 'oldest-first';
   messageOrder: 'oldest-first' | 'newest-first';
-  /** Identifiers that are decimal text can come as JSON numbers. */
+  /** Identifiers that are decimal text can be sent as JSON numbers. */
   identifiers: 'text' | 'numbers';
-  /** All other numbers of records, `last_updated` and `paging` can come as text. */
+  /** All other numbers of records, `last_updated` and `paging` can be sent as text. */
   numbers: 'numbers' | 'text';
   /**
-   * Numbers that a double does not hold: `number` ids (forms, responses, trainings, items) beyond 2^53, of which many
-   * round to the same; percentages and metavalues with many digits, zeros at the end or exponents.
+   * Numbers that a double cannot hold: `number` ids (forms, responses, trainings, items) beyond 2^53, several of which round
+   * to one double; percentages and metavalues with many digits, trailing zeros or exponents.
    */
   bigNumbers: boolean;
-  /** `other-each-time`: each response has its fields in another order, and other white space and spellings of numbers. */
+  /** `other-each-time`: each response has another order of fields, and other white space and spellings of numbers. */
   bytes: 'plain' | 'other-each-time';
-  /** Absent optional fields can come as null. */
+  /** Absent optional fields can be sent as null. */
   absent: 'left-out' | 'null';
   /**
-   * Fields that no record has: a name (`notes`) or a path (`followup.messages.notify`). `optionalFields` are those of which
-   * the specification says that they may be absent.
+   * Fields that no record has: a name (`notes`) or a path (`followup.messages.notify`). `optionalFields` are those that the
+   * specification allows to be absent.
    */
   leftOut: readonly string[];
-  /** Every object gains a field that nobody knows; `dotted`: its name has dots in it. */
+  /** Adds an unknown field to every object; `dotted`: with dots in its name. */
   extraFields: boolean | 'dotted';
-  /** About every fifth record has a status or type that is in no list. */
+  /** Gives about every fifth record an undocumented status or type. */
   unknownValues: boolean;
   /** `include_null_metavalues`: the text or a real null. */
   emptyMetavalue: 'NULL' | null;
@@ -71,31 +72,34 @@ export interface Readings {
   unknownEquipmentType: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'> | 'empty';
   unknownUser: Extract<ErrorId, 'content_not_found' | 'parameter_invalid'>;
   usersInfo: 'offered' | 'not-offered';
-  /** The HTTP Date header, from the sandbox's clock. `asctime`: an older form of HTTP. `iso`, `unreadable`: none of HTTP's. */
+  /** The HTTP Date header, from the sandbox's clock. `asctime`: an older form of HTTP. `iso`, `unreadable`: invalid in HTTP. */
   dateHeader: 'present' | 'absent' | 'asctime' | 'iso' | 'unreadable';
-  /** ms that the Date header alone is ahead of the service's clock: whoever writes it has a clock of its own. */
+  /** Offset in ms of the Date header alone, because a proxy with its own clock may set it. */
   dateHeaderAheadMs: number;
-  /** ms that `last_updated` alone is ahead of the service's clock. */
+  /** Offset in ms of `last_updated` alone. */
   lastUpdatedAheadMs: number;
-  /** What a paging object holds. */
+  /** The fields of a paging object. */
   pagingFields: 'both' | 'total-only' | 'last-page-only' | 'none';
-  /** `counts-deleted`: the total counts records that no page has. `capped`: it ends at 20, as a search engine's does. */
+  /**
+   * `counts-deleted`: the total includes records that no page has. `capped`: the total is at most 20, as in some search
+   * engines.
+   */
   pagingTotal: 'exact' | 'counts-deleted' | 'capped';
-  /** `by-one`: every page but the first begins with the last record of the page before it, beyond its `limit`. */
+  /** `by-one`: every page except the first begins with the last record of the previous page, in addition to its `limit`. */
   pagesOverlap: 'none' | 'by-one';
-  /** `sub-type`: about every third equipment names a type of its own (`22.1`), and is listed when 22 is asked for. */
+  /** `sub-type`: about every third equipment has a type of its own (`22.1`), and is listed under 22. */
   equipmentOwnType: 'asked' | 'sub-type';
   /**
-   * `far-apart`: in lists that are one response, the first record comes twice, with other content, and more than 2000
-   * records (repetitions of the others) lie between.
+   * `far-apart`: in lists that are one response, the first record is sent twice with different content, separated by more
+   * than 2000 records (repetitions of the others).
    */
   doubles: 'none' | 'far-apart';
 }
 
 /**
- * `none`: no paging object, everything in one response. `one-page`: a paging object that says so. `pages`: only the first
- * page, the others by the parameter `page`. `unreadable`: only the first page, and `page` is refused. `silent-pages`: as
- * `pages`, but no paging object says so: nothing in the response tells that there is more.
+ * `none`: no paging object, all records in one response. `one-page`: a paging object with one page. `pages`: the first page
+ * only, the others by the parameter `page`. `unreadable`: the first page only, and `page` is refused. `silent-pages`: like
+ * `pages`, but without a paging object, so that no response shows further records.
  */
 export type UnaskedPaging = 'none' | 'one-page' | 'pages' | 'unreadable' | 'silent-pages';
 

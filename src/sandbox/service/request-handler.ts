@@ -38,7 +38,7 @@ export interface ServiceContext {
 
 const PATH = /^\/v1\/([^/?]+)$/;
 
-/** Follows one request from its first byte to the last of its response. */
+/** Handles one request from its first byte to the last byte of its response. */
 export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -144,7 +144,7 @@ async function toBody(
   return writeJson(rewritten, isPretty ? 2 : undefined);
 }
 
-/** The order of refusals: address, HTTP method, request object, token, request limit, parameters. */
+/** Order of the checks: address, HTTP method, request object, token, request limit, parameters. */
 async function responseOf(
   serving: Serving,
   parameters: Record<string, unknown> | ServiceError,

@@ -20,9 +20,9 @@ export type ErrorId = keyof typeof errorConditions;
 
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
-  /** A fault can bring about one that the specification does not name. */
+  /** A fault can use an identifier that the specification lacks. */
   readonly id: string;
-  /** As it is sent: text, unless a fault wants it otherwise. */
+  /** The description as sent: text, unless a fault sets another type. */
   readonly description: unknown;
 
   constructor(id: string, description: unknown = (errorConditions as Record<string, string>)[id] ?? id) {

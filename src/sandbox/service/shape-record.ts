@@ -23,7 +23,7 @@ const identifierFields = new Set([
   'schedule_id',
 ]);
 
-/** Paths of ids that are numbers. */
+/** Paths of numeric ids. */
 const numberIds = new Set([
   'resource.sequence',
   'followup.form_id',
@@ -36,14 +36,14 @@ const numberIds = new Set([
 /** Doubles of this size are 1024 apart. */
 const BIG_ID_BASE = 9_000_000_000_000_000_000n;
 
-/** Decimals as no double holds them, in each way in which JSON can write one. */
+/** Decimals that a double cannot hold, in each notation of JSON. */
 const decimalForms: readonly ((value: number) => string)[] = [
   (value) => `${value}${Number.isInteger(value) ? '.' : ''}012345678901234567890123`,
   (value) => `${value}${Number.isInteger(value) ? '.' : ''}50`,
   (value) => `${value}e400`,
 ];
 
-/** The number as a service with bigger ones would send it; the same for the same number. */
+/** The number as a service with larger numbers would send it; deterministic. */
 function toBig(path: string, value: number): number | RawNumber {
   if (numberIds.has(path) || path.endsWith('.item_ids')) {
     return Number.isSafeInteger(value) ? new RawNumber(String(BIG_ID_BASE + BigInt(value))) : value;
@@ -66,7 +66,7 @@ const unknownValueOf: Record<string, Fields> = {
   'equipment.schedules': { status: 'paused' },
 };
 
-/** True when records go out exactly as the store holds them. */
+/** True when records are sent exactly as stored. */
 function isPlain(readings: Readings): boolean {
   return (
     readings.versionOrder === 'newest-first' &&
@@ -82,7 +82,7 @@ function isPlain(readings: Readings): boolean {
   );
 }
 
-/** The record as this reading of the specification would send it. */
+/** Converts a record to this reading of the specification. */
 export function shapeRecord(kind: string, record: object, readings: Readings): object {
   if (isPlain(readings)) return record;
   const identity = (record as Fields)['id'] ?? (record as Fields)['m_user_id'];

@@ -4,7 +4,7 @@ import { writeJson, writeOtherJson } from '../raw-number.ts';
 import type { Readings } from './readings.ts';
 import { extraFieldName, shapeRecord } from './shape-record.ts';
 
-/** Above this many records a response is written piece by piece. */
+/** Above this number of records a response is written in pieces. */
 const STREAM_ABOVE_RECORDS = 2000;
 const CHUNK_CHARACTERS = 64 * 1024;
 
@@ -14,10 +14,10 @@ export function toResponseObject(response: MethodResponse, readings: Readings): 
   return object;
 }
 
-/** Responses in other bytes so far. */
+/** Number of responses in other spellings so far. */
 let turn = 0;
 
-/** One text, or pieces of it: two hundred thousand records as one string would stop the world. */
+/** One text, or pieces of it, because a string of two hundred thousand records would block the event loop. */
 export function toResponseText(response: MethodResponse, readings: Readings): string | Iterable<string> {
   const { list } = response;
   if (readings.bytes === 'other-each-time') {

@@ -1,6 +1,6 @@
 import type { Followup } from '../records.ts';
 
-/** What filters need to know of a follow-up, one array a field, one place a slot. Grows by doubling. */
+/** The filter columns of follow-ups: one array per field, one element per slot. Grows by doubling. */
 export class FollowupColumns {
   created: Float64Array;
   updated: Float64Array;
@@ -23,7 +23,7 @@ export class FollowupColumns {
     this.assignee = new Int32Array(capacity);
   }
 
-  /** Where a planted record has no usable time, it stays where it was; a new one counts as made at `now`. */
+  /** A planted record without a usable time keeps its position; a new one counts as created at `now`. */
   write(slot: number, record: Partial<Followup>, now?: number): void {
     if (slot >= this.created.length) this.#grow();
     this.created[slot] = numberOr(record.created_on, now ?? this.created[slot] ?? 0);
@@ -36,7 +36,7 @@ export class FollowupColumns {
     this.assignee[slot] = this.#numberUser(record.m_assignee_id);
   }
 
-  /** The number by which `observer` and `assignee` know a user; one that stands nowhere when nobody has that id. */
+  /** The number of a user in `observer` and `assignee`; an unused number for an unknown id. */
   userNumber(id: string): number {
     return this.#userNumbers.get(id) ?? -1;
   }

@@ -23,13 +23,13 @@ export interface FollowupQueryStyle {
 
 interface Selection {
   total: number;
-  /** Slots `from` ≤ i < `to` of the asked order. */
+  /** Slots `from` ≤ i < `to` of the requested order. */
   slice(from: number, to: number): number[];
 }
 
 /**
- * Follow-ups in columns: a filter over a million of them touches typed arrays, not objects. A record's slot never
- * changes; among records created in the same millisecond the later slot counts as the newer one.
+ * A columnar index of follow-ups: a filter over a million of them reads typed arrays instead of objects. A record's slot
+ * never changes; of records created in one millisecond, the later slot is the newer one.
  */
 export class FollowupIndex {
   readonly #columns: FollowupColumns;
@@ -89,7 +89,7 @@ export class FollowupIndex {
     };
   }
 
-  /** Each time, the records of one millisecond begin with another one of them. */
+  /** Each call starts the records of one millisecond with a different one. */
   #turnTies(slots: Int32Array): Int32Array {
     this.#turns += 1;
     const turned = Int32Array.from(slots);
@@ -104,7 +104,7 @@ export class FollowupIndex {
     return turned;
   }
 
-  /** Kept until the next change, because the next request is most likely for the next page. */
+  /** Cached until the next change, because the next request is usually for the next page. */
   #matching(
     query: FollowupQuery,
     style: FollowupQueryStyle,

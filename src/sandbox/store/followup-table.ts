@@ -6,16 +6,16 @@ import { keyOf, patched } from './record-table.ts';
 import type { RecordTable } from './record-table.ts';
 
 interface FollowupTableOptions {
-  /** How many records the seed gives, oldest first. */
+  /** Number of seeded records, oldest first. */
   count: number;
-  /** The record of a slot; the same one whenever it is asked. */
+  /** Generates the record of a slot; deterministic. */
   build: (slot: number) => Followup;
   clock: () => number;
 }
 
 /**
- * Holds what a seed cannot give back: the columns that filters need, and the records that were changed. A generated
- * record is built again whenever it is read, so a million of them take tens of megabytes.
+ * Stores only the filter columns and the changed records. Other records are generated again on each read, so that a million
+ * of them take tens of megabytes.
  */
 export class FollowupTable implements RecordTable<Followup> {
   readonly #build: (slot: number) => Followup;
@@ -104,7 +104,7 @@ export class FollowupTable implements RecordTable<Followup> {
     return true;
   }
 
-  /** Leans towards the newest: that is where work happens. */
+  /** Prefers new records, as real changes do. */
   anyKey(random: Random): string | undefined {
     const size = this.#index.size;
     if (size === 0) return undefined;

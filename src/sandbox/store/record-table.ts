@@ -2,25 +2,25 @@ import type { Random } from '../random.ts';
 import { RawNumber } from '../raw-number.ts';
 
 /**
- * One kind of record of the living source. Read it like a Map; records are values and are replaced, never changed in place.
- * `put` and `update` take any JSON object, valid or not, so that a test can plant what the service should never send.
+ * All records of one kind. The interface is that of a Map; records are immutable values that are replaced. `put` and
+ * `update` accept any JSON object, so that a test can plant invalid records.
  */
 export interface RecordTable<T> extends ReadonlyMap<string, T> {
   /**
-   * Stores a record as it is: from now on its `status` is whatever was put.
-   * The key is its identifier, or `key` where the identifier is missing, unusable or a duplicate on purpose.
+   * Stores a record as given, with a fixed `status`. The key is its identifier, or `key` if the identifier is missing,
+   * invalid or a deliberate duplicate.
    */
   put(record: object, key?: string): string;
-  /** Replaces some fields. A field set to `undefined` is left out. Statuses go on following the clock unless `status` is set. */
+  /** Replaces some fields. A field set to `undefined` is removed. Statuses still follow the clock unless `status` is set. */
   update(key: string, patch: object): T;
   delete(key: string): boolean;
-  /** Any key, or undefined when there are no records. */
+  /** A random key; undefined if there are no records. */
   anyKey(random: Random): string | undefined;
 }
 
 interface MemoryTableOptions<T> {
   keyField: string;
-  /** The record as the service sees it now. */
+  /** The record as of now. */
   current?: (record: T) => T;
 }
 
@@ -75,7 +75,7 @@ export class MemoryTable<T extends object> implements RecordTable<T> {
     return key;
   }
 
-  /** A record whose statuses follow the clock. */
+  /** A record with statuses that follow the clock. */
   putLiving(record: T): void {
     const key = keyOf(record, this.#keyField);
     this.#store(key, record);

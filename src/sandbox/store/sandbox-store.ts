@@ -12,22 +12,22 @@ import { employeeAt, equipmentAt } from './status-rules.ts';
 import { TrainingCache } from './training-calculation.ts';
 import type { TrainingCalculation } from './training-calculation.ts';
 
-/** The living source behind the service: what is true now, whatever the service has cached. */
+/** The data of the service: the current state, regardless of its caches. */
 export interface SandboxStore {
   readonly followups: FollowupTable;
   readonly resources: MemoryTable<Resource>;
-  /** With every completion, as `include_all_completions` shows them, and the status as of now. */
+  /** With all completions, as for `include_all_completions`, and the current status. */
   readonly employees: MemoryTable<Employee>;
   readonly equipment: MemoryTable<Equipment>;
   readonly users: MemoryTable<User>;
-  /** Known equipment types and the metafields of each, also those without any equipment. */
+  /** Known equipment types with their metafields, including types without equipment. */
   readonly metafields: Map<string, readonly string[]>;
   /**
-   * The calculation that the service serves now; makes one when there is none or it is too old. `request` tells apart what
-   * is cached apart, where each request is.
+   * The training report that is served now; a new one is calculated if it is missing or too old. `request` is the cache key
+   * if each request is cached separately.
    */
   trainingCalculation(request?: string): TrainingCalculation;
-  /** Makes the service calculate trainings again at once. */
+  /** Makes the service calculate the training report again. */
   recalculateTraining(lastUpdated?: number): TrainingCalculation;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Slots sorted by a column, oldest first, ties by slot. One flat array: inserting moves what lies behind, which for a
- * million entries is a fraction of a millisecond, and almost every insert is at the end.
+ * Slots sorted by a column, oldest first, ties by slot. One flat array: an insert moves all later elements, which takes a
+ * fraction of a millisecond for a million, and most inserts are at the end.
  */
 export class SlotOrder {
   readonly #column: () => Float64Array;
@@ -41,7 +41,7 @@ export class SlotOrder {
     this.#size += 1;
   }
 
-  /** Must come before the column changes: the old value is how the slot is found. */
+  /** Call before changing the column, because the slot is found by the old value. */
   remove(slot: number): void {
     const position = this.#find(slot);
     if (this.#slots[position] !== slot) return;

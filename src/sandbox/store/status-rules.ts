@@ -2,7 +2,7 @@ import { toDateNumber } from '../date-number.ts';
 import type { Employee, Equipment, Schedule } from '../records.ts';
 
 /*
- * What gives `expiring` or `unassigned` is "not shown"; these are the sandbox's own rules. The one rule that the
+ * The conditions of `expiring` and `unassigned` are "not shown"; these are the sandbox's own rules. The one rule that the
  * specification states is kept by them: any expired schedule makes the equipment expired.
  */
 
@@ -15,7 +15,7 @@ function scheduleStatusAt(
   return 'uptodate';
 }
 
-/** The same object when nothing has changed, so that unchanged records cost nothing. */
+/** Returns the given object if nothing has changed, so that unchanged records cost nothing. */
 export function equipmentAt(equipment: Equipment, now: number): Equipment {
   if (!isListOfObjects(equipment.schedules)) return equipment;
   let worst: 'uptodate' | 'expiring' | 'expired' = 'uptodate';
@@ -33,7 +33,7 @@ export function equipmentAt(equipment: Equipment, now: number): Equipment {
   return { ...equipment, status: worst, schedules };
 }
 
-/** A training counts as complete until the day it expires on is over. */
+/** A training counts as complete until the end of its expiry day. */
 export function employeeAt(employee: Employee, now: number): Employee {
   const { complete_training_ids, incomplete_training_ids, last_completed } = employee;
   if (!isListOfObjects(last_completed)) return employee;
@@ -70,7 +70,7 @@ export function employeeAt(employee: Employee, now: number): Employee {
   };
 }
 
-/** A test may have planted anything; what has no status by these rules keeps the one it has. */
+/** Planted records without a status by these rules keep their own. */
 export function isListOfObjects(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 }

@@ -1,15 +1,15 @@
 import type { Employee } from '../records.ts';
 
 export interface TrainingCalculation {
-  /** ms; when it was made, for as long as it is served. */
+  /** Time of the calculation, ms; kept while it is served. */
   readonly lastUpdated: number;
   readonly employees: readonly Employee[];
 }
 
-/** The calculation that everybody gets, where the service does not calculate for each request apart. */
+/** The cache key of all requests, when requests are not cached separately. */
 const FOR_ALL = '';
 
-/** "Results are cached for 15 minutes": a frozen result, from which pages are cut. */
+/** "Results are cached for 15 minutes": a frozen result that is served in pages. */
 export class TrainingCache {
   readonly #calculate: () => readonly Employee[];
   readonly #clock: () => number;
@@ -25,13 +25,13 @@ export class TrainingCache {
   current(request = FOR_ALL): TrainingCalculation {
     const now = this.#clock();
     for (const [key, { madeAt, calculation }] of this.#kept) {
-      // A clock that was put back has made none of what seems to come from its future.
+      // A result from the future is discarded: the clock was set back.
       if (now < madeAt || now - calculation.lastUpdated >= this.#cacheMs) this.#kept.delete(key);
     }
     return this.#kept.get(request)?.calculation ?? this.#keep(request, now);
   }
 
-  /** Forgets what is kept, whatever its age. `lastUpdated` may be given to play a clock that went back. */
+  /** Discards the cached result. `lastUpdated` can simulate a clock that went back. */
   recalculate(lastUpdated = this.#clock()): TrainingCalculation {
     this.#kept.clear();
     return this.#keep(FOR_ALL, lastUpdated);

@@ -49,10 +49,10 @@ it('a heartbeat that is not taken is not repeated, logged once without its URL, 
   await hook.close();
   await look(200);
   expect(stage.lines.map((line) => line.replace(/127[\d.:]+\d/, 'HOST'))).toEqual([
-    'warn: the heartbeat was not taken by HOST: HTTP 404; trying on every minute. Check ALERT_HEARTBEAT_URL and the way to it.',
+    'warn: the heartbeat was not accepted by HOST: HTTP 404; retrying every minute. Check ALERT_HEARTBEAT_URL and the network.',
     expect.stringMatching(/^debug: .* HTTP 500;/),
     expect.stringMatching(/^debug: .* HTTP 302;/),
-    'info: the heartbeat is taken by HOST again',
+    'info: the heartbeat is accepted by HOST again',
     expect.stringMatching(/^warn: .*: it cannot be reached \(/),
   ]);
   expect(stage.lines.join()).not.toContain(HOOK_SECRET);

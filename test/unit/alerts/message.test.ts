@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ALERT_EVENTS, listOf, textOfAlert } from '../../../src/alerts/events.ts';
-import { type Teller, toMessage } from '../../../src/alerts/message.ts';
+import { type MessageContext, toMessage } from '../../../src/alerts/message.ts';
 import type { AlertRow } from '../../../src/alerts/ledger.ts';
 import type { AlertEvent } from '../../../src/database/control-tables.ts';
 import { MINUTE_MS } from '../../../src/shared/time.ts';
@@ -22,7 +22,7 @@ const row = (change: Partial<AlertRow> = {}): AlertRow => ({
   ...change,
 });
 
-const teller = (...accounts: string[]): Teller => ({
+const context = (...accounts: string[]): MessageContext => ({
   version: '1.2.3',
   owner: 'host pid 1',
   accounts: new Map(accounts.map((id) => [id, { timezone: 'Europe/Oslo', place: { entry: `${id}-entry` } }])),
@@ -33,7 +33,7 @@ test('streams and accounts that are alike are one line, in the time zone of thei
   const rows = ['north', 'south'].flatMap((accountId) =>
     streams.map((subject) => row({ accountId, subject })),
   );
-  const { subject, text } = toMessage(rows, teller('north', 'south'));
+  const { subject, text } = toMessage(rows, context('north', 'south'));
   expect(subject).toBe('[safety-sync] north and south: followups and users fail (network_error)');
   expect(text).toBe(
     `✗ north and south: followups and users fail (network_error); since 2 Mar 2026, 13:00 (Europe/Oslo).
@@ -44,14 +44,14 @@ test('streams and accounts that are alike are one line, in the time zone of thei
 
 test('what to do names the entry of the accounts file where the alert is of one account', () => {
   const rows = [row({ event: 'credentials_refused', subject: '', code: 'token_invalid' })];
-  expect(toMessage(rows, teller('north', 'south')).text).toContain(
+  expect(toMessage(rows, context('north', 'south')).text).toContain(
     'What to do: The service does not know this token; replace token of the entry north-entry in SAFETY_ACCOUNTS_FILE.',
   );
 });
 
 test('what begins comes before what is over, and the subject counts both', () => {
   const rows = [row({ endedMs: NOON + 90 * MINUTE_MS, toldMs: NOON, subject: 'users' }), row()];
-  const { subject, text } = toMessage(rows, teller('north'));
+  const { subject, text } = toMessage(rows, context('north'));
   expect(subject).toBe('[safety-sync] 1 alert, 1 over');
   expect(text.split('\n').map((line) => line.charAt(0))).toEqual(['✗', ' ', '✓', '–']);
   expect(text).toContain(
@@ -61,7 +61,7 @@ test('what begins comes before what is over, and the subject counts both', () =>
 
 test('a message stays short however much is wrong', () => {
   const rows = Array.from({ length: 40 }, (_, at) => row({ accountId: `account-${at}`, code: `code_${at}` }));
-  const { text, html } = toMessage(rows, teller('a', 'b'));
+  const { text, html } = toMessage(rows, context('a', 'b'));
   expect(text).toContain('And 28 more alerts: see the status page of the worker');
   expect(text.length).toBeLessThan(4_000);
   expect(html).toContain('And 28 more alerts');
@@ -69,7 +69,7 @@ test('a message stays short however much is wrong', () => {
 
 test('a name that the service made up is no markup and no mention', () => {
   const rows = [row({ event: 'new_field', subject: 'followups <script>@here <!channel>', code: null })];
-  const { text, html } = toMessage(rows, teller('north'));
+  const { text, html } = toMessage(rows, context('north'));
   for (const told of [text, html]) expect(told).not.toMatch(/<script|@here|<!channel/);
   expect(text).toContain(
     'The service sends what it did not send before: ?script??here???channel? of followups;',

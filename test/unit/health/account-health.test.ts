@@ -62,7 +62,7 @@ describe('an outage', () => {
     const { time, heard, health } = createStage();
     for (let tick = 0; tick < 8; tick += 1) {
       for (const stream of ['resources', 'followups'] as const)
-        expect(end(health, failed(stream, unreachable))).toEqual({ isTold: true, nextSyncs: [] });
+        expect(end(health, failed(stream, unreachable))).toEqual({ isLogged: true, nextSyncs: [] });
       time.passedMs += 15 * MINUTE_MS;
     }
     end(health, answered('resources'));
@@ -121,8 +121,8 @@ describe('an outage', () => {
     const south = createHealth('south');
     database.recordFailure(databaseGone);
     time.passedMs += MINUTE_MS;
-    expect(end(health, failed('followups', databaseGone)).isTold).toBe(true);
-    expect(end(south, failed('followups', databaseGone)).isTold).toBe(true);
+    expect(end(health, failed('followups', databaseGone)).isLogged).toBe(true);
+    expect(end(south, failed('followups', databaseGone)).isLogged).toBe(true);
     expect(health.outage).toBeUndefined();
     // North is on a node of Citus that is there.
     end(health, answered('followups'));
@@ -165,7 +165,7 @@ describe('an outage', () => {
 
   it('is nothing that the service or the data did wrong', () => {
     const { heard, health } = createStage();
-    expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isTold).toBe(false);
+    expect(end(health, failed('users', new SafetySyncError('parameter_invalid', 'no'))).isLogged).toBe(false);
     expect(heard).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ describe('a labels file', () => {
     expect(() => read('')).toThrow('line 1 of the labels file names the columns ""; expected kind,id,label');
     expect(() => read('kind,id,name\n')).toThrow('names the columns "kind,id,name"');
     expect(() => read('kind,id,label,label\n')).toThrow('names the columns');
-    expect(() => read('kind,id,label\nform,1,"open\n')).toThrow('the labels file is no CSV: ');
+    expect(() => read('kind,id,label\nform,1,"open\n')).toThrow('the labels file is not CSV: ');
     expect(() => readLabelsFile(Buffer.from('kind,id,label\nform,1,Größe\n', 'latin1'))).toThrow(
       'the labels file is not UTF-8',
     );
@@ -120,7 +120,7 @@ describe('labels beside each other', () => {
 
   test('stand once each', () => {
     expect(problemsOf('form,1,A,\ntraining,1,B,\nform,1,C,\n')).toEqual([
-      '4 form 1 stands on line 2 already; keep one of them',
+      '4 form 1 is already on line 2; keep one of them',
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPen } from '../../../src/pages/report/draw.ts';
+import { createChartRenderer } from '../../../src/pages/report/draw.ts';
 import { monthLine, placeBeside, spread, trend } from '../../../src/pages/report/time-charts.ts';
 import {
   formatDay,
@@ -79,7 +79,7 @@ test('each month of a young warehouse has its name, and no day has', async () =>
     isUnfinished: false,
   }));
   const drawn = textsOf(
-    monthLine(await createPen(), { title: 'T', label: 'L' }, { months, format: () => 'last' }),
+    monthLine(await createChartRenderer(), { title: 'T', label: 'L' }, { months, format: () => 'last' }),
   );
   expect(drawn.filter((text) => /[a-z]/i.test(text))).toEqual(['Dec 2027', 'Jan 2028', 'Feb 2028', 'last']);
 });
@@ -87,7 +87,7 @@ test('each month of a young warehouse has its name, and no day has', async () =>
 test('the axis of a trend has room for its largest count, which paper cuts off at its edge', async () => {
   const values = ['2028-01-01', '2028-01-02'].map((date) => ({ date, series: 'open', value: 1_234_567 }));
   const drawn = trend(
-    await createPen(),
+    await createChartRenderer(),
     { title: 'T', label: 'L' },
     [{ name: 'open', color: 'red' }],
     values,

@@ -53,7 +53,7 @@ export const followupsList: Method = {
 
 type Found = ReturnType<FollowupTable['page']>;
 
-/** The bounds of whole seconds that a coarse comparison has in truth. */
+/** Converts bounds in whole seconds to the ms that a coarse comparison admits. */
 function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readings): FollowupQuery {
   if (followupTimes === 'milliseconds') return query;
   const { created_after: after, created_before: before } = query;
@@ -66,7 +66,7 @@ function toQuery(query: FollowupQuery, { followupTimes, followupBounds }: Readin
   };
 }
 
-/** What a question finds where the service departs from the plainest reading: rows, and how many records they are. */
+/** The result of a query where the service deviates from the simplest reading: rows, and their number of records. */
 function find(found: Found, query: FollowupQuery, { undatedFollowups, repeatedRows }: Readings): Found {
   if (undatedFollowups === 'as-before' && !repeatedRows) return found;
   let records = found.read(0, found.total);

@@ -27,12 +27,12 @@ export const trainingEmployeeStatusList: Method = {
     const cached = readings.trainingCache === 'per-request' ? JSON.stringify(parameters) : undefined;
     const { lastUpdated, employees } = store.trainingCalculation(cached);
     const selected = select(employees, asked, lastUpdated);
-    const told = lastUpdated + readings.lastUpdatedAheadMs;
+    const sentMs = lastUpdated + readings.lastUpdatedAheadMs;
     const asks = Math.min(asked.limit ?? MAX_LIMIT, readings.largestPage ?? MAX_LIMIT);
     const { paging, number } = toPage(selected.length, asks, asked.page ?? 1, readings);
     return {
       fields: {
-        last_updated: readings.numbers === 'text' ? String(told) : told,
+        last_updated: readings.numbers === 'text' ? String(sentMs) : sentMs,
         ...(readings.trainingPaging === 'present' ? { paging } : {}),
       },
       list: {
@@ -46,8 +46,8 @@ export const trainingEmployeeStatusList: Method = {
 };
 
 /**
- * How `training_ids` filters is not shown. Here: an employee is told as if there were only these trainings, and is left
- * out where none of them concerns them.
+ * The specification does not show how `training_ids` filters. Here: the employee is sent with these trainings only, and
+ * omitted if none of them applies.
  */
 function select(employees: readonly Employee[], asked: TrainingParameters, at: number): readonly Employee[] {
   const users = asked.m_user_ids === undefined ? undefined : new Set(asked.m_user_ids);
@@ -63,7 +63,7 @@ function select(employees: readonly Employee[], asked: TrainingParameters, at: n
   return selected;
 }
 
-/** A planted record without its lists concerns no training. */
+/** A planted record without its lists matches no training. */
 function hasLists(employee: Employee): boolean {
   const { incomplete_training_ids, complete_training_ids, last_completed } = employee;
   return (
@@ -82,7 +82,7 @@ function restrictTo(employee: Employee, trainings: ReadonlySet<number>): Employe
   };
 }
 
-/** Planted records may have anything in `last_completed`; what is no list of entries goes out untouched. */
+/** Planted records may have any value in `last_completed`; other values than lists are sent unchanged. */
 function withRequiredCompletionsOnly(record: object): object {
   const { last_completed: entries } = record as { last_completed?: unknown };
   if (!Array.isArray(entries)) return record;

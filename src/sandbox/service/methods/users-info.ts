@@ -3,7 +3,10 @@ import { required } from '../parameters.ts';
 import { ServiceError } from '../service-error.ts';
 import { shapeRecord } from '../shape-record.ts';
 
-/** Known from a protocol example only: `user` is a number there, identifiers are strings everywhere else. Both are taken. */
+/**
+ * Documented only by a protocol example, where `user` is a number, although identifiers are strings elsewhere. Both are
+ * accepted.
+ */
 export const usersInfo: Method = {
   rules: () => ({
     user: required({

@@ -1,4 +1,4 @@
-/** Whom a worker tells by itself: alerts by the channels that are configured, and the report when it is due. */
+/** Builds the worker's notifications: alerts, heartbeat and scheduled safety reports. */
 import { type Alerts, createAlerts } from '../alerts/alerts.ts';
 import type { Channel } from '../alerts/channel.ts';
 import { createHeartbeat, type Heartbeat } from '../alerts/heartbeat.ts';
@@ -39,12 +39,12 @@ export function buildAlerts(app: App, { monitor, metrics, channels }: AlertParts
     hasReports: config.telling.report !== undefined,
     log,
     redact,
-    onTold: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
-    onNotTold: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
+    onSent: (channel, alerts) => metrics.recordAlert(channel, 'told', alerts),
+    onNotSent: (channel, alerts) => metrics.recordAlert(channel, 'not_taken', alerts),
   });
 }
 
-/** undefined: nobody waits for one. */
+/** undefined: ALERT_HEARTBEAT_URL is not set. */
 export function buildHeartbeat(
   { config, log, clock }: App,
   { status }: { readonly status: () => Status },
@@ -58,7 +58,7 @@ export function buildHeartbeat(
   return url === undefined ? undefined : createHeartbeat({ url, isFresh, log, clock });
 }
 
-/** undefined: none comes by itself. */
+/** undefined: REPORT_CRON is not set. */
 export function buildReportSchedule(
   app: App,
   { monitor }: Pick<AlertParts, 'monitor'>,

@@ -1,11 +1,11 @@
-/** Adds ids where people have one name or ids have one label, and shortens pseudonyms. Pure. */
+/** Adds ids where people share a name or ids share a label, and shortens pseudonyms. Pure. */
 import { shortenPseudonyms } from '../../shared/pseudonym.ts';
 import type { Report } from './read-report.ts';
 
-/** `user/10001`, `form/1201` */
+/** For example `user/10001` or `form/1201`. */
 type Shared = ReadonlySet<string>;
 
-/** Of `form_label` beside `form_id`: `form/1201`; every name is one of a user. */
+/** The key for a column pair, for example `form/1201` for `form_label` and `form_id`; every name belongs to a user. */
 function keyOf(column: string, row: Readonly<Record<string, unknown>>): string | undefined {
   const [, kind = '', what] = /^(.+)_(name|label)$/.exec(column) ?? [];
   const id = row[`${kind}_id`];
@@ -13,24 +13,24 @@ function keyOf(column: string, row: Readonly<Record<string, unknown>>): string |
   return `${what === 'name' ? 'user' : kind}/${id}`;
 }
 
-function tell(value: unknown, shared: Shared): unknown {
+function addIds(value: unknown, shared: Shared): unknown {
   if (typeof value === 'string') return shortenPseudonyms(value);
-  if (Array.isArray(value)) return value.map((one) => tell(one, shared));
+  if (Array.isArray(value)) return value.map((one) => addIds(one, shared));
   if (typeof value !== 'object' || value === null) return value;
   const row = value as Readonly<Record<string, unknown>>;
-  const told = Object.entries(row).map(([column, one]) => {
+  const columns = Object.entries(row).map(([column, one]) => {
     const key = typeof one === 'string' ? keyOf(column, row) : undefined;
-    if (key === undefined || !shared.has(key)) return [column, tell(one, shared)];
+    if (key === undefined || !shared.has(key)) return [column, addIds(one, shared)];
     return [column, shortenPseudonyms(`${String(one)} (${key.slice(key.indexOf('/') + 1)})`)];
   });
-  return Object.fromEntries(told) as unknown;
+  return Object.fromEntries(columns) as unknown;
 }
 
-/** Wherever an answer has `…_name` or `…_label` beside `…_id`. */
-export function tellApart(answers: Report['answers']): Report['answers'] {
+/** Applies to every `…_name` or `…_label` column with an `…_id` column. */
+export function disambiguate(answers: Report['answers']): Report['answers'] {
   const shared = new Set([
     ...answers.namesakes.map(({ id }) => `user/${id}`),
     ...answers.sharedLabels.map(({ kind, id }) => `${kind}/${id}`),
   ]);
-  return tell(answers, shared) as Report['answers'];
+  return addIds(answers, shared) as Report['answers'];
 }

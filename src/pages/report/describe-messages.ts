@@ -1,8 +1,8 @@
-/** What a follow-up is about and what was said last, in the words of those who wrote it. */
+/** Formats the first and the last message of a follow-up. */
 import { html, type Html } from '../html.ts';
 import { formatDay, formatShortDay, shorten, toDate } from '../words.ts';
 
-interface Said {
+interface MessageColumns {
   readonly first_note: string | null;
   readonly last_note: string | null;
   readonly last_on: string | null;
@@ -18,15 +18,15 @@ function quote(note: string): string {
 
 const isText = (note: string | null): note is string => note !== null && note.trim() !== '';
 
-/** `today`: the day of the report. A day of its year is told without the year. null: nobody wrote anything. */
-export function said(
-  { first_note: first, last_note: last, last_on: on, ...by }: Said,
+/** `today`: the day of the report; days of its year are shown without the year. null: there are no messages. */
+export function describeMessages(
+  { first_note: first, last_note: last, last_on: on, ...by }: MessageColumns,
   today: string,
 ): Html | null {
   const about = isText(first) && quote(first);
   const isThisYear = on?.slice(0, 4) === today.slice(0, 4);
   const day = on === null ? null : isThisYear ? formatShortDay(toDate(on)) : formatDay(on);
-  const who = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
-  const latest = isText(last) && html`<span class="dim">${who}: ${quote(last)}</span>`;
+  const author = [by.last_by_name ?? by.last_by_id, day].filter((part) => part !== null).join(', ');
+  const latest = isText(last) && html`<span class="dim">${author}: ${quote(last)}</span>`;
   return about === false && latest === false ? null : html`${about} ${latest}`;
 }
