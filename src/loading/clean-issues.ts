@@ -127,8 +127,8 @@ async function cleanKeyless(db: Queryable, { accountId, shape, protection }: Cle
 }
 
 /**
- * Deletes alerts on new fields whose names contain names of people, in the transaction that deletes the issue of the field.
- * Otherwise a message that the service no longer sends the field would show the name once more.
+ * Deletes alerts on new fields with names that contain names of people, in the transaction that deletes the issue of the
+ * field. Otherwise a message that the service no longer sends the field would show the name once more.
  */
 async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
   const prefix = `${shape.stream.name} `;

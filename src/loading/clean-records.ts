@@ -1,4 +1,4 @@
-/** Rewrites rows whose records contain protected values, in place: it creates no state and keeps deletion marks. */
+/** Rewrites rows with protected values in their records, in place: it creates no state and keeps deletion marks. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';

@@ -26,8 +26,8 @@ export interface Comparison {
   /** One statement, for records with different keys. */
   byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
   /**
-   * Returns those records in other bytes whose content equals the stored one, with the stored checksum. The order of fields,
-   * white space and the notation of numbers make no difference, because jsonb keeps none of them.
+   * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
+   * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
    */
   byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>>;
 }

@@ -162,7 +162,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     const [first] = records;
     if (first === undefined) return [];
     try {
-      // The savepoint is sent before the first COPY without a separate wait, because the statements after it would fail too.
+      // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
+      // would fail too.
       await Promise.all([connection.query('savepoint batch'), copySome(records)]);
       void meetLater(connection.query('release savepoint batch'));
       return [];

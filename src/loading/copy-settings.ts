@@ -64,7 +64,7 @@ export function createCopySettings(
   return {
     async during(copying) {
       const { usual, forCopies } = (known ??= await choose());
-      // The settings are sent before the first COPY without a separate wait.
+      // The settings are sent before the first COPY, which does not wait for the response.
       await Promise.all([setLocally(connection, forCopies), copying()]);
       // The settings are not restored after a failure, because the rollback restores them. The promise is not awaited and
       // its failure is ignored, because every statement after it would fail too.

@@ -11,7 +11,7 @@ function escapeCell(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
 }
 
-/** Types whose text never needs an escape. */
+/** Types with text that never needs an escape. */
 const PLAIN = new Set([
   'bigint',
   'boolean',

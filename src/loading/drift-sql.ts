@@ -1,5 +1,5 @@
 /**
- * Finds drift: rows that were changed in the warehouse, among staged records whose hash is unchanged. Such a row loses its
+ * Finds drift: rows that were changed in the warehouse, among staged records with an unchanged hash. Such a row loses its
  * hash, and the merge then rewrites it without creating a superseded state. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
@@ -41,8 +41,8 @@ export function clearHashOfDriftedParents(
 }
 
 /**
- * Children that differ, are missing or are too many: a staged row has no equal, or there are as many equal rows and others.
- * Stored rows are looked up by key, row by row, however few rows of the account the planner expects.
+ * Finds children that differ, are missing or are too many: a staged row has no equal stored row, or the numbers of staged
+ * and stored rows differ. Stored rows are looked up by key, row by row, however few rows of the account the planner expects.
  */
 export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
   const columns = child.columns.map((column) => column.name);

@@ -116,10 +116,10 @@ export function parentHistory(
 }
 
 /**
- * Deletes the children whose state ends: changed, deleted, or with a parent that returns from deletion, because they ended
- * with it. Runs before the parents are written. Children that still exist are inserted again, with a new beginning. No new
- * state begins before the parent's present one (`childHistory`), so the one before does not end earlier, even if a clock is
- * wrong.
+ * Deletes the children with a state that ends: changed, deleted, or with a parent that returns from deletion, because they
+ * ended with it. Runs before the parents are written. Children that still exist are inserted again, with a new beginning. No
+ * new state begins before the parent's present one (`childHistory`), so the one before does not end earlier, even if a clock
+ * is wrong.
  */
 export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;

@@ -67,7 +67,7 @@ export function countRepeated(parent: TableShape, within: RunKey & WriteTime): S
     where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
 }
 
-/** Deletes rows of children whose parent's version was dropped. */
+/** Deletes rows of children after the version of their parent was dropped. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
 }

@@ -102,7 +102,8 @@ function readAs(units: RegExp, written: string): Reading | undefined {
 const withoutAccents = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 const toNameText = (words: readonly string[]): string => `name ${words.map(withoutAccents).join(' ')}`;
 /**
- * The text of an id that is equal in capitals and in small letters; undefined: the id has none, or is too short for that.
+ * The text of an id in small letters, because an id in capitals is the same id; undefined: the id is only a number, or too
+ * short for that.
  */
 const toIdText = (id: string): string | undefined =>
   isDistinctive(id) && !isNumber(id) ? `id ${id.toLowerCase()}` : undefined;

@@ -1,5 +1,5 @@
 /**
- * JSON whose numbers keep every digit: a number that a double cannot represent is an ExactNumber, all other values are those
+ * JSON with all digits of its numbers: a number that a double cannot represent is an ExactNumber, all other values are those
  * of JSON.parse.
  */
 import { parse } from 'lossless-json';
