@@ -27,13 +27,10 @@ import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { Staging } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
 
-/**
- * The number of records that are prepared without a pause, because data that arrives from PostgreSQL or the service waits
- * meanwhile.
- */
+/** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
 
-/** Batches are prepared one after the other, because the first is waited for. */
+/** Batches are prepared one after the other, because the first one is needed first. */
 const oneAtATime = pLimit(1);
 
 /** The result of storing a batch in a transaction, for its commit. */

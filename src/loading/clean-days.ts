@@ -1,6 +1,6 @@
 /**
- * Days of follow-ups contain ids of assignees and forms, so these ids are replaced. Other columns may change how a follow-up
- * is counted.
+ * Counted days of follow-ups contain ids of assignees and forms; cleaning replaces protected ids. If a column that
+ * determines the counts is protected, the counted days become invalid.
  */
 import type { Queryable } from '../database/connection.ts';
 import { createDayStage, renameDays, voidDays } from '../database/followup-days.ts';

@@ -44,7 +44,7 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
 
 /** Bytes of a chunk that is worth a write to the socket. */
 const CHUNK_BYTES = 256 * 1024;
-/** UTF-8 takes at most as many bytes for a UTF-16 code unit. */
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const MOST_BYTES_OF_A_UNIT = 3;
 
 /** Buffer for encoding lines; its content is not kept between calls. */

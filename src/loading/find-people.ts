@@ -112,5 +112,5 @@ function withoutOwner(record: WireRecord, keyField: string, person: string): Wir
   return isSame ? record : Object.fromEntries(left);
 }
 
-/** True if the person was forgotten: the id is then a pseudonym. */
+/** True if the id is that of a forgotten person, because it is then a pseudonym. */
 export const isForgotten = (id: unknown): boolean => typeof id === 'string' && isPseudonym(id);

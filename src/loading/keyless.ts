@@ -47,7 +47,7 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
  * than those of the last read explain.
  */
 export function hasLostKeys({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
-  // Rows that were kept because of a record without a key and that have their key again.
+  // The number of kept rows that are present again, so as many records have their key again.
   const withKeyAgain = before.kept.filter((key) => !missing.has(key)).length;
   const stillWithout = Math.max(0, before.fingerprints.length - withKeyAgain);
   const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), stillWithout);

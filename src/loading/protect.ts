@@ -118,7 +118,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
-    // A value that should be a day or another id may contain words, but a short id is an independent number there.
+    // A value that should be a day or another id may contain words, but a short id there is an ordinary number.
     return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
 

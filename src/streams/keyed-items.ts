@@ -16,7 +16,7 @@ interface KeyedItemsOptions {
 
 /**
  * The items of a list that can be rows of a child table: with a usable key, and each key once. Other items are reported with
- * their whole content; an exact repetition contains no new information and is dropped silently.
+ * their whole content; an exact repetition is dropped without a report.
  */
 export function keyedItems(options: KeyedItemsOptions): { key: string; item: Item }[] {
   const { list, keyField, report } = options;

@@ -82,7 +82,7 @@ export interface TimeSlice {
 /** A row of the backfill's ledger. */
 export interface LedgerSlice extends TimeSlice {
   readonly status: SliceStatus;
-  /** Everything created from this time on is stored; equal to `toMs` when the slice is empty so far. */
+  /** Everything created from this time on is stored; equal to `toMs` when no record is stored yet. */
   readonly readToMs: number;
   readonly expected: number | null;
   readonly records: number;
@@ -120,7 +120,7 @@ export interface DueLookup {
 /** The result of one lookup. */
 export interface LookupResult {
   readonly userId: string;
-  /** null: the response does not say it, and the known value stays. */
+  /** null: unknown, because the lookup failed; the stored value stays. */
   readonly isKnown: boolean | null;
   /** Delay until the next lookup, in ms from now; null: the due time does not change. */
   readonly againInMs: number | null;

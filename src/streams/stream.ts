@@ -30,8 +30,7 @@ type Added = 'account_id' | '_valid_from' | '_hash' | '_raw' | '_synced_at' | '_
 
 /**
  * A table row without the columns that the merge adds by itself. Every column of the source must be named, even with null,
- * because the compiler then rejects a `toRows` that omits one. Columns that begin with `_` are computed, here or by the
- * merge.
+ * so the compiler rejects a `toRows` that omits one. Columns that begin with `_` are computed, here or by the merge.
  */
 export type RowOf<Table extends PgTable, Insert = Table['$inferInsert']> = {
   [Name in Exclude<keyof Insert, Added | `_${string}`>]-?: Exclude<Insert[Name], undefined>;

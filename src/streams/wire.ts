@@ -164,10 +164,10 @@ export const boolean: Field<boolean> = scalar(
   { plain: (value) => (typeof value === 'boolean' ? value : undefined) },
 );
 
-/** Any JSON value as it came. */
+/** Any JSON value, as received. */
 export const anything: Field<unknown> = { read: (value) => value ?? null };
 
-/** A JSON object as it came. */
+/** A JSON object, as received. */
 export const object: Field<WireRecord> = scalar('an object', z.record(z.string(), z.unknown()));
 
 /** Text with known values; others are kept and reported. */

@@ -1,6 +1,6 @@
 /**
- * Determines the protected values of a stream, from the settings and the forgotten people, and applies this to the stored
- * data.
+ * Determines the protected values of a stream, from the settings and the forgotten people, and cleans the stored data
+ * accordingly.
  */
 import type { Queryable } from '../database/connection.ts';
 import {

@@ -1,4 +1,4 @@
-/** Determines how a run ends, from the result of its reader and of the load. Pure. */
+/** Determines how a run ends, from the results of its reader and of the load. Pure. */
 import type { Success } from '../database/stream-state.ts';
 import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';
@@ -15,7 +15,10 @@ export function withRemarks(
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
-/** Adds the number of live rows that no run reads, because they are older than the stream's times. */
+/**
+ * Adds the note about live rows that no run reads, because these rows are older than the last success of the stream
+ * suggests.
+ */
 export function withUnread(ending: RunEnding, unread: string | null): RunEnding {
   if (unread === null || ending.outcome === 'failed') return ending;
   if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };

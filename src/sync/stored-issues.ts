@@ -27,7 +27,7 @@ export async function* readStoredIssues(
     includeResolved: false,
   });
   const { parent, keyColumn, partition } = stream;
-  // The row contains the question that it came from, because an issue may have moved to it from another record.
+  // The request context comes from the row, because an issue may have moved to the row from another record.
   const context =
     partition === undefined
       ? sql`d.context`

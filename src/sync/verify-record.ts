@@ -1,4 +1,4 @@
-/** Compares the stored rows of one record with the service's present record. Stores nothing. */
+/** Compares the stored rows of one record with the service's current record. Stores nothing. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
