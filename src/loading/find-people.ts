@@ -27,7 +27,7 @@ interface PeopleFinder {
 /** The service's names for fields with ids of people. */
 const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
 
-/** The one field of a measured value that the specification names. */
+/** The only field of a measured value that is in the specification. */
 const ITEM_IDS = 'item_ids';
 
 const isId = (value: unknown): value is string | number | ExactNumber =>

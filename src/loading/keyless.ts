@@ -67,8 +67,8 @@ interface KeylessRequest {
 const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
 
 /**
- * Marks rows that may be records without a key as seen, and returns their number. Part of the transaction, before rows are
- * marked as deleted.
+ * Marks rows that may be records without a key as seen, and returns a note with their number. Part of the transaction,
+ * before rows are marked as deleted.
  */
 export async function keepWhatMayBeKeyless(
   tx: Queryable,

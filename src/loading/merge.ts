@@ -72,7 +72,7 @@ async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
 }
 
 interface Deletions {
-  /** null: no rows can be deleted. */
+  /** null: there are no rows to delete. */
   readonly deletable: TableCoverage | null;
   readonly failure: SafetySyncError | null;
 }

@@ -68,7 +68,7 @@ export const toUuid = (text: string): string => {
 };
 
 export interface ParsedRecord {
-  /** The value without characters that PostgreSQL cannot store. */
+  /** The value, with characters that PostgreSQL cannot store replaced. */
   readonly value: unknown;
   /** JSON text of `value`; as received if PostgreSQL can store it. */
   readonly text: string;

@@ -15,10 +15,7 @@ export function withRemarks(
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
-/**
- * Adds the note about live rows that no run reads, because these rows are older than the last success of the stream
- * suggests.
- */
+/** Adds the note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
 export function withUnread(ending: RunEnding, unread: string | null): RunEnding {
   if (unread === null || ending.outcome === 'failed') return ending;
   if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };
