@@ -1,7 +1,7 @@
 /**
- * A batch of records: compared with the warehouse, made rows where they are news to it, and stored in the open transaction.
- * Rows go two ways: those of new records by COPY into their tables, those of others into the staging tables for the merge. All
- * are staged where row-level security is active, because COPY is refused there.
+ * A batch of records: compared with the warehouse, converted to rows where the warehouse lacks them, and stored in the open
+ * transaction. Rows of new records go by COPY into their tables, all other rows into the staging tables for the merge. If
+ * row-level security is active, all rows are staged, because PostgreSQL refuses COPY there.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
@@ -27,13 +27,13 @@ import { buildRejection, type StagedIssue } from './staged-issue.ts';
 import type { Staging } from './staging.ts';
 import { collectUnknownFields } from './unknown-fields.ts';
 
-/** Prepared without a pause: what arrives from PostgreSQL or the service meanwhile waits. */
+/** Number of records that are prepared without a pause. Data from PostgreSQL or the service waits meanwhile. */
 const RECORDS_OF_A_TURN = 10;
 
-/** Batches are prepared one after the other, because the first is waited for. */
+/** Batches are prepared one after the other, because the first one is needed first. */
 const oneAtATime = pLimit(1);
 
-/** What a transaction has stored of a batch, for its commit. */
+/** The result of storing a batch in a transaction, for its commit. */
 export interface Stored {
   readonly counts: RecordCounts;
   /** Keys of the records in the staging tables. */
@@ -41,16 +41,19 @@ export interface Stored {
   readonly issues: number;
   /** Users in the rows. */
   readonly userIds: ReadonlySet<string>;
-  /** Keys of the rows that went straight into their tables. */
+  /** Keys of the rows that were copied directly into their tables. */
   readonly addedKeys: readonly string[];
-  /** What closes open issues: identities that came with a key, and keys of records that came as they are stored. */
+  /**
+   * Identifiers that close open issues: identities that arrived with a key, and keys of records that arrived as they are
+   * stored.
+   */
   readonly resolvedIdentities: readonly string[];
   readonly resolvedKeys: readonly string[];
 }
 
-/** A batch whose rows are made. */
+/** A batch with its rows. */
 export interface Prepared {
-  /** Keys of all records that came, also of those that cannot be rows. */
+  /** Keys of all received records, also of those that cannot be rows. */
   readonly seen: readonly string[];
   readonly added: CopyText;
   readonly changed: CopyText;
@@ -69,7 +72,7 @@ export interface BatchOptions {
   readonly staging: Staging;
   /** Unchanged records are staged too, because their rows may have been changed in the database. */
   readonly fullCompare: boolean;
-  /** The keys of all records that come are recorded, to find what was deleted. */
+  /** The keys of all received records are recorded, to find deleted records. */
   readonly tracksSeen: boolean;
   readonly openIssues: OpenIssues;
 }
@@ -81,14 +84,14 @@ interface Batches {
   store(batch: Prepared, firstOrd: number): Promise<Stored>;
 }
 
-/** A record that is not stored as it came. */
+/** A record that is not stored as it was received. */
 interface News {
   readonly read: KeyedRecord;
   readonly parsed: ParsedRecord;
   readonly status: ChangeStatus;
 }
 
-/** ms; without a version all are of one age. */
+/** In ms; 0 for all records if the stream has no version column. */
 function versionOf(stream: StreamDefinition, read: KeyedRecord): number {
   if (stream.versionColumn === null) return 0;
   const version = normalize(stream, read, parseRecord(stream, read)).parent[stream.versionColumn];
@@ -96,8 +99,9 @@ function versionOf(stream: StreamDefinition, read: KeyedRecord): number {
 }
 
 /**
- * One version of each record, the newest as the merge has it: by the source's own time, then by the order of reading.
- * Compared one by one, the stored version would count as unchanged and the others as changes, in every run again.
+ * One version of each record, the newest by the rule of the merge: by the source's own time, then by the order of reading.
+ * If versions were compared one by one, the stored version would count as unchanged and the others as changes, again in
+ * every run.
  */
 function newestOfEach(stream: StreamDefinition, records: readonly KeyedRecord[]): readonly KeyedRecord[] {
   const kept = new Map<string, KeyedRecord>();
@@ -137,7 +141,7 @@ export function createBatches(options: BatchOptions): Batches {
     stream.userIdColumns.flatMap((one) => (one.table === table ? [one.column] : [])),
   );
 
-  /** The records that are not stored as they came, and those that are. */
+  /** Separates the records that are not stored as received from those that are. */
   async function findNews(
     records: readonly KeyedRecord[],
   ): Promise<{ news: News[]; unchanged: KeyedRecord[] }> {
@@ -168,7 +172,7 @@ export function createBatches(options: BatchOptions): Batches {
     return { news: left, unchanged };
   }
 
-  /** Makes rows of some records. The keys differ. */
+  /** Builds the rows of records with different keys. */
   function addRows(
     into: Prepared,
     news: readonly News[],

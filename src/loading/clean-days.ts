@@ -1,11 +1,14 @@
-/** Days of follow-ups name assignees and forms: their ids are put through. Other columns may count otherwise afterwards. */
+/**
+ * Counted days of follow-ups contain ids of assignees and forms; cleaning replaces protected ids. If a column that
+ * determines the counts is protected, the counted days become invalid.
+ */
 import type { Queryable } from '../database/connection.ts';
 import { createDayStage, renameDays, voidDays } from '../database/followup-days.ts';
 import type { CleaningScope, CleaningStep } from './cleaning-step.ts';
 
-/** The column of a follow-up whose values are the ids of such days. */
+/** The column of a follow-up that contains the ids of such days. */
 const COUNTED = { assignee: 'assignee_id', form: 'form_id' } as const;
-/** The columns that say how a follow-up counts on which day. */
+/** The columns that determine how a follow-up counts on each day. */
 const COUNTED_FROM = {
   is_open: true,
   due_on: '2026-01-01',

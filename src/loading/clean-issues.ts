@@ -1,4 +1,4 @@
-/** Takes out of the data issues what may not be stored any more. */
+/** Removes protected values from the data issues. */
 import { sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -29,7 +29,7 @@ type Content = Pick<StoredIssue, 'fingerprint' | 'record_id' | 'problem' | 'iden
   readonly value: unknown;
 };
 
-/** undefined: it stays as it is. null: it goes. */
+/** undefined: the issue stays as it is. null: the issue is deleted. */
 function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Content | null | undefined {
   const { stream } = shape;
   const value = issue.value === null ? null : parseExactJson(issue.value);
@@ -66,8 +66,8 @@ function toCleaned(issue: StoredIssue, { shape, protection }: CleaningScope): Co
 }
 
 /**
- * A record of a person is all about them. An unknown field keeps the value of whoever had it when it was met, who need not be
- * whose record it names now.
+ * A record of a person is all about that person. An unknown field keeps the value of the record that first showed it, which
+ * may be another record than the present example.
  */
 const isOfPerson = (
   { kind }: StoredIssue,
@@ -99,7 +99,7 @@ export async function cleanIssues(
       continue;
     }
     if (cleaned !== null) {
-      // One with the new content may be there: then this one only goes.
+      // If an issue with the new content exists already, this one is only deleted.
       await db.execute(sql`insert into safety_sync.data_issues (account_id, stream, fingerprint, record_id, field, kind, problem,
           value, identity, context, first_seen_at, last_seen_at, occurrences, resolved_at)
         select account_id, stream, ${cleaned.fingerprint}, ${cleaned.record_id}, field, kind, ${cleaned.problem},
@@ -112,7 +112,7 @@ export async function cleanIssues(
   return { last: rows.length < STEP_ISSUES ? null : [rows.at(-1)?.fingerprint ?? ''], seen: 0, changed: 0 };
 }
 
-/** Keys of rows that may be records without a key: of employees they are ids. */
+/** Keys of rows that may be records without a key: those of employees are ids of people. */
 async function cleanKeyless(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
   const isThis = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   const [row] = await db.execute<{ keyless: string | null }>(
@@ -127,8 +127,8 @@ async function cleanKeyless(db: Queryable, { accountId, shape, protection }: Cle
 }
 
 /**
- * Removes alerts on new fields whose names name people, in the transaction that removes the issue of the field. Otherwise a
- * message that the service no longer sends the field would show the name once more.
+ * Deletes alerts on new fields with names that contain names of people, in the transaction that deletes the issue of the
+ * field. Otherwise a message that the service no longer sends the field would show the name once more.
  */
 async function cleanAlerts(db: Queryable, { accountId, shape, protection }: CleaningScope): Promise<void> {
   const prefix = `${shape.stream.name} `;

@@ -1,4 +1,4 @@
-/** Rewrites rows whose records hold what may not be stored any more: in place, without making a state or touching a deletion. */
+/** Rewrites rows with protected values in their records, in place: it creates no state and keeps deletion marks. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
@@ -69,7 +69,7 @@ async function rewrite(db: Queryable, scope: RewriteScope, changed: readonly Rew
   const { parent, children, stream } = shape;
   const moved = changed.filter(({ before, key }) => before !== key);
   if (moved.length > 0) await moveRows(db, scope, moved);
-  // What follows from children (`_last_message_at`) is told by the record; what tells of a response is not.
+  // Columns that are computed from children (`_last_message_at`) come from the record; columns of the response do not.
   const isTold = (column: string): boolean =>
     column.startsWith('_') || !stream.contextColumns.includes(column);
   const columns = parent.columns.filter(({ name: column }) => isTold(column));
@@ -117,7 +117,7 @@ async function putChildren(
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`);
 }
 
-/** The same rows under another key: foreign keys let no parent change its own. */
+/** Moves rows to another key by copying them, because foreign keys prevent a parent from changing its own key. */
 async function moveRows(
   db: Queryable,
   { shape, accountId }: RewriteScope,
@@ -144,7 +144,7 @@ async function moveRows(
     where account_id = ${accountId} and ${name(shape.parent.key[0] ?? '')} = any (${before}::text[])`);
 }
 
-/** What a rewritten record shows that the record before it did not. */
+/** Adds issues that the rewritten record shows and the record before it did not. */
 async function addIssues(
   db: Queryable,
   { shape, accountId, now }: RewriteScope,

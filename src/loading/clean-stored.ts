@@ -1,7 +1,7 @@
 /**
- * Brings what is stored of a stream in line with the privacy settings: data issues, rows, superseded states and, for the
- * stream that looks people up, the ids to look up. Each step is a transaction of its own that also notes how far it is,
- * so what is cut off goes on there. Under the stream's lock: nobody stores rows meanwhile.
+ * Applies the privacy settings to the stored data of a stream: data issues, rows, superseded states and, for the stream that
+ * looks people up, the ids to look up. Each step is a transaction that also records the progress, so an interrupted cleaning
+ * continues there. It runs under the stream's lock, so no other process stores rows meanwhile.
  */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import { sql } from 'drizzle-orm';
@@ -48,7 +48,7 @@ const STEP_ROWS = 1000;
 
 export interface CleanResult {
   readonly rowsChanged: number;
-  /** Pseudonyms that are stored were made with another key. */
+  /** The stored pseudonyms were made with another key. */
   readonly hasOtherKey: boolean;
   /** Columns that were protected until now. */
   readonly unprotected: readonly string[];
@@ -57,7 +57,7 @@ export interface CleanResult {
 const protectedBy = ({ omit, pseudonymize }: Policy): string[] => [...omit, ...pseudonymize];
 
 interface Cleaned {
-  /** undefined: nothing was to be done. */
+  /** undefined: no cleaning was necessary. */
   readonly cleaned: CleanResult | undefined;
   readonly lifted: Lifted;
 }
@@ -165,7 +165,7 @@ interface StatesStep {
   readonly after: readonly string[] | null;
 }
 
-/** States have no record: their columns are put through one by one. */
+/** States have no record, so their columns are processed one by one. */
 async function cleanStates(
   db: Queryable,
   { accountId, protection }: CleaningScope,
@@ -184,7 +184,7 @@ async function cleanStates(
     order by ${of('t', key)} limit ${STEP_ROWS}`);
   const shapes = columns.map((column) => ({ name: column.name, type: column.getSQLType() }));
   const all = rows.map(({ row }) => parseRow(row));
-  // The record's key, which the rows of its children begin with, too.
+  // The record's key, which is also the beginning of the keys of its children.
   const [ofRecord = ''] = table.key;
   const changed = all.flatMap((row) => {
     const own = protection.ofRow(table.table, row);
@@ -193,7 +193,7 @@ async function cleanStates(
     return kept === row ? [] : [{ row, kept }];
   });
   if (changed.length > 0) {
-    // Their keys alone: what a statement brings may stand in the server's log.
+    // Only the keys, because the parameters of a statement may appear in the server's log.
     const taken = rowsAs(
       shapes.filter((column) => key.includes(column.name)),
       changed.map(({ row }) => Object.fromEntries(key.map((column) => [column, row[column]]))),
@@ -215,7 +215,7 @@ async function cleanStates(
   return { last, seen: all.length, changed: changed.length };
 }
 
-/** What a state keeps of the one before it. */
+/** Cleans the differences that a state keeps from the one before it. */
 async function cleanDifferences(db: Queryable, scope: CleaningScope): Promise<CleaningStep> {
   await compareStates(db, scope.accountId, scope);
   return NOTHING;
@@ -223,7 +223,7 @@ async function cleanDifferences(db: Queryable, scope: CleaningScope): Promise<Cl
 
 const parseRow = (text: string): Row => parseExactJson(text) as Row;
 
-/** Nobody who was forgotten is asked for again. */
+/** Deletes the lookups of forgotten people. */
 async function cleanLookups(
   db: Queryable,
   { accountId, protection }: CleaningScope,
@@ -244,7 +244,7 @@ async function cleanLookups(
   };
 }
 
-/** The planner's statistics hold values of columns, too. */
+/** ANALYZE, because the planner's statistics also contain values of columns. */
 async function analyze(db: Queryable, { stream, parent, children }: StreamShape): Promise<void> {
   const tables = [parent, ...children].map((table) => sql`${target(table)}`);
   const states = stream.histories.map(({ states: of }) => sql`${of}`);

@@ -10,7 +10,7 @@ export interface CleaningScope extends WriteTime {
 }
 
 export interface CleaningStep {
-  /** Where the next one goes on; null: there is no more. */
+  /** The key after which the next step continues; null: the cleaning is complete. */
   readonly last: readonly string[] | null;
   readonly seen: number;
   readonly changed: number;

@@ -1,4 +1,4 @@
-/** How records compare with what the warehouse has of them. */
+/** Compares records with the rows in the warehouse. */
 import { type SQL, sql } from 'drizzle-orm';
 import { toArrayLiteral } from '../database/array-literal.ts';
 import { name, target } from '../database/sql-names.ts';
@@ -8,8 +8,8 @@ import type { StreamShape } from '../database/table-shape.ts';
 
 /**
  * `unchanged`: the stored row has the same checksum. `added`: no row has this key. `changed`: the row has another version of
- * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record came in other bytes, and may still be
- * the stored one.
+ * the stream, is marked as deleted or lost its checksum. `other_bytes`: the record was received in other bytes, and may
+ * still equal the stored one.
  */
 export type ChangeStatus = 'unchanged' | 'changed' | 'other_bytes' | 'added';
 
@@ -18,16 +18,16 @@ const STATUSES: readonly ChangeStatus[] = ['unchanged', 'changed', 'other_bytes'
 interface ParsedRow {
   readonly key: string;
   readonly text: string;
-  /** In whose response the record came, because its row depends on that too. */
+  /** The equipment type of the response, because the row depends on it too. */
   readonly equipmentTypeId: string | null;
 }
 
 export interface Comparison {
-  /** One statement. The keys differ. */
+  /** One statement, for records with different keys. */
   byChecksum(records: readonly { readonly key: string; readonly hash: string }[]): Promise<ChangeStatus[]>;
   /**
-   * Of records in other bytes those whose content is the stored one, with the stored checksum. The order of fields, white space
-   * and the ways to write a number are no difference: jsonb has none of them.
+   * Returns the records in other bytes with a content equal to the stored one, with the stored checksum. The order of
+   * fields, white space and the notation of numbers make no difference, because jsonb keeps none of them.
    */
   byContent(records: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>>;
 }
@@ -39,8 +39,8 @@ export function createComparison(
 ): Comparison {
   const table = `"${parent.schema}"."${parent.name}"`;
   const key = `"${parent.key[0] ?? ''}"`;
-  // A subselect on the primary key stays on its index, however few rows the table has. One text of digits is returned,
-  // because a row for each record would cost more than its lookup.
+  // A subselect on the primary key uses its index, however few rows the table has. The result is one text of digits, because
+  // a row for each record would cost more than its lookup.
   const checksums = `with k as materialized (
       select key, hash, ord from unnest($2::text[], $3::uuid[]) with ordinality as u (key, hash, ord))
     select string_agg(coalesce(status, '3'), '' order by ord) as digits from (

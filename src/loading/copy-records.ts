@@ -1,6 +1,7 @@
 /**
- * Sends rows by COPY: those of new records straight into their tables, those of changed ones into the staging tables, from
- * which the merge takes them. A record that PostgreSQL refuses for its data is found by halving; the others are stored.
+ * Sends rows by COPY: rows of new records directly into their tables, rows of changed records into the staging tables, from
+ * which the merge takes them. If PostgreSQL refuses a record for its data, halving the batch finds it, and the others are
+ * stored.
  */
 import { toCell, toCopyChunks, toCopyLine } from './copy-text.ts';
 import { toArrayLiteral } from '../database/array-literal.ts';
@@ -23,15 +24,15 @@ interface RefusedRecord {
   readonly error: Error;
 }
 
-/** Rows of records as PostgreSQL takes them. */
+/** Rows of records in the format of COPY. */
 export interface CopyText {
   readonly destination: Destination;
   readonly records: ReadRecord[];
-  /** For each table, the parents' first. */
+  /** One list for each table, parents first. */
   readonly buffers: Buffer[][];
-  /** Records whose rows refer to rows that they do not hold. */
+  /** Records with rows that refer to rows outside of the record. */
   readonly refused: RefusedRecord[];
-  /** The latest beginning of their states by the source's own time; null: it has none. */
+  /** The latest beginning of their states by the source's own time; null: no row has one. */
   latestSince: string | null;
 }
 
@@ -40,16 +41,22 @@ const laterOf = (one: string | null, other: string | null): string | null => {
   return isEarlier(one, other) ? other : one;
 };
 
-/** A report that the service made after the transaction began is not ahead: its rows would be written twice. */
+/**
+ * A report that the service calculated after the transaction began does not count as ahead, because its rows would be
+ * written twice.
+ */
 const MOST_AHEAD_MS = 15 * MINUTE_MS;
 const isAhead = (since: string, now: string): boolean =>
   isEarlier(toInstant(msOfInstant(now) + MOST_AHEAD_MS), since);
 
-/** Where rows go: those of new records into their tables, those of changed ones into the staging tables. */
+/** The destination of rows: the tables for new records, the staging tables for changed ones. */
 type Destination = 'tables' | 'stages';
 
 export interface RecordCopies {
-  /** Whether rows of new records may go straight into the tables: COPY is refused where row-level security is active. */
+  /**
+   * True if rows of new records may be copied directly into the tables: PostgreSQL refuses COPY where row-level security is
+   * active.
+   */
   mayCopyIntoTables(): Promise<boolean>;
   begin(destination: Destination): CopyText;
   /** Adds the rows of records. */
@@ -61,12 +68,12 @@ export interface RecordCopies {
 /** PostgreSQL reads it as the transaction's time. */
 const NOW = 'now';
 
-/** How the rows of one table are sent. */
+/** The COPY of the rows of one table. */
 interface TableCopy {
   readonly statement: string;
-  /** The columns whose cells a row has of its own, in order. */
+  /** The columns with cells that differ between rows of one record, in order. */
   readonly columns: readonly ColumnShape[];
-  /** The cells before them in every line, each with its tab. */
+  /** The cells that begin every line of a record, each with its tab. */
   readonly prefixOf: (record: PreparedRecord) => string;
 }
 
@@ -75,7 +82,7 @@ const copyInto = (table: string, columns: readonly string[]): string =>
 
 const namesOf = (columns: readonly ColumnShape[]): string[] => columns.map(({ name }) => name);
 
-/** Rows of other tables take the table's default for the beginning of their state. */
+/** True for tables with a source time for states; other rows get the table's default as the beginning of their state. */
 const hasSince = ({ history }: TableShape): boolean => (history?.since ?? null) !== null;
 
 function toTarget(
@@ -155,7 +162,8 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     const [first] = records;
     if (first === undefined) return [];
     try {
-      // On its way before the first COPY; nobody needs to wait for it, since what follows it would fail too.
+      // The savepoint is sent before the first COPY, which does not wait for the response, because all later statements
+      // would fail too.
       await Promise.all([connection.query('savepoint batch'), copySome(records)]);
       void meetLater(connection.query('release savepoint batch'));
       return [];
@@ -180,7 +188,10 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
     return row?.active === true;
   }
 
-  /** Puts right what COPY cannot know: the time of the rows where a clock was set back, and of states that begin later than now. */
+  /**
+   * Corrects values that COPY cannot determine: the time of the rows after a clock was set back, and the beginning of states
+   * that lies in the future.
+   */
   async function correctTimes(records: readonly ReadRecord[], latestSince: string | null): Promise<void> {
     if (session.transactionTime === null) return;
     const { now, syncedAt } = session.transactionTime;
@@ -206,7 +217,7 @@ export function createRecordCopies(session: StreamSession, shape: StreamShape, s
       latestSince: null,
     }),
     render(records, into) {
-      // What refers to other rows than its own would not be noticed where the look-ups of foreign keys are skipped.
+      // A reference to rows outside of the record would not be detected if the lookups of foreign keys are skipped.
       const wrong = into.destination === 'stages' ? [] : records.filter((record) => !isSelfContained(record));
       const right = wrong.length === 0 ? records : records.filter((record) => !wrong.includes(record));
       if (right.length > 0) {

@@ -1,13 +1,14 @@
 /**
- * How PostgreSQL checks foreign keys while rows of new records are copied. Each row is looked up in the table that it
- * refers to; that is most of the work of a first load, and says nothing new here: whoever copies has made sure that all
- * that a row refers to goes into the tables in the same transaction (references.ts).
+ * Configures the foreign key checks of PostgreSQL while rows of new records are copied. Each row causes a lookup in the
+ * referenced table; this is most of the work of a first load and is redundant, because the caller has already checked that
+ * all referenced rows are stored in the same transaction (references.ts).
  *
- * - Who may set `session_replication_role` (a superuser; from PostgreSQL 15 on whoever was granted it) copies without the
- *   lookups, as a replica does. Not where somebody has put a trigger on one of the tables: it would be silent too.
- * - For everybody else the lookups keep their plan. A session plans every statement anew (tables grow under it), and
- *   lookups are statements like any other: planning one takes twice as long as doing it. The plan that is kept uses the
- *   key's index, however small the table still is.
+ * - A role that may set `session_replication_role` (a superuser, or from PostgreSQL 15 on a role with the grant) copies
+ *   without the lookups, like a replica. The exception is a trigger on one of the tables, because the setting would disable it
+ *   too.
+ * - For other roles the lookups keep their plan. By default a session plans every statement again (tables grow meanwhile),
+ *   including these lookups, and planning one takes twice as long as running it. The kept plan uses the key's index, however
+ *   small the table still is.
  */
 import { meetLater } from '../shared/meet-later.ts';
 import type { Connection } from '../database/connection.ts';
@@ -63,10 +64,10 @@ export function createCopySettings(
   return {
     async during(copying) {
       const { usual, forCopies } = (known ??= await choose());
-      // On its way before the first COPY; nobody needs to wait for it.
+      // The settings are sent before the first COPY, which does not wait for the response.
       await Promise.all([setLocally(connection, forCopies), copying()]);
-      // Not after a failure: the transaction is given up, and with it what it set. Nobody needs to wait for it, nor to
-      // hear of its failure: every statement after it would fail too.
+      // The settings are not restored after a failure, because the rollback restores them. The promise is not awaited and
+      // its failure is ignored, because every statement after it would fail too.
       void meetLater(setLocally(connection, usual));
     },
   };

@@ -11,7 +11,7 @@ function escapeCell(text: string): string {
   return NEEDS_ESCAPE.test(text) ? text.replace(/[\\\n\r\t]/g, (found) => ESCAPES[found] ?? found) : text;
 }
 
-/** Types whose text never needs an escape. */
+/** Types with text that never needs an escape. */
 const PLAIN = new Set([
   'bigint',
   'boolean',
@@ -30,7 +30,7 @@ export function toCell(value: unknown, type: string): string {
   return escapeCell(JSON.stringify(value));
 }
 
-/** `prefix`: cells, each with its tab, that stand before the row's own. */
+/** `prefix`: cells before the row's own, each with its tab. */
 export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = ''): string {
   let line = prefix;
   for (let at = 0; at < columns.length; at += 1) {
@@ -42,15 +42,15 @@ export function toCopyLine(columns: readonly ColumnShape[], row: Row, prefix = '
   return `${line}\n`;
 }
 
-/** Bytes of a piece that is worth a write to the socket. */
+/** Bytes of a chunk that is worth a write to the socket. */
 const CHUNK_BYTES = 256 * 1024;
-/** UTF-8 takes at most as many bytes for a UTF-16 code unit. */
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const MOST_BYTES_OF_A_UNIT = 3;
 
-/** Where lines become bytes; nothing stays in it between two calls. */
+/** Buffer for encoding lines; its content is not kept between calls. */
 const scratch = Buffer.allocUnsafe(CHUNK_BYTES);
 
-/** The lines that `write` adds, one after the other, in pieces. */
+/** The lines that `write` adds, in chunks. */
 export function toCopyChunks(write: (add: (line: string) => void) => void, asked = CHUNK_BYTES): Buffer[] {
   const chunks: Buffer[] = [];
   const size = Math.min(asked, CHUNK_BYTES);
@@ -68,7 +68,7 @@ export function toCopyChunks(write: (add: (line: string) => void) => void, asked
   return chunks;
 }
 
-/** The lines of rows, in pieces. */
+/** The lines of rows, in chunks. */
 export function toCopyText(columns: readonly ColumnShape[], rows: Iterable<Row>, size?: number): Buffer[] {
   return toCopyChunks((add) => {
     for (const row of rows) add(toCopyLine(columns, row));

@@ -1,6 +1,6 @@
 /**
- * Finds rows that were changed behind our back, from staged records whose hash says that they are unchanged. Such a
- * row loses its hash, and the merge that follows writes it anew without taking it for a superseded state. Each function returns one statement.
+ * Finds drift: rows that were changed in the warehouse, among staged records with an unchanged hash. Such a row loses its
+ * hash, and the merge then rewrites it without creating a superseded state. Each function returns one statement.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { name, of, same, stage, staged, target } from '../database/sql-names.ts';
@@ -17,7 +17,7 @@ function clearHash(
       and t._deleted_at is null and ${isDrifted}`;
 }
 
-/** What is left after that is as it should be: it leaves the stage, since even the attempt to write it would lock its row. */
+/** Deletes the remaining rows from the stage, because they are correct and even an attempt to write a row would lock it. */
 export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
   return sql`delete from ${stage(parent)} where ord in (
     select p.ord from ${staged(parent, ['ord', '_hash', ...parent.key])} p join ${target(parent)} t
@@ -25,7 +25,7 @@ export function dropWithoutDrift(parent: TableShape, accountId: string): SQL {
     where t._hash = p._hash and t._deleted_at is null)`;
 }
 
-/** Columns that tell something else than the record does. `ignored`: those that do not come from the record. */
+/** `ignored`: columns that do not come from the record. */
 export function clearHashOfDriftedParents(
   parent: TableShape,
   ignored: readonly string[],
@@ -41,8 +41,8 @@ export function clearHashOfDriftedParents(
 }
 
 /**
- * Children that differ, lack or are too many: a staged one has no equal, or there are as many equal ones and others. What is
- * stored is looked up by its key, row by row, however few rows of the account the planner expects.
+ * Finds children that differ, are missing or are too many: a staged row has no equal stored row, or the numbers of staged
+ * and stored rows differ. Stored rows are looked up by key, row by row, however few rows of the account the planner expects.
  */
 export function clearHashOfDriftedChildren(parent: TableShape, child: TableShape, accountId: string): SQL {
   const columns = child.columns.map((column) => column.name);

@@ -1,4 +1,4 @@
-/** Replaces people that were forgotten wherever a record may name them. Pure. */
+/** Replaces forgotten people wherever a record may name them. Pure. */
 import { ExactNumber } from '../shared/exact-number.ts';
 import { isPseudonym } from '../shared/pseudonym.ts';
 import type { WireRecord } from '../streams/stream.ts';
@@ -7,27 +7,27 @@ import { DEEPEST } from '../shared/received.ts';
 import type { People } from './people.ts';
 
 /**
- * What a place of a record may hold beside texts: anything, also ids of people as numbers; numbers that were measured, among
- * which only a long one is taken for an id; or numbers and ids of something else.
+ * The possible values of a place of a record in addition to texts. `any`: anything, including ids of people as numbers.
+ * `measured`: measured numbers, of them only long ones count as ids. `not_people`: numbers and ids of other things.
  */
 type PlaceKind = 'any' | 'measured' | 'not_people';
 
-/** Each returns what it was given where nobody is named in it. */
+/** Each function returns its argument if it names no forgotten person. */
 interface PeopleFinder {
-  /** A value of a place of that kind, however deep. */
+  /** Replaces people in a value of a place of that kind, at any depth. */
   readonly in: (value: unknown, place?: PlaceKind) => unknown;
-  /** What should be ids of people: one, or a list. */
+  /** Replaces ids of people in a value that should be one id or a list. */
   readonly ofUsers: (value: unknown) => unknown;
-  /** A record's fields that are not in `known`. */
+  /** Replaces people in the record's fields that are not in `known`. */
   readonly inUnknown: (record: WireRecord, known: ReadonlySet<string>) => WireRecord;
-  /** A person's own record; undefined: it is that of a person who was not forgotten. */
+  /** Reduces a person's own record; undefined: the person was not forgotten. */
   readonly ofOwn: (record: WireRecord, keyField: string) => WireRecord | undefined;
 }
 
-/** As the service names fields that hold ids of people. */
+/** The service's names for fields with ids of people. */
 const isUserField = (name: string): boolean => /^m_\w*ids?$/.test(name);
 
-/** The one field of a measured value that the specification names. */
+/** The only field of a measured value that is in the specification. */
 const ITEM_IDS = 'item_ids';
 
 const isId = (value: unknown): value is string | number | ExactNumber =>
@@ -38,7 +38,7 @@ export function mapEach(list: readonly unknown[], change: (one: unknown) => unkn
   return changed.every((one, at) => one === list[at]) ? list : changed;
 }
 
-/** `people` null: nobody was forgotten. */
+/** `people` null: the account has no forgotten people. */
 export function createPeopleFinder(people: People | null): PeopleFinder {
   if (people === null) {
     const same = <Value>(value: Value): Value => value;
@@ -56,7 +56,7 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
     return place === 'not_people' ? value : (person ?? value);
   }
 
-  /** The fields with other names or values; undefined: none has. */
+  /** The fields with changed names or values; undefined: none changed. */
   function changedFields(
     record: WireRecord,
     change: (value: unknown, name: string) => readonly [name: string, value: unknown],
@@ -101,7 +101,7 @@ export function createPeopleFinder(people: People | null): PeopleFinder {
   };
 }
 
-/** Nothing is left but that there is one: all of it is about them. */
+/** Keeps only the existence of the record, because all of it is about the person. */
 function withoutOwner(record: WireRecord, keyField: string, person: string): WireRecord {
   const fields = Object.entries(record);
   const left = fields.flatMap(([name, value]): [string, unknown][] => {
@@ -112,5 +112,5 @@ function withoutOwner(record: WireRecord, keyField: string, person: string): Wir
   return isSame ? record : Object.fromEntries(left);
 }
 
-/** Whether the person is one of those, from what stands in the place of the id. */
+/** True if the id is that of a forgotten person, because it is then a pseudonym. */
 export const isForgotten = (id: unknown): boolean => typeof id === 'string' && isPseudonym(id);

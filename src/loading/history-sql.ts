@@ -1,13 +1,13 @@
 /**
- * The history's part of the merge. Present rows know since when their state holds (`_valid_from`); a state goes to the
+ * The history's part of the merge. Present rows contain the beginning of their state (`_valid_from`); a state moves to the
  * table of states when it is superseded, in the statement or transaction that supersedes it, so a first load writes none.
- * Deletion writes nothing here either: a deleted row shows its last state, ended at `_deleted_at`.
+ * Deletion writes nothing here either: a deleted row shows its last state, which ends at `_deleted_at`.
  *
- * A live row without a hash was changed in the database (drift-sql.ts took its hash): what it holds was never a state of the
- * source. It is put right in place, and its state goes on. A version that this transaction stored before makes no state either,
- * because two versions in one response were never one after the other.
+ * A live row without a hash was changed in the warehouse (drift-sql.ts removed its hash): its content was never a state of
+ * the source. The merge corrects it in place, and its state continues. A version that this transaction stored before creates
+ * no state either, because two versions in one response are not consecutive states.
  *
- * Every state is at least a tick long and begins no earlier than the one before it ended, whatever the clocks say.
+ * Every state lasts at least a tick and begins no earlier than the end of the one before it, even if a clock is wrong.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import {
@@ -25,17 +25,23 @@ import {
 import type { HistoryShape, TableShape } from '../database/table-shape.ts';
 import type { RunKey } from '../database/control-tables.ts';
 
-/** One tick later, the smallest step of a time. By way of UTC, where no day is longer than another: that makes it IMMUTABLE, which Citus asks for. */
+/**
+ * One tick later, the smallest step of a time. The conversion to UTC, where all days have the same length, makes the
+ * expression IMMUTABLE, as Citus requires.
+ */
 const later = (column: SQL): SQL =>
   sql`(${column} at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'`;
 const PRESENT_BEGAN = sql`t._valid_from`;
 
-/** The beginning of a new state, from the parent's row `parent`: the source's own time where it has one, but no later than it is seen, because the clock of a device may be ahead. */
+/**
+ * The beginning of a new state, from the parent's row `parent`: the source's own time if there is one, but no later than the
+ * transaction's time, because the clock of a device may be ahead.
+ */
 const sinceOf = ({ since }: HistoryShape, parent: string, now: SQL): SQL =>
   since === null ? now : sql`least(${name(parent)}.${name(since)}, ${now})`;
 const NOTHING = sql``;
 
-/** The row `t` holds another version of a record that came twice in this transaction. */
+/** The row `t` contains another version of a record that was received twice in this transaction. */
 const isRepeated = (scope: RunKey & WriteTime): SQL =>
   sql`(t._run_id = ${scope.runId}::bigint and t._synced_at = ${syncedAtOf(scope)})`;
 
@@ -53,7 +59,9 @@ function differ(left: string, right: string, { compared }: HistoryShape): SQL {
   return sql`(${of(left, compared)}) is distinct from (${of(right, compared)})`;
 }
 
-/** Puts the column's value in place in rows that were last written before `until`. `table`: the parents, or their children. */
+/**
+ * Fills the column's value in place in rows that were last written before `until`. `table`: the parents, or their children.
+ */
 export function fillColumn(
   parent: TableShape,
   table: TableShape,
@@ -69,7 +77,7 @@ export function fillColumn(
       and c.${name(column)} is distinct from s.${name(column)}`;
 }
 
-/** `before` keeps what is superseded, from the same snapshot in which the rows are still as they were. */
+/** `before` keeps the superseded rows, from the same snapshot, which still contains the old values. */
 export function parentHistory(
   parent: TableShape,
   scope: RunKey & WriteTime,
@@ -90,7 +98,8 @@ export function parentHistory(
         or (t._hash <> s._hash and ${differ('t', 's', history)}))),`,
     column: sql`_valid_from,`,
     value: sql`${since},`,
-    // The source does not tell when a deleted record came back: the state begins when that was seen, or with a later change.
+    // The source has no time for the return of a deleted record: the state begins when the return was seen, or with a later
+    // change.
     change: sql`_valid_from = case
       when ${isRepeated(scope)} then excluded._valid_from
       when t._deleted_at is not null then greatest(t._deleted_at, ${later(PRESENT_BEGAN)},
@@ -107,9 +116,10 @@ export function parentHistory(
 }
 
 /**
- * Takes out the children whose state ends: changed, gone, or of a parent that comes back from deletion, with which they
- * ended. Runs before the parents are written. What still exists is inserted anew, with a new beginning. No new state begins
- * before the parent's present one (`childHistory`), so the one before does not end earlier, whatever the clocks say.
+ * Deletes the children with a state that ends: changed, deleted, or with a parent that returns from deletion, because they
+ * ended with it. Runs before the parents are written. Children that still exist are inserted again, with a new beginning. No
+ * new state begins before the parent's present one (`childHistory`), so the one before does not end earlier, even if a clock
+ * is wrong.
  */
 export function endChildStates(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;
@@ -132,7 +142,10 @@ export function endChildStates(parent: TableShape, child: TableShape, scope: Run
     from ended where not is_no_state`;
 }
 
-/** The staged child `s` of the parent `p`, which is written: its state begins no earlier than the parent's, and than its own last one ended. */
+/**
+ * The staged child `s` of the written parent `p`: its state begins no earlier than the parent's, and no earlier than the end
+ * of its own last one.
+ */
 export function childHistory(
   parent: TableShape,
   child: TableShape,

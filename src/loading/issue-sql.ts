@@ -29,13 +29,13 @@ export const ISSUE_STAGE_COLUMNS: readonly ColumnShape[] = [
   { name: 'times', type: 'bigint' },
 ];
 
-/** Whose issues are written, and the time that they are given. */
+/** The stream of the issues, and the time that they get. */
 export type IssueWrites = StreamKey & TransactionTime;
 
 const openIssues = ({ accountId, stream }: StreamKey): SQL =>
   sql`d.account_id = ${accountId} and d.stream = ${stream} and d.resolved_at is null`;
 
-/** Not seen by this transaction: `recordIssues` comes first, and gives what is staged the transaction's time. */
+/** Issues that this transaction did not see: `recordIssues` runs first and gives staged issues the transaction's time. */
 const notStaged = (scope: TransactionTime): SQL => sql`d.last_seen_at <> ${instantOf(scope)}`;
 
 export function createIssueStage(): SQL {
@@ -51,7 +51,7 @@ export function dropOrphanIssues(parent: TableShape): SQL {
     else exists (select from ${stage(parent)} p where p.${key} = i.record_id) end`;
 }
 
-/** Opens what is new, counts what is seen again, opens again what comes back. */
+/** Opens new issues, counts repeated ones, and opens returning ones again. */
 export function recordIssues(scope: IssueWrites): SQL {
   const { accountId, stream } = scope;
   return sql`insert into safety_sync.data_issues as d
@@ -68,8 +68,9 @@ export function recordIssues(scope: IssueWrites): SQL {
 }
 
 /**
- * Records whose rows this transaction wrote, and which no longer show the problem. Each issue looks its row up by the primary
- * key, because the planner has no statistics of what this very transaction wrote: a join may compare every issue with every row.
+ * Resolves issues of records that this transaction wrote and that no longer show the problem. Each issue looks its row up by
+ * the primary key, because the planner has no statistics for rows of the same transaction: a join may compare every issue
+ * with every row.
  */
 export function resolveWritten(parent: TableShape, runId: number, scope: IssueWrites & WriteTime): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
@@ -79,53 +80,56 @@ export function resolveWritten(parent: TableShape, runId: number, scope: IssueWr
         from ${target(parent)} t where t.account_id = d.account_id and t.${key} = d.record_id), false)`;
 }
 
-/** Records that could not be rows and now came as they are stored. */
+/** Resolves issues of records that could not be rows and were now received as they are stored. */
 export function resolveByKey(keys: readonly string[], scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind = 'record_rejected' and d.field is null
       and d.record_id = any(${toArrayLiteral(keys)}::text[]) and ${notStaged(scope)}`;
 }
 
-/** Records that the source no longer has. */
+/** Resolves issues of records that the source no longer has. */
 export function resolveDeleted(keys: readonly string[], scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.kind <> 'unknown_field' and d.record_id = any(${toArrayLiteral(keys)}::text[])`;
 }
 
-/** Records without a key that came back with one, recognized by what stays the same. */
+/** Resolves issues of records without a key that returned with one; their identity recognizes them. */
 export function resolveByIdentity(identities: readonly string[], scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.record_id is null
       and d.identity = any(${toArrayLiteral(identities)}::text[]) and ${notStaged(scope)}`;
 }
 
-/** Open rejections that a complete read did not show. `parts`: the equipment types that were covered; null: all. */
+/** Open rejections that a complete read did not show. `parts`: the covered equipment types; null: all. */
 function vanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
   const covered =
     parts === null ? sql`` : sql` and d.context->>'equipmentTypeId' = any(${toArrayLiteral(parts)}::text[])`;
   return sql`${openIssues(scope)} and d.kind = 'record_rejected'${covered} and ${notStaged(scope)}`;
 }
 
-/** Records without a key that a complete read no longer shows. */
+/** Resolves issues of records without a key that a complete read no longer shows. */
 export function resolveVanishedKeyless(parts: readonly string[] | null, scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${vanishedRejections(parts, scope)} and d.record_id is null`;
 }
 
-/** Keys of records that could not be rows and that a complete read no longer shows. A set operation, which no plan makes a loop. */
+/**
+ * Keys of records that could not be rows and that a complete read no longer shows. A set operation, because no plan turns it
+ * into a loop.
+ */
 export function readVanishedRejections(parts: readonly string[] | null, scope: IssueWrites): SQL {
   return sql`select d.record_id as key from safety_sync.data_issues d
     where ${vanishedRejections(parts, scope)} and d.record_id is not null and d.field is null
     except select s.key from ${taken('stage_seen', ['key'])} s`;
 }
 
-/** Resolved issues that are kept of each stream and kind of those whose number nothing else bounds. */
+/** Number of resolved issues that are kept for each stream and each kind without another bound. */
 const MOST_RESOLVED = 100;
 
 /**
- * Of records without a key, and of unknown fields, only the last resolved issues are kept: their content or their name is
- * what identifies them, so that one which changes is a new issue every time. All others are as many as there are records
- * and fields, and are used again.
+ * Keeps only the last resolved issues of records without a key and of unknown fields: their content or name identifies them,
+ * so each change creates a new issue. Other issues need no limit, because they are at most as many as records and fields,
+ * and are opened again.
  */
 export function deleteResolved(what: 'keyless' | 'unknown_field', { accountId, stream }: StreamKey): SQL {
   const kind =
@@ -136,16 +140,19 @@ export function deleteResolved(what: 'keyless' | 'unknown_field', { accountId, s
     order by resolved_at desc, fingerprint desc offset ${MOST_RESOLVED - 1}::int limit 1)`;
 }
 
-/** Lookups whose response could not be used before, and can be now. */
+/** Resolves issues of lookups with a response that was unusable before and is usable now. */
 export function resolveLookups(askedFor: readonly string[], scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.record_id is null and d.value->>'asked_for' = any(${toArrayLiteral(askedFor)}::text[])`;
 }
 
-/** Unknown fields that one transaction looks for in all rows, at most: of hundreds that vanish at once the next ones look for the rest. */
+/**
+ * Number of unknown fields that one transaction searches in all rows, at most: if hundreds disappear at once, later
+ * transactions search the rest.
+ */
 const MOST_LOOKED_FOR = 50;
 
-/** Open unknown fields whose example record does not show them any longer: candidates for closing. */
+/** Open unknown fields that their example record no longer shows: candidates for closing. */
 export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`select d.fingerprint, d.context->>'path' as path from safety_sync.data_issues d
@@ -155,7 +162,9 @@ export function readStaleUnknownFields(parent: TableShape, scope: StreamKey): SQ
     order by d.last_seen_at, d.fingerprint limit ${MOST_LOOKED_FOR}::int`;
 }
 
-/** The issue about unknown fields beyond the bound, when there is room for them again and none was met. */
+/**
+ * Resolves the issue about unknown fields beyond the bound, when the bound has room again and no such field was received.
+ */
 export function resolveUnlisted(scope: IssueWrites): SQL {
   return sql`update safety_sync.data_issues d set resolved_at = ${instantOf(scope)}
     where ${openIssues(scope)} and d.fingerprint = ${UNLISTED} and ${notStaged(scope)}
@@ -163,7 +172,7 @@ export function resolveUnlisted(scope: IssueWrites): SQL {
         and i.stream = ${scope.stream} and i.kind = 'unknown_field' and i.resolved_at is null) <= ${MOST_UNKNOWN_FIELDS}::int`;
 }
 
-/** Closes an unknown field when no live record has it; else points at one that has. */
+/** Closes an unknown field if no live record has it; otherwise refers it to a record that has it. */
 export function resolveUnknownField(parent: TableShape, fingerprint: string, scope: IssueWrites): SQL {
   const key = sql.identifier(parent.key[0] ?? '');
   return sql`update safety_sync.data_issues d set record_id = coalesce(x.key, d.record_id),

@@ -1,8 +1,9 @@
 /**
- * Rows that a complete read did not show may be gone, or their records came without a usable key. What may still be there
- * is not deleted. Of a record without a key its identity tells which row it may be: the row of the same identity. One without
- * an identity may be any row that it was first missed together with, so those rows stay as long as such a record comes. It
- * explains no row that vanishes later: a record that never has a key does not keep others from being deleted for ever.
+ * Rows that a complete read did not show may be deleted, or their records may have arrived without a usable key. Rows that
+ * may still exist are not deleted. A record without a key may be the row with the same identity. A record without an
+ * identity may be any row that was first missing together with it, so those rows stay as long as such a record arrives. It
+ * explains no row that disappears later: a record that never has a key does not prevent the deletion of other records for
+ * ever.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { parseExactJson } from '../shared/exact-json.ts';
@@ -15,20 +16,20 @@ import { toIdentity } from './record.ts';
 import type { TableCoverage, StreamShape } from '../database/table-shape.ts';
 import type { StreamKey } from '../database/control-tables.ts';
 
-/** With more of them than this nobody can say which rows they are: nothing is deleted, and nothing is remembered. */
+/** Beyond this number records without a key cannot be matched with rows: the read deletes and remembers nothing. */
 const MOST_REMEMBERED = 10_000;
 
 interface KeylessRead {
   readonly before: KeylessMemory;
-  /** One for each record without key and identity that came now. */
+  /** One for each record of this read without key and identity. */
   readonly fingerprints: readonly string[];
   /** Keys of all live rows that the read did not show. */
   readonly missing: ReadonlySet<string>;
-  /** Records that were not there before: each may be one whose key was repaired. */
+  /** Number of new records: each may be one with a repaired key. */
   readonly appeared: number;
 }
 
-/** How many are in both, each as often as in the one that has fewer. */
+/** The number of common elements, each as often as in the list that has fewer of it. */
 function countCommon(one: readonly string[], other: readonly string[]): number {
   const left = new Map<string, number>();
   for (const text of one) left.set(text, (left.get(text) ?? 0) + 1);
@@ -42,15 +43,15 @@ function countCommon(one: readonly string[], other: readonly string[]): number {
 }
 
 /**
- * Whether one of the records without a key may have had one at the last complete read: more of them came than those of
- * that read explain.
+ * Returns whether one of the records without a key may have had one at the last complete read: the read has more of them
+ * than those of the last read explain.
  */
 export function hasLostKeys({ before, fingerprints, missing, appeared }: KeylessRead): boolean {
-  // Rows that were kept because of a record without a key: so many of these records have their key again.
+  // The number of kept rows that are present again, so as many records have their key again.
   const withKeyAgain = before.kept.filter((key) => !missing.has(key)).length;
   const stillWithout = Math.max(0, before.fingerprints.length - withKeyAgain);
   const unchanged = Math.min(countCommon(before.fingerprints, fingerprints), stillWithout);
-  // Each of the others may have changed since, or be one of the records that appeared with a key.
+  // Each of the others may have changed since, or be one of the new records with a key.
   const explained = Math.max(unchanged, stillWithout - appeared);
   return fingerprints.length > explained;
 }
@@ -65,7 +66,10 @@ interface KeylessRequest {
 
 const NOTHING: KeylessMemory = { fingerprints: [], kept: [] };
 
-/** Counts rows that may be records without a key as seen, and says how many. Part of the transaction, before rows are marked as deleted. */
+/**
+ * Marks rows that may be records without a key as seen, and returns a note with their number. Part of the transaction,
+ * before rows are marked as deleted.
+ */
 export async function keepWhatMayBeKeyless(
   tx: Queryable,
   shape: StreamShape,

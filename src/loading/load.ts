@@ -1,8 +1,8 @@
 /**
- * Takes records as received, and stores those that are news to the warehouse: compare, normalize, COPY; merge on commit.
+ * Takes received records and stores those that differ from the warehouse: compare, normalize, COPY; merge on commit.
  *
- * A batch is open while it takes records. Full, it is prepared and then stored, in the order of the batches. Some batches are
- * prepared while one is stored or committed.
+ * A batch is open while it takes records. A full batch is prepared and then stored, in the order of the batches. Some
+ * batches are prepared while another one is stored or committed.
  */
 import { countAttributes, type RecordCounts } from '../database/record-counts.ts';
 import { toTableCoverage } from '../database/table-shape.ts';
@@ -21,36 +21,38 @@ import { type CommitOptions, createTransaction, type TransactionOptions } from '
 
 /** Enough to make a round trip and a COPY cheap, few enough to stay small in memory. */
 const BATCH_RECORDS = 2000;
-/** Fewer records where they are large. */
+/** A batch of large records is full at this number of bytes. */
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Batches that are prepared or wait for the one that is stored, at most: more than are prepared in that time. */
+/**
+ * Number of batches that are prepared or wait for the one that is being stored, at most: no more are prepared in that time.
+ */
 const MOST_AHEAD = 2;
 
 type LoadOptions = Omit<BatchOptions & TransactionOptions, 'compare' | 'copies' | 'staging'> & {
-  /** Applied before anything else is done with a record; null: everything may be stored. */
+  /** Applied to a record before every other step; null: everything may be stored. */
   readonly protection: Pick<Protection, 'ofRecord' | 'secret'> | null;
 };
 
 export interface Load {
   /** Resolves when there is room for more. */
   add(records: readonly Received[], about: ReadContext): Promise<void>;
-  /** `rollback` goes back to here. Replaces the savepoint before. */
+  /** Sets the point to which `rollback` returns. Replaces the previous savepoint. */
   savepoint(): Promise<void>;
-  /** Discards what was added after the savepoint, which stays. */
+  /** Discards records that were added after the savepoint; the savepoint stays. */
   rollback(): Promise<void>;
-  /** Keys of the live rows of what was covered that were not added. */
+  /** Keys of the live rows in the coverage that were not added. */
   findVanished(covered: Coverage): Promise<Set<string>>;
-  /** Nothing is on its way to the database. */
+  /** No work is being sent to the database. */
   readonly isIdle: boolean;
-  /** Records that were added since the last commit was asked for. */
+  /** Records that were added since the last commit was requested. */
   readonly uncommitted: number;
-  /** Merges and commits everything that was added. Resolves when that has begun: more may be added meanwhile. */
+  /** Merges and commits everything that was added. Resolves when the commit has begun: records may be added meanwhile. */
   beginCommit(options: CommitOptions): Promise<void>;
-  /** As `beginCommit`, but resolves when it is done, with the run's counts. */
+  /** Like `beginCommit`, but resolves when the commit is complete, with the run's counts. */
   commit(options: CommitOptions): Promise<RecordCounts>;
-  /** Counts of what was committed. */
+  /** Counts of all commits. */
   readonly committed: Readonly<RecordCounts>;
-  /** Rolls back what was not committed. Resolves when nothing is on its way to the database, whether or not it failed. */
+  /** Rolls back uncommitted records. Resolves when no work is being sent to the database, also after a failure. */
   abort(): Promise<void>;
 }
 
@@ -69,10 +71,13 @@ export async function createLoad(options: LoadOptions): Promise<Load> {
   /** The open batch. */
   let open: ReadRecord[] = [];
   let openBytes = 0;
-  /** Keys of the batches ahead. None is in two of them, so a comparison does not depend on the batches before it. */
+  /**
+   * Keys of the batches that are not stored yet. No key is in two of them, so a comparison does not depend on the batches
+   * before it.
+   */
   const keysAhead = new Set<string>();
   const ahead: Promise<void>[] = [];
-  /** What is on its way to the database, in order. */
+  /** Work for the database, in order. */
   const queue = createSerialQueue();
   let committing = queue.done;
   let uncommitted = 0;

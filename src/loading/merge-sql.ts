@@ -1,6 +1,6 @@
 /**
- * The one merge of all streams, as SQL text over the staging tables. Every function returns one statement and does
- * nothing. `ord` numbers the records of a run in the order in which they were read.
+ * The merge of all streams, as SQL text over the staging tables. Every function returns one statement and executes nothing.
+ * `ord` numbers the records of a run in reading order.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import * as history from './history-sql.ts';
@@ -28,8 +28,8 @@ export function createStage(shape: TableShape): SQL {
 }
 
 /**
- * Of several versions of one record the newest stays: by the source's own time where it tells one, by the order of
- * reading otherwise. Two rows with one key in one statement would be an error (SQLSTATE 21000).
+ * Keeps the newest version of each record: by the source's own time if it has one, otherwise by the order of reading. Two
+ * rows with one key in one statement would be an error (SQLSTATE 21000).
  */
 export function dropSuperseded(parent: TableShape, versionColumn: string | null): SQL {
   const version = (alias: string) =>
@@ -39,8 +39,9 @@ export function dropSuperseded(parent: TableShape, versionColumn: string | null)
 }
 
 /**
- * The same where the later version is the stored one, which is not staged because it is unchanged. Every batch notes its
- * keys as seen with numbers no greater than its last record's, so a greater number than a row's own is of a later batch.
+ * Like `dropSuperseded`, where the later version is the stored one, which is not staged because it is unchanged. Every batch
+ * records its keys as seen with numbers no greater than its last record's, so a number greater than a row's own is from a
+ * later batch.
  */
 export function dropSeenLater(parent: TableShape): SQL {
   return sql`delete from ${stage(parent)} p using pg_temp.stage_seen s
@@ -59,19 +60,19 @@ export function dropOlderThanStored(
     where t._run_id = ${runId}::bigint and t.${name(versionColumn)} > s.${name(versionColumn)})`;
 }
 
-/** Staged versions of records of which this transaction has stored another version. */
+/** Counts staged versions of records with another version that this transaction has stored. */
 export function countRepeated(parent: TableShape, within: RunKey & WriteTime): SQL {
   return sql`select count(*)::int as count from ${staged(parent, parent.key)} s join ${target(parent)} t
       on t.account_id = ${within.accountId} and ${same('t', 's', parent.key)}
     where t._run_id = ${within.runId}::bigint and t._synced_at = ${syncedAtOf(within)}`;
 }
 
-/** Rows of children whose parent's version was dropped go with it. */
+/** Deletes rows of children after the version of their parent was dropped. */
 export function dropOrphans(parent: TableShape, child: TableShape): SQL {
   return sql`delete from ${stage(child)} c where not exists (select from ${stage(parent)} p where p.ord = c.ord)`;
 }
 
-/** New and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
+/** Writes new and changed parents, and the states that they supersede. Returns `inserted` and `updated`. */
 export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId, runId } = scope;
   const columns = parent.columns.map((column) => column.name);
@@ -91,7 +92,7 @@ export function upsertParents(parent: TableShape, scope: RunKey & WriteTime): SQ
   from merged`;
 }
 
-/** Children that a changed record no longer has. The parent's key is the beginning of the child's. */
+/** Deletes children that a changed record no longer has. The parent's key is the beginning of the child's. */
 export function deleteStaleChildren(parent: TableShape, child: TableShape, { accountId }: RunKey): SQL {
   const parentKey = parent.key[0] ?? '';
   const foreignKey = child.key[0] ?? '';
@@ -101,7 +102,7 @@ export function deleteStaleChildren(parent: TableShape, child: TableShape, { acc
       and not exists (select from ${staying} s where s.ord = p.ord and ${same('s', 'c', child.key)})`;
 }
 
-/** New and changed children; equal ones are not written. */
+/** Writes new and changed children; equal ones are not written. */
 export function upsertChildren(parent: TableShape, child: TableShape, scope: RunKey & WriteTime): SQL {
   const { accountId } = scope;
   const columns = child.columns.map((column) => column.name);
@@ -117,7 +118,7 @@ export function upsertChildren(parent: TableShape, child: TableShape, scope: Run
     where (${of('t', changes)}) is distinct from (${of('excluded', changes)})`;
 }
 
-/** The live rows `t` of what was covered, and `part`: which of the covered parts each belongs to. */
+/** The live rows `t` in the coverage, and `part`: the covered part of each row. */
 function coveredRows(parent: TableShape, { column, asked, parts }: TableCoverage, accountId: string) {
   const live = sql`t.account_id = ${accountId} and t._deleted_at is null`;
   if (column === null) return { part: sql`''`, from: sql`${target(parent)} t`, where: live };
@@ -144,10 +145,13 @@ function notSeen(parent: TableShape): SQL {
   return sql`not exists (select from ${taken('stage_seen', ['key'])} s where s.key = t.${name(parent.key[0] ?? '')})`;
 }
 
-/** Per covered part: how many rows were live before this transaction, and how many of them the snapshot did not show. */
+/**
+ * For each covered part: the number of rows that were live before this transaction, and the number of them that the snapshot
+ * did not show.
+ */
 export function countVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { part, from, where } = coveredRows(parent, covered, within.accountId);
-  // A join, since a subselect inside an aggregate would be run row by row.
+  // A join, because a subselect inside an aggregate would run row by row.
   return sql`select ${part} as part, count(*)::int as live, count(*) filter (where s.key is null)::int as vanished
     from ${from} left join (select distinct key from pg_temp.stage_seen) s
       on s.key = t.${name(parent.key[0] ?? '')}
@@ -160,7 +164,7 @@ export function readVanished(parent: TableShape, covered: TableCoverage, account
   return sql`select t.${name(parent.key[0] ?? '')} as key from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
-/** The same with the values of wire fields, as a JSON list. */
+/** The values of wire fields of the covered live rows that the snapshot did not show, as a JSON list. */
 export function readVanishedFields(
   parent: TableShape,
   fields: readonly string[],
@@ -172,7 +176,7 @@ export function readVanishedFields(
     from ${from} where ${where} and ${notSeen(parent)}`;
 }
 
-/** Marks what a complete snapshot did not show. Returns the keys. */
+/** Marks rows that a complete snapshot did not show as deleted. Returns the keys. */
 export function markVanished(parent: TableShape, covered: TableCoverage, within: RunKey & WriteTime): SQL {
   const { accountId, runId } = within;
   const key = name(parent.key[0] ?? '');
@@ -181,14 +185,14 @@ export function markVanished(parent: TableShape, covered: TableCoverage, within:
     where g.account_id = ${accountId} and g.${key} in (${readVanished(parent, covered, accountId)}) returning g.${key} as key`;
 }
 
-/** Of what this transaction wrote: records that the source had changed up to this time, ms. */
+/** Counts records that this transaction wrote and that the source had changed up to this time, in ms. */
 export function countWritten(
   parent: TableShape,
   versionColumn: string,
   { upToMs, ...within }: RunKey & WriteTime & { readonly upToMs: number },
 ): SQL {
   const { accountId, runId } = within;
-  // What this transaction wrote carries its time.
+  // Rows that this transaction wrote have its time.
   return sql`select count(*)::int as count from ${target(parent)} t
     where t.account_id = ${accountId} and t._run_id = ${runId}::bigint and t._synced_at = ${syncedAtOf(within)}
       and t._deleted_at is null and t.${name(versionColumn)} <= ${instant(upToMs)}`;

@@ -1,4 +1,7 @@
-/** Runs the merge of one stream inside the run's transaction: changed rows, deletions, data issues. New rows went by COPY (copy-records.ts). */
+/**
+ * Runs the merge of one stream inside the run's transaction: changed rows, deletions, data issues. New rows were copied
+ * before (copy-records.ts).
+ */
 import { type SQL, sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -21,27 +24,27 @@ import type { WriteTime } from '../database/sql-names.ts';
 import type { StreamShape, TableCoverage } from '../database/table-shape.ts';
 
 export interface DeleteGuard {
-  /** More than this share of the live rows of a snapshot is suspicious. */
+  /** A snapshot that lacks more than this share of the live rows is suspicious. */
   readonly maxRatio: number;
   readonly allowMassDelete: boolean;
 }
 
-/** Below this many live rows a share says nothing. */
+/** Below this number of live rows a share is not meaningful. */
 const GUARD_FROM_ROWS = 20;
 
 interface MergeRequest extends WriteTime {
   readonly accountId: string;
   readonly runId: number;
-  /** What a complete snapshot covered; null when nothing may be deleted. */
+  /** The coverage of a complete snapshot; null when nothing may be deleted. */
   readonly covered: TableCoverage | null;
   readonly guard: DeleteGuard;
-  /** Stored rows may have been changed behind our back: everything is staged, and compared column by column. */
+  /** Stored rows may have been changed in the warehouse: everything is staged, and compared column by column. */
   readonly fullCompare: boolean;
-  /** The run has committed before: what it stored then may be newer. */
+  /** The run has committed before, so its stored rows may be newer. */
   readonly hasCommitted: boolean;
-  /** Identities of records that came with a key and had none before. */
+  /** Identities of records that arrived with a key and had none before. */
   readonly resolvedIdentities: readonly string[];
-  /** Keys of records that could not be stored before and came as they are stored. */
+  /** Keys of records that could not be stored before and arrived as they are stored. */
   readonly resolvedKeys: readonly string[];
   /** Records of the run that could not be rows. */
   readonly rejected: number;
@@ -49,7 +52,7 @@ interface MergeRequest extends WriteTime {
   readonly addedKeys: readonly string[];
   /** Keys of the records in the staging tables. */
   readonly stagedKeys: readonly string[];
-  /** There are open issues of this stream, or there may be. */
+  /** The stream has open issues, or may have. */
   readonly hasIssues: boolean;
   readonly keyless: KeylessMemory | null;
   /** Columns that rows may lack because they were protected. */
@@ -58,9 +61,9 @@ interface MergeRequest extends WriteTime {
 
 export interface Merged {
   readonly counts: RecordCounts;
-  /** What the reader of the run should know. */
+  /** A remark for the result of the run. */
   readonly note: string | null;
-  /** Parts of the snapshot of which nothing was deleted, since it would have been too much; the rest is stored. */
+  /** Parts of the snapshot without any deletion, because too much was missing; the rest is stored. */
   readonly failure: SafetySyncError | null;
 }
 
@@ -69,7 +72,7 @@ async function rowCount(tx: Queryable, statement: SQL): Promise<number> {
 }
 
 interface Deletions {
-  /** null: there is nothing to delete. */
+  /** null: there are no rows to delete. */
   readonly deletable: TableCoverage | null;
   readonly failure: SafetySyncError | null;
 }
@@ -77,8 +80,8 @@ interface Deletions {
 type Part = Readonly<{ part: string; live: number; vanished: number }>;
 
 /**
- * What may be deleted. A part of the snapshot that lacks too much is left as it is, for the other parts are not to blame;
- * where it is all of it, or all parts together lack too much, the snapshot is refused.
+ * Determines the deletions that are allowed. A part of the snapshot that lacks too much is left unchanged, because the other
+ * parts may be correct; if it is the only part, or all parts together lack too much, the snapshot is refused.
  */
 async function guardDeletions(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Deletions> {
   const { covered, guard } = request;
@@ -126,7 +129,9 @@ async function clearHashOfDrifted(tx: Queryable, shape: StreamShape, accountId: 
   for (const child of children) await tx.execute(drift.clearHashOfDriftedChildren(parent, child, accountId));
 }
 
-/** Values that a privacy setting kept out are put in place, because they are no change of the source and make no state. */
+/**
+ * Values that a privacy setting excluded are filled in place, because they are no change of the source and create no state.
+ */
 async function fillLifted(
   tx: Queryable,
   { parent, children }: StreamShape,
@@ -165,7 +170,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   for (const child of children) {
     if (child.history !== null) await tx.execute(history.endChildStates(parent, child, request));
   }
-  // Two versions in one transaction count as one that was inserted and one that was not needed.
+  // Two versions in one transaction count as one insert and one version that was not needed.
   const [repeated] = isRepeated
     ? await tx.execute<{ count: number }>(statements.countRepeated(parent, request))
     : [];
@@ -176,7 +181,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   counts.updated = (written?.updated ?? 0) - (repeated?.count ?? 0);
   counts.unchanged = dropped + (written?.staged ?? 0) - counts.inserted - counts.updated;
   for (const child of children) {
-    // Of a child with a history, what ended has already gone.
+    // Children with a history were already deleted by endChildStates.
     if ((written?.updated ?? 0) > 0 && child.history === null) {
       await tx.execute(statements.deleteStaleChildren(parent, child, request));
     }
@@ -185,7 +190,7 @@ async function mergeRows(tx: Queryable, shape: StreamShape, request: MergeReques
   return counts;
 }
 
-/** Takes what is about to change out of the counted days. Returns the keys; null where no days are counted yet. */
+/** Removes changing rows from the counted days. Returns the keys; null if no days are counted yet. */
 async function takeOutDays(
   tx: Queryable,
   { parent, stream }: StreamShape,
@@ -251,8 +256,8 @@ async function mergeIssues(
 }
 
 /**
- * Merges what is staged, marks what a complete snapshot did not show as deleted, and keeps the data issues. Counts updated
- * and deleted rows; `unchanged` are staged versions that were not needed.
+ * Merges the staged rows, marks rows that a complete snapshot did not show as deleted, and updates the data issues. Counts
+ * updated and deleted rows; `unchanged` counts staged versions that were not needed.
  */
 export async function merge(tx: Queryable, shape: StreamShape, request: MergeRequest): Promise<Merged> {
   const { covered } = request;
@@ -276,7 +281,7 @@ export async function merge(tx: Queryable, shape: StreamShape, request: MergeReq
     await addSteps(tx, counted.days, { keys: [...counted.keys, ...request.addedKeys], sign: 1 });
     await applySteps(tx, request.accountId);
   } else if (shape.stream.countsDays === true && (changed || counts.deleted > 0)) {
-    // It is not known how a row was counted that was changed here.
+    // For a row that was changed in the warehouse, the previous count is unknown.
     await voidDays(tx, request.accountId);
   }
   if (request.hasIssues) await mergeIssues(tx, shape, { ...request, deletedKeys, changed });

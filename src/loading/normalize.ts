@@ -1,4 +1,4 @@
-/** The normalize step: a record as received becomes rows and issues. Pure. */
+/** The normalize step: converts a received record to rows and issues. Pure. */
 import { RawJson } from '../shared/exact-json.ts';
 import type { RecordIssue, Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
 import type { ParsedRecord, ReadRecord } from './record.ts';
@@ -22,7 +22,7 @@ const alteredKey = (stream: StreamDefinition, key: string | null): RecordIssue =
   value: key,
 });
 
-/** The rows of a record without a problem. The parent's row has everything that the loader adds to what the source said. */
+/** The rows of a record without a problem. The parent's row also contains the loader's own columns. */
 export function normalize(
   stream: StreamDefinition,
   read: ReadRecord,
@@ -33,7 +33,7 @@ export function normalize(
     issues.push(toStagedIssue(issue, read));
   });
   if (isKeyAltered) issues.push(toStagedIssue(alteredKey(stream, read.key), read));
-  // Added in place, because a copy of the row costs as much as filling it.
+  // Assigned in place, because a copy of the row costs as much as filling it.
   const parent = Object.assign(rows.parent, { _hash: read.hash, _raw: new RawJson(text) });
   return { parent, children: rows.children, issues };
 }

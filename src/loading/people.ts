@@ -1,37 +1,40 @@
-/** Finds people that were forgotten in what the source sends of them: only keyed hashes of their ids and names are known. */
+/** Finds forgotten people in received data: only keyed hashes of their ids and names are known. */
 import type { Pseudonyms } from '../shared/pseudonym.ts';
 
-/** An id or a name of somebody, as its pseudonym. */
+/** An id or a name of a person, as its pseudonym. */
 export interface ForgottenText {
   readonly pseudonym: string;
-  /** What stands in its place: the pseudonym of the person's id. */
+  /** The replacement: the pseudonym of the person's id. */
   readonly person: string;
-  /** null: an id. Of a name: how many words it has. */
+  /** null: the text is an id. Otherwise the number of words of a name. */
   readonly words: number | null;
 }
 
 export interface People {
-  /** What stands in the place of the id; undefined: it is not one of theirs. */
+  /** Returns the replacement of an id; undefined: the id is not one of a forgotten person. */
   readonly ofId: (id: string) => string | undefined;
-  /** The same of a number, which is no identifier where it has few digits. */
+  /** Like `ofId`, for a number; a number with few digits is no identifier. */
   readonly ofLongNumber: (number: string) => string | undefined;
-  /** The text without their ids and names. */
+  /** Returns the text without their ids and names. */
   readonly inText: (text: string) => string;
-  /** The same where a short id, or a number alone, means something else. */
+  /** Like `inText`, for places where a short id, or a number alone, means something else. */
   readonly amongWords: (text: string) => string;
 }
 
-/** A word, however its accents are written. */
+/** A word, with accents in any notation. */
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-/** Between two parts of an id. */
+/** Separator between two parts of an id. */
 const JOINT = /^[_@.-]$/;
-/** Parts that an id inside of a text has at most. */
+/** Maximum number of parts of an id inside of a text. */
 const MOST_PARTS = 6;
 const isNumber = (text: string): boolean => /^\d+$/.test(text);
-/** A shorter id, or a shorter number, also means other things. */
+/** Shorter ids and shorter numbers also mean other things. */
 const isDistinctive = (id: string): boolean => id.length >= (isNumber(id) ? 8 : 6);
 
-/** One character as an address or a page may write it (`%C3%85`, `&Aring;`, `&#229;`), and a hyphen that only line ends show. */
+/**
+ * One character in the notation of an address or a page (`%C3%85`, `&Aring;`, `&#229;`), and a hyphen that is visible only
+ * at the end of a line.
+ */
 const ENCODED = /%[0-7][\da-f]|%[c-f][\da-f](?:%[89ab][\da-f])+|&#?\w{1,10};|\u00ad/gi;
 const MARKED_UP = new RegExp(`</?[a-z][^<>]*>|${ENCODED.source}`, 'gi');
 const LETTERS: Readonly<Record<string, string>> = {
@@ -42,7 +45,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   szlig: 'ß',
   thorn: 'þ',
 };
-/** Accents are not compared: the letter is enough. */
+/** Accents are not compared: the letter is sufficient. */
 const ACCENTED = /^([a-z])(?:grave|acute|circ|tilde|uml|ring|cedil|caron)$/;
 
 function decode(unit: string): string {
@@ -64,14 +67,14 @@ function decode(unit: string): string {
 
 interface Reading {
   readonly text: string;
-  /** The place of a character in the written text. Calls go from the left to the right. */
+  /** The position of a character in the written text. Calls go from left to right. */
   readonly toWritten: (at: number) => number;
 }
 
 /** The text with these units decoded; undefined: it has none. */
 function readAs(units: RegExp, written: string): Reading | undefined {
   const parts: string[] = [];
-  /** Each character from `from` on stands `by` further right in the written text. */
+  /** Each character from `from` on is `by` further right in the written text. */
   const shifts: { readonly from: number; readonly by: number }[] = [];
   let [length, taken] = [0, 0];
   for (const { 0: unit, index } of written.matchAll(units)) {
@@ -98,15 +101,18 @@ function readAs(units: RegExp, written: string): Reading | undefined {
 
 const withoutAccents = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 const toNameText = (words: readonly string[]): string => `name ${words.map(withoutAccents).join(' ')}`;
-/** Of an id that is the same one in capitals and in small letters; undefined: it has none, or is too short for that. */
+/**
+ * The text of an id in small letters, because an id in capitals is the same id; undefined: the id is only a number, or too
+ * short for that.
+ */
 const toIdText = (id: string): string | undefined =>
   isDistinctive(id) && !isNumber(id) ? `id ${id.toLowerCase()}` : undefined;
 
-/** The words from each of them on, and behind the last one those before it: Lopez, Maria. */
+/** The words rotated to begin at each of them: "Lopez Maria" for "Maria Lopez". */
 const rotationsOf = (words: readonly string[]): string[][] =>
   words.map((_, at) => [...words.slice(at), ...words.slice(0, at)]);
 
-/** Texts by which somebody is recognized. A name of one word is everybody's who has it. */
+/** Texts that identify a person. A name of one word is not used, because all people with that name have it. */
 export function forgottenTexts(
   pseudonyms: Pseudonyms,
   { id, names }: { readonly id: string; readonly names: readonly string[] },
@@ -125,11 +131,11 @@ export function forgottenTexts(
 
 interface Met {
   readonly person: string;
-  /** Words that it takes. */
+  /** The number of its words. */
   readonly count: number;
 }
 
-/** null: nobody was forgotten. */
+/** null: the account has no forgotten people. */
 export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly ForgottenText[]): People | null {
   if (forgotten.length === 0) return null;
   const persons = new Map(forgotten.map(({ pseudonym, person }) => [pseudonym, person]));
@@ -186,7 +192,7 @@ export function createPeople(pseudonyms: Pseudonyms, forgotten: readonly Forgott
     return taken === 0 ? written : made + written.slice(taken);
   }
 
-  /** The written text is read last, because a name within a tag shows only there. */
+  /** The written text is processed last, because a name within a tag is visible only there. */
   function inWords(text: string): string {
     let kept = text;
     for (const units of text.includes('<') ? [MARKED_UP, ENCODED] : [ENCODED]) {

@@ -1,6 +1,6 @@
 /**
- * What of a record must not be stored, taken out before anything else is done with it: what is compared, hashed, normalized,
- * staged and told as a data issue is what is left. Pure. Applied to what is stored already it changes nothing.
+ * Removes protected values from a record before every other step: only the rest is compared, hashed, normalized, staged and
+ * reported as a data issue. Pure. Applied to stored data a second time, it changes nothing.
  */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import { ExactNumber } from '../shared/exact-number.ts';
@@ -13,51 +13,51 @@ import { createPeople, type ForgottenText } from './people.ts';
 
 interface ProtectionOptions {
   readonly stream: StreamDefinition;
-  /** `table.column` each. */
+  /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
-  /** null: nothing is to be replaced by pseudonyms. */
+  /** null: no values are replaced by pseudonyms. */
   readonly pseudonyms: Pseudonyms | null;
   readonly forgotten: readonly ForgottenText[];
 }
 
 export interface Protection {
-  /** Part of the checksums: without it a checksum would confirm a guess of what is not stored. */
+  /** Part of the checksums, because a checksum without it would confirm a guess of a protected value. */
   readonly secret: string;
-  /** Somebody was forgotten. */
+  /** The account has forgotten people. */
   readonly hidesPeople: boolean;
-  /** As it may be stored; the record itself where all of it may be. */
+  /** Returns the record as it may be stored; the record itself if all of it may be stored. */
   ofRecord(received: unknown): unknown;
-  /** The same of the columns of a row, for what has no record any more. */
+  /** Like `ofRecord`, for the columns of a row that has no record any more. */
   ofRow(table: PgTable, row: Row): Row;
-  /** The same of a value that may hold anything, as a data issue has it. */
+  /** Like `ofRecord`, for a value of any kind, for example the value of a data issue. */
   ofValue(value: unknown): unknown;
-  /** `messages[2].note`: whether what stands there, or a part of it, is protected. */
+  /** `messages[2].note`: returns whether the value at this place, or a part of it, is protected. */
   touches(field: string): boolean;
   ofUserId(id: string): string;
-  /** Of the stream's records. */
+  /** Returns the key of one of the stream's records. */
   ofKey(key: string): string;
 }
 
-/** Stands for what has not the form in which it could be told what of it is protected. */
+/** Replaces a value with an unexpected form, because its protected parts cannot be determined. */
 export const WITHHELD = '(not stored: PRIVACY_OMIT or PRIVACY_PSEUDONYMIZE)';
 
 type Change = (value: unknown) => unknown;
 
-/** Undefined: the field goes. */
+/** Undefined: the field is removed. */
 const omitted: Change = () => undefined;
 
 interface Rule {
   readonly name: string;
   readonly column: string;
   readonly change: Change;
-  /** Of a list of rows: a row of the table has no such column. */
+  /** False for a list of rows: a row of the table has no such column. */
   readonly isOfRecord: boolean;
 }
 
 interface Place {
   readonly rules: readonly Rule[];
-  /** Names of all fields that are known. */
+  /** Names of all known fields. */
   readonly known: ReadonlySet<string>;
 }
 
@@ -72,7 +72,7 @@ export function createProtection(options: ProtectionOptions): Protection {
   const people = pseudonyms === null ? null : createPeople(pseudonyms, options.forgotten);
   const finder = createPeopleFinder(people);
   const isLookup = stream.readMode.kind === 'lookup';
-  /** Of every protected field: `messages.note`. */
+  /** Paths of all protected fields: `messages.note`. */
   const paths: string[] = [];
   const places = new Map<PgTable, Place>();
 
@@ -118,11 +118,11 @@ export function createProtection(options: ProtectionOptions): Protection {
     if (people === null) return undefined;
     if (isUserColumn(table, column)) return rule(finder.ofUsers);
     if (isText || isJson(table, column)) return rule((value) => finder.in(value));
-    // What should be a day or another id may hold words, but a short id is a number of its own there.
+    // A value that should be a day or another id may contain words, but a short id there is an ordinary number.
     return isKey(table, column) ? undefined : rule((value) => finder.in(value, 'not_people'));
   }
 
-  /** The entries' names are no words: they say what was measured. */
+  /** The names of the entries are not checked as words, because they say what was measured. */
   const ofMeasures: Change = (value) => {
     if (!isWireRecord(value)) return finder.in(value);
     const entries = Object.entries(value).map(([name, one]) => [name, finder.in(one, 'measured')] as const);
@@ -171,7 +171,7 @@ export function createProtection(options: ProtectionOptions): Protection {
     return finder.inUnknown(copy ?? record, known);
   }
 
-  /** A response of which nobody can say whose record it is. */
+  /** Removes the protected values of a response that cannot be matched with a record. */
   function ofUnusable(record: WireRecord): WireRecord {
     const asked = finder.ofUsers(record['asked_for']);
     const before = record['answered'];
@@ -184,7 +184,7 @@ export function createProtection(options: ProtectionOptions): Protection {
   const hasRules = paths.length > 0;
 
   const ids = options.forgotten.filter(({ words }) => words === null);
-  /** Finds ids alone, because the name in the own record of a namesake is that of the namesake. */
+  /** Finds only ids, because the name in a namesake's own record belongs to the namesake. */
   const ofNamesakes =
     isLookup && ids.length < options.forgotten.length
       ? createProtection({ ...options, forgotten: ids })

@@ -1,4 +1,4 @@
-/** A record on its way to the warehouse: its key and checksum from the bytes as received, and its value where it has to be parsed. */
+/** A record before it is stored: its key and checksum from the received bytes, and its value if it has to be parsed. */
 import { hash } from 'node:crypto';
 import { isStorableJson, toCanonicalText, stringifyExactJson } from '../shared/exact-json.ts';
 import { ExactNumber } from '../shared/exact-number.ts';
@@ -8,16 +8,16 @@ import { isWireRecord, key as keyField, keyOf, toStorableText } from '../streams
 
 export interface ReadRecord {
   readonly received: Received;
-  /** null: the record has no usable one. */
+  /** null: the record has no usable key. */
   readonly key: string | null;
-  /** uuid: two digits of the stream's version, then 120 bits of SHA-256 over what the row depends on. */
+  /** uuid: two digits of the stream's version, then 120 bits of SHA-256 over everything that the row depends on. */
   readonly hash: string;
   readonly about: ReadContext;
   /** Number of the record in its run. */
   readonly ord: number;
 }
 
-/** One that can be a row. */
+/** A record that can be a row. */
 export type KeyedRecord = ReadRecord & { readonly key: string };
 
 export const isStorable = (record: ReadRecord): record is KeyedRecord =>
@@ -27,7 +27,10 @@ interface Source {
   readonly stream: StreamDefinition;
   readonly about: ReadContext;
   readonly ord?: number;
-  /** Part of the checksum where privacy settings apply: without it a checksum would confirm a guess of what was left out. */
+  /**
+   * Part of the checksum if privacy settings apply, because a checksum without it would confirm a guess of an excluded
+   * value.
+   */
   readonly secret?: string;
 }
 
@@ -65,17 +68,17 @@ export const toUuid = (text: string): string => {
 };
 
 export interface ParsedRecord {
-  /** Without what PostgreSQL cannot store. */
+  /** The value, with characters that PostgreSQL cannot store replaced. */
   readonly value: unknown;
-  /** JSON text of `value`; as received where PostgreSQL can store it. */
+  /** JSON text of `value`; as received if PostgreSQL can store it. */
   readonly text: string;
-  /** Why the record cannot be a row; null: it can. */
+  /** The reason why the record cannot be a row; null: it can. */
   readonly problem: string | null;
-  /** The key as received holds characters that PostgreSQL cannot store, so that other keys may become the same one. */
+  /** The received key contains characters that PostgreSQL cannot store, so other keys may become equal to it. */
   readonly isKeyAltered: boolean;
 }
 
-/** An escaped NUL, or a surrogate, which may be alone. */
+/** An escaped NUL, or a surrogate, which may be unpaired. */
 const UNSTORABLE = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** Error: `response_not_json`. */
@@ -99,7 +102,7 @@ export function parseRecord(
   };
 }
 
-/** Replaces what PostgreSQL's text and jsonb cannot hold by U+FFFD, in texts and in the names of fields. */
+/** Replaces characters that PostgreSQL's text and jsonb cannot store by U+FFFD, in texts and in the names of fields. */
 export function toStorable(value: unknown): unknown {
   if (typeof value === 'string') return toStorableText(value);
   if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
@@ -128,12 +131,12 @@ function problemOf(
   return `${excess}; ${problem}`;
 }
 
-/** What stays the same when a record's key is repaired; null when the stream or the record has nothing of the kind. */
+/** The identity of a record, which does not change when its key is repaired; null when the stream or the record has none. */
 export function identityOf(stream: StreamDefinition, record: WireRecord): string | null {
   return toIdentity(stream.identityFields.map((field) => record[field] ?? null));
 }
 
-/** A number is the same one in text: the service may send either. */
+/** A number equals its text, because the service may send either. */
 const toComparablePart = (part: unknown): unknown =>
   typeof part === 'number' || part instanceof ExactNumber ? String(part) : part;
 

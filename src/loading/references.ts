@@ -1,11 +1,11 @@
-/** The foreign keys of a stream's tables, held against the rows of one record. */
+/** Checks the foreign keys of a stream's tables against the rows of one record. */
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { Row } from '../streams/stream.ts';
 import type { RowsOfRecord } from './normalize.ts';
 import type { StreamShape } from '../database/table-shape.ts';
 
 interface Reference {
-  /** Position of the table that the key is in, and of the one that it points to; the parent's is 0. */
+  /** Position of the table with the key, and of the referenced table; the parent's is 0. */
   readonly from: number;
   readonly to: number;
   /** Without `account_id`, in the same order on both sides. */
@@ -30,7 +30,7 @@ function referencesOf({ parent, children }: StreamShape): Reference[] {
   );
 }
 
-/** Rows that are sooner looked through than put into a set. */
+/** Up to this number of rows a search is faster than a set. */
 const FEW = 16;
 
 const isSame = (one: unknown, other: unknown): boolean => one === other || String(one) === String(other);
@@ -40,7 +40,7 @@ function refersTo(from: Row, to: Row, { columns, foreignColumns }: Reference): b
   return columns.every((name, index) => isSame(from[name], to[foreignColumns[index] ?? '']));
 }
 
-/** Tells whether everything that the rows of a record refer to is among them: what a foreign key would ask. */
+/** Returns whether a record contains all rows that its rows refer to, as a foreign key would check. */
 export function createReferenceCheck(shape: StreamShape): (record: RowsOfRecord) => boolean {
   const references = referencesOf(shape);
   const keyOf = (row: Row, columns: readonly string[]) =>

@@ -1,10 +1,10 @@
-/** Does one work after the other. After a failure nothing more is done, and every promise fails with it. */
+/** Runs one work item after the other. After a failure no further item runs, and every promise fails with it. */
 import { meetLater } from '../shared/meet-later.ts';
 
 interface SerialQueue {
-  /** Does `work` when all that was added before is done. */
+  /** Runs `work` when all earlier work is complete. */
   add(work: () => Promise<void>): Promise<void>;
-  /** All that was added so far. */
+  /** Resolves when all work that was added so far is complete. */
   readonly done: Promise<void>;
   readonly isIdle: boolean;
 }

@@ -1,4 +1,4 @@
-/** What of a record could not be taken, as the data issues that are stored. Pure. */
+/** Converts parts of a record that could not be stored as received to data issues. Pure. */
 import { toCanonicalText } from '../shared/exact-json.ts';
 import type { IssueKind, RecordIssue, StreamDefinition } from '../streams/stream.ts';
 import { isWireRecord } from '../streams/wire.ts';
@@ -19,11 +19,14 @@ export interface StagedIssue {
   readonly value: unknown;
   readonly identity: string | null;
   readonly context: unknown;
-  /** How often it was met. */
+  /** The number of occurrences. */
   readonly times: number;
 }
 
-/** `messages[].colour` → the jsonpath that finds it in `_raw`. The places are ours, the name at the end is the service's. */
+/**
+ * `messages[].colour` → the jsonpath that finds it in `_raw`. The places are the program's, the name at the end is the
+ * service's.
+ */
 function toJsonPath({ field, name = field }: RecordIssue): string {
   const places = field
     .slice(0, field.length - name.length)
@@ -36,15 +39,15 @@ function toJsonPath({ field, name = field }: RecordIssue): string {
 }
 
 /**
- * A problem has one fingerprint wherever it is met: per record and field; an unknown field is one problem however many
- * records have it, since a new field at the service shows up in all of them at once.
+ * A problem has one fingerprint: per record and field. An unknown field is one problem however many records have it, because
+ * a new field of the service appears in all of them at once.
  */
 export const fingerprintOf = (
   { kind, field }: { readonly kind: IssueKind; readonly field: string | null },
   key: string | null,
 ): string => toUuid(JSON.stringify([kind, kind === 'unknown_field' ? null : key, field]));
 
-/** Characters of a place that an index can hold, whatever the service calls its fields. */
+/** Characters of a place that fit into an index, for any field names of the service. */
 const LONGEST_FIELD = 300;
 
 const shortField = (field: string): string =>
@@ -72,7 +75,7 @@ export function toStagedIssue(issue: RecordIssue, { key, about, ord }: ReadRecor
   };
 }
 
-/** The issue that holds a record which cannot be a row. Without a key its content is what identifies it. */
+/** The issue that contains a record which cannot be a row. Without a key its content identifies it. */
 export function buildRejection(
   stream: StreamDefinition,
   { received, key, about, ord }: ReadRecord,
@@ -90,7 +93,7 @@ export function buildRejection(
     kind: 'record_rejected',
     problem: problem ?? 'the record cannot be stored',
     value,
-    // An incomplete record may lack a part of its identity, and then be taken for another one.
+    // An incomplete record may lack a part of its identity, and then match another record.
     identity: key === null && isComplete && record !== null ? identityOf(stream, record) : null,
     context: isComplete ? about : { ...about, isShortened: true },
     times: 1,

@@ -1,4 +1,4 @@
-/** The temporary tables of one session: what waits here is merged, or taken back, with the transaction that holds it. */
+/** The temporary tables of one session: their rows are merged, or rolled back, with the transaction that contains them. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { createDayStage } from '../database/followup-days.ts';
@@ -17,9 +17,9 @@ export interface Staging {
   /** Records the keys of a batch as seen, with numbers no greater than those of its records. */
   markSeen(keys: readonly string[], firstOrd: number): Promise<void>;
   writeIssues(issues: readonly StagedIssue[]): Promise<void>;
-  /** Keys of the live rows of what was covered that were not marked as seen. */
+  /** Keys of the live rows in the coverage that were not marked as seen. */
   findVanished(covered: TableCoverage): Promise<Set<string>>;
-  /** Empties the tables. Part of the transaction that merged them. */
+  /** Empties the tables. Part of the transaction with the merge. */
   clear(db: Queryable): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The open transaction of a load: begun by the first batch, ended by the merge of what its batches have stored. */
+/** The open transaction of a load: begun by the first batch, ended by the merge of its stored batches. */
 import type { OpenIssues } from '../database/issues.ts';
 import type { Lifted } from '../database/privacy.ts';
 import { addCounts, noCounts, type RecordCounts } from '../database/record-counts.ts';
@@ -29,16 +29,16 @@ export interface TransactionOptions {
 }
 
 export interface CommitOptions {
-  /** What was read completely; null deletes nothing. */
+  /** The coverage of a complete read; with null no rows are deleted. */
   readonly covered: Coverage | null;
-  /** A commit that is not the last may be lost, as a whole, when PostgreSQL itself crashes. */
+  /** False: the commit as a whole may be lost when PostgreSQL itself crashes. */
   readonly isLast: boolean;
   /** Runs in the same transaction, with the run's counts up to and including this commit, and the transaction's time. */
   readonly beforeCommit: (counts: Readonly<RecordCounts>, merged: Merged, time: WriteTime) => Promise<void>;
 }
 
 interface Transaction {
-  /** Does nothing where it has begun. */
+  /** Begins the transaction unless it is open. */
   begin(): Promise<void>;
   /** Adds a stored batch. */
   add(batch: Stored): void;
@@ -59,7 +59,7 @@ export function createTransaction(options: TransactionOptions): Transaction {
   let hadIssues = options.openIssues.areAny;
   let isBegun = false;
   let stored: Stored[] = [];
-  /** What was stored at the savepoint; undefined: there is none. */
+  /** The batches that were stored at the savepoint; undefined: there is none. */
   let saved: readonly Stored[] | undefined;
 
   async function begin(): Promise<void> {
@@ -109,7 +109,7 @@ export function createTransaction(options: TransactionOptions): Transaction {
       addCounts(counts, merged.counts);
       await beforeCommit(counts, merged, time);
       if (!isLast && (stagedKeys.length > 0 || hasIssues || options.tracksSeen)) await staging.clear(db);
-      // Last, because streams of one account wait for each other here until they have committed.
+      // This step is last, because streams of one account wait for each other here until they have committed.
       await recordUsers(db, [...new Set(stored.flatMap(({ userIds }) => [...userIds]))], accountId);
       await session.commit({ isDurable: isLast });
       Object.assign(committed, counts);

@@ -1,4 +1,4 @@
-/** Letters to put in, leave out or exchange to make one word of the other (Levenshtein). */
+/** Number of letters to insert, delete or exchange to turn one word into the other (Levenshtein). */
 export function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (const [line, letter] of Array.from(one).entries()) {

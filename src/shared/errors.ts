@@ -1,7 +1,7 @@
 /**
- * Every failure that this program knows by name. `recovery` says whether to retry, fail the stream or stop the run. Code
- * that handles one specific failure compares `code`, which logs, `runs.error_code` and docs/errors.md have, too. Messages
- * are never compared.
+ * Every failure that has a name in this program. `recovery` determines whether to retry, fail the stream or stop the run.
+ * Code that handles one specific failure compares `code`, which is also in logs, `runs.error_code` and docs/errors.md.
+ * Messages are never compared.
  */
 import {
   type ErrorKind,
@@ -39,17 +39,17 @@ interface SafetySyncErrorOptions {
   readonly requestId?: string | undefined;
   /** The delay that the other side requested, in ms. */
   readonly retryAfterMs?: number | undefined;
-  /** How long ago the first of the attempts failed that were made in vain, in ms. */
+  /** The time since the first of the failed attempts, in ms. */
   readonly repeatedForMs?: number | undefined;
 }
 
-/** The one error class: `code` names it, `recovery` says what happens next. */
+/** The one error class: `code` names the error, `recovery` determines the next step. */
 export class SafetySyncError extends Error {
   override readonly name = 'SafetySyncError';
   readonly code: ErrorCode;
   readonly recovery: Recovery;
   readonly #advice: string | undefined;
-  /** Where the account's token is from: see `adviceOf`. */
+  /** The source of the account's token: see `adviceOf`. */
   place: TokenPlace | undefined;
   readonly requestId: string | undefined;
   readonly retryAfterMs: number | undefined;

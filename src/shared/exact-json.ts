@@ -1,10 +1,13 @@
-/** JSON whose numbers keep every digit: what a double does not hold is an ExactNumber, everything else is as JSON.parse has it. */
+/**
+ * JSON with all digits of its numbers: a number that a double cannot represent is an ExactNumber, all other values are those
+ * of JSON.parse.
+ */
 import { parse } from 'lossless-json';
 import { ExactNumber, isHeldByDouble } from './exact-number.ts';
 
 /**
- * Numbers of valid JSON text that a double may not hold: with a zero at the end of their fraction, of 16 characters or
- * more, or with an exponent. Text in quotes can look like one; that costs a second reading and changes nothing.
+ * Numbers of valid JSON text that a double may not represent: with a zero at the end of their fraction, of 16 characters or
+ * more, or with an exponent. Text in quotes can look like one; that costs a second parse and changes nothing.
  */
 const SUSPECT = /(?<=^|[:,[\s])-?(?:\d+\.\d*0|\d[\d.]{15,}|\d+(?:\.\d+)?[eE][+-]?\d+)(?=$|[,\]}\s])/g;
 
@@ -23,7 +26,7 @@ export function parseExactJson(text: string): unknown {
       onDuplicateKey: ({ newValue }) => newValue,
     });
   } catch (error) {
-    // Thousands of levels: too deep for this parser, and no record is stored with as many.
+    // Nesting of thousands of levels is too deep for this parser, and no record with so many levels is stored.
     if (error instanceof RangeError) return rounded;
     throw error;
   }
@@ -47,7 +50,7 @@ export function stringifyExactJson(value: unknown): string {
   return holdsExactNumbers(value) ? write(value, (number) => number.toJsonText()) : JSON.stringify(value);
 }
 
-/** One text for values that differ in the order of their fields, or in how a number is written: 1.50 and 1.5. */
+/** Returns equal text for values that differ in the order of their fields, or in the notation of a number: 1.50 and 1.5. */
 export function toCanonicalText(value: unknown): string {
   return write(value, String, true);
 }

@@ -1,5 +1,5 @@
 /**
- * Numbers of JSON text that a double does not hold: beyond 2^53, with more digits than it keeps, or with zeros at the end
+ * Numbers of JSON text that a double cannot represent: beyond 2^53, with more digits than it keeps, or with zeros at the end
  * that PostgreSQL's numeric keeps.
  */
 
@@ -8,7 +8,7 @@ interface Decimal {
   readonly isNegative: boolean;
   readonly digits: string;
   readonly exponent: number;
-  /** Digits behind the point, as numeric keeps them. */
+  /** Digits after the point, as numeric keeps them. */
   readonly scale: number;
   /** The exponent as it was written. */
   readonly written: number;
@@ -33,7 +33,7 @@ function toDecimal(text: string): Decimal {
   };
 }
 
-/** PostgreSQL's numeric: digits before the point, digits behind it, and the first exponent that it refuses to read. */
+/** PostgreSQL's numeric: digits before the point, digits after it, and the first exponent that it refuses to read. */
 const MOST_DIGITS_BEFORE = 131_072;
 const MOST_DIGITS_BEHIND = 16_383;
 const FIRST_UNREADABLE_EXPONENT = 1_073_741_823;
@@ -41,7 +41,7 @@ const FIRST_UNREADABLE_EXPONENT = 1_073_741_823;
 /** Longer numbers are written with an exponent. */
 const MOST_PLAIN_DIGITS = 1000;
 
-/** True when a double gives the number back as jsonb would keep it. Whole numbers beyond 2^53 never count as such. */
+/** True when a double returns the number as jsonb would keep it. Always false for whole numbers beyond 2^53. */
 export function isHeldByDouble(text: string): boolean {
   const number = Number(text);
   const shown = String(number);
@@ -71,19 +71,19 @@ export class ExactNumber {
     );
   }
 
-  /** Rounded; infinite where a double ends. */
+  /** Rounded; infinite beyond the range of a double. */
   toNumber(): number {
     return Number(this.text);
   }
 
-  /** The digits of a whole number; undefined when it is none, or one that nobody writes out. */
+  /** The digits of a whole number; undefined for other numbers and for whole numbers that are too long to write out. */
   toWholeText(): string | undefined {
     const { isNegative, digits, exponent } = toDecimal(this.text);
     if (exponent < 0 || digits.length + exponent > MOST_PLAIN_DIGITS) return undefined;
     return digits === '' ? '0' : `${isNegative ? '-' : ''}${digits}${'0'.repeat(exponent)}`;
   }
 
-  /** Decimal text without zeros at its end: the same for every way in which a number can be written. */
+  /** Decimal text without zeros at its end: equal for all notations of a number. */
   toString(): string {
     const whole = this.toWholeText();
     if (whole !== undefined) return whole;
@@ -98,12 +98,12 @@ export class ExactNumber {
     return `${sign}${padded.slice(0, exponent)}.${padded.slice(exponent)}`;
   }
 
-  /** JSON text that PostgreSQL can hold: what is no number to it is the text of one. */
+  /** JSON text that PostgreSQL can store: a number that it cannot store becomes a text. */
   toJsonText(): string {
     return this.isStorable ? this.text : `"${this.text}"`;
   }
 
-  /** For messages: JSON.stringify has no number for it. */
+  /** For messages: JSON.stringify cannot write it as a number. */
   toJSON(): string {
     return this.text;
   }

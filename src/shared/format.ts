@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Numbers and times for human readers. */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts';
 
 const counts = new Intl.NumberFormat('en-US');
@@ -35,7 +35,7 @@ export function formatDuration(ms: number): string {
   return inUnits(ms, DAYS, HOURS);
 }
 
-/** `2026-03-01 12:30:05Z`; a dash for what never was. */
+/** `2026-03-01 12:30:05Z`; a dash for null. */
 export function formatTime(instant: string | number | null): string {
   if (instant === null) return '–';
   return `${new Date(instant).toISOString().slice(0, 19).replace('T', ' ')}Z`;
@@ -47,10 +47,10 @@ export function formatAge(instant: string | number | null, nowMs: number): strin
   return ageMs < SECOND_MS ? 'just now' : `${formatDuration(ageMs)} ago`;
 }
 
-/** On a wall nobody wants seconds beside minutes: `14 min`, `3 h 20 min`, `2 d`. */
+/** Seconds after minutes are omitted, because they do not matter on a dashboard: `14 min`, `3 h 20 min`, `2 d`. */
 export function roughly(text: string): string {
   return text.replace(/(\d+ min) \d+ s/, '$1');
 }
 
-/** As a sentence begins. */
+/** Capitalizes the first letter of a sentence. */
 export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -9,7 +9,7 @@ interface LoggerOptions {
   readonly level: string;
   /** `json`: every field, for machines. `pretty`: time and sentence alone, for a person at a terminal. */
   readonly format: 'json' | 'pretty';
-  /** Of `pretty`. */
+  /** For `pretty` only. */
   readonly colorize: boolean;
   /** Texts that must never be written: they are redacted wherever they appear. */
   readonly secrets: readonly string[];

@@ -1,10 +1,10 @@
-/** Keyed hashes in the place of what must not be known: equal texts have equal ones, and only who has the key can compare. */
+/** Keyed hashes in the place of protected texts: equal texts have equal hashes, and a comparison needs the key. */
 import { createHmac, hash } from 'node:crypto';
 
 export interface Pseudonyms {
-  /** What is one already stays as it is: what was stored is put through again. */
+  /** Returns a pseudonym unchanged, because stored values are processed again. */
   of(text: string): string;
-  /** Tells keys apart without telling the key. */
+  /** Identifies the key without disclosing it. */
   readonly keyId: string;
 }
 
@@ -12,13 +12,13 @@ const PREFIX = 'pseudonym:';
 const HEX_DIGITS = 32;
 const PSEUDONYM = /^pseudonym:[0-9a-f]{32}$/;
 
-/** For a page: eight digits distinguish them. */
+/** Shortens pseudonyms for a page: eight digits distinguish them. */
 export const shortenPseudonyms = (text: string): string =>
   text.replace(/pseudonym:[0-9a-f]{32}/g, (one) => `${one.slice(0, PREFIX.length + 8)}…`);
 
 export const isPseudonym = (text: string): boolean => text.startsWith(PREFIX) && PSEUDONYM.test(text);
 
-/** Values repeat: of so many the pseudonym is remembered. */
+/** Number of values with a cached pseudonym, because values repeat. */
 const MOST_KNOWN = 50_000;
 
 export function createPseudonyms(key: string): Pseudonyms {

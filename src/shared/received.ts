@@ -1,21 +1,21 @@
 /**
- * A record as received: the bytes of its JSON text, and the fields that readers look at. The text is parsed only where the
+ * A record as received: the bytes of its JSON text, and the fields that readers use. The text is parsed only if the
  * warehouse does not know these bytes.
  */
 import { SafetySyncError } from './errors.ts';
 import { parseExactJson, stringifyExactJson } from './exact-json.ts';
 
-/** Deeper ones cannot be stored: PostgreSQL and recursive functions end somewhere beyond a thousand levels. */
+/** Deeper records cannot be stored: PostgreSQL and recursive functions fail somewhere beyond a thousand levels. */
 export const DEEPEST = 200;
 
 interface About {
-  /** Fields of the record itself, by their names: those that readers look at. */
+  /** Fields of the record itself, by their names: those that readers use. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Why the record cannot be stored as a row, and is not complete here; null: it can. */
+  /** The reason why the record cannot be stored as a row, and is not complete here; null: it can. */
   readonly excess?: string | null;
   /** A number of it may have more digits than a double. */
   readonly hasLongNumber?: boolean;
-  /** Its value where it did not come as text. */
+  /** Its value if it was not received as text. */
   readonly value?: { readonly parsed: unknown } | undefined;
 }
 
@@ -34,7 +34,7 @@ export class Received {
     this.value = value;
   }
 
-  /** A record that was made here, or that was parsed already. */
+  /** A record that was created by this program, or that was parsed already. */
   static of(value: unknown): Received {
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     const fields = isObject ? (value as Record<string, unknown>) : {};
@@ -46,7 +46,7 @@ export class Received {
     return new Received(bytes, { fields, hasLongNumber: true, value: { parsed: value } });
   }
 
-  /** One of the fields that readers look at; undefined: the record has none of this name. */
+  /** One of the fields that readers use; undefined: the record has none of this name. */
   field(name: string): unknown {
     return this.fields[name];
   }
@@ -55,7 +55,7 @@ export class Received {
     return this.bytes.toString();
   }
 
-  /** Error: `response_not_json`. A record that is too large or too deep has no more than its fields here. */
+  /** Error: `response_not_json`. A record that is too large or too deep has only its fields here. */
   parse(text = this.text): unknown {
     if (this.value !== undefined) return this.value.parsed;
     return this.excess === null ? parseReceived(text, this.hasLongNumber) : this.fields;
@@ -81,7 +81,7 @@ export function parseReceived(text: string, hasLongNumber: boolean): unknown {
   try {
     return hasLongNumber ? parseExactJson(text) : (JSON.parse(text) as unknown);
   } catch {
-    // JSON.parse quotes the text it fails at. That may be anything, so its message is not passed on.
+    // The message of JSON.parse quotes the failing text, which may contain anything, so it is not passed on.
     throw new SafetySyncError('response_not_json', 'an element of the list is not JSON');
   }
 }

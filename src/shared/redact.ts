@@ -1,17 +1,20 @@
-/** Takes secrets out of texts: the log does so with everything it writes, the client with everything a server says. */
+/** Removes secrets from texts: the log from everything it writes, the client from every text of a server. */
 export type Redact = (text: string) => string;
 
 interface RedactOptions {
-  /** What stands in a secret's place. */
+  /** The replacement of a secret. */
   readonly placeholder?: string;
-  /** From how many characters on also the beginning of a secret is taken out: texts are cut by servers, proxies and by us. */
+  /**
+   * Minimum length at which the beginning of a secret is removed too, because servers, proxies and this program shorten
+   * texts.
+   */
   readonly shortestBeginning?: number;
 }
 
-/** A shorter one is an everyday word: without it a text would say nothing. */
+/** A shorter secret is an everyday word, and a text without that word would be unreadable. */
 const SHORTEST_SECRET = 4;
 
-/** The first characters by which a secret is looked up; fewer where a secret is shorter. */
+/** The first characters of a secret, used to look it up; fewer if a secret is shorter. */
 const ANCHOR_LENGTH = 8;
 
 function htmlEscaped(text: string): string {
@@ -23,7 +26,7 @@ function htmlEscaped(text: string): string {
     .replaceAll("'", '&#39;');
 }
 
-/** Every spelling in which a secret can stand in a text. */
+/** Every spelling that a secret can have in a text. */
 function spellingsOf(secret: string): string[] {
   const inJson = JSON.stringify(secret).slice(1, -1);
   return [
@@ -42,7 +45,7 @@ function commonLength(text: string, at: number, needle: string): number {
   return length;
 }
 
-/** `secrets` may grow: a new one is taken out of every text from then on. */
+/** `secrets` may grow: a new secret is removed from every text from then on. */
 export function createRedactor(secrets: readonly string[], options: RedactOptions = {}): Redact {
   let known = secrets.length;
   let redact = buildRedactor(secrets, options);
@@ -55,7 +58,7 @@ export function createRedactor(secrets: readonly string[], options: RedactOption
   };
 }
 
-/** Looks at every place of a text once, however many secrets there are. */
+/** Checks every position of a text once, however many secrets there are. */
 function buildRedactor(
   secrets: readonly string[],
   { placeholder = '[secret]', shortestBeginning = Infinity }: RedactOptions = {},
@@ -71,7 +74,7 @@ function buildRedactor(
     firstCharacters.add(anchor.charCodeAt(0));
     byAnchor.set(anchor, [...(byAnchor.get(anchor) ?? []), needle]);
   }
-  /** How much of the text from here on is a secret, or the beginning of one; the longest of them goes as a whole. */
+  /** Length of the secret, or of the beginning of one, at this position; the longest match is removed as a whole. */
   const secretLength = (text: string, at: number): number => {
     let longest = 0;
     for (const needle of byAnchor.get(text.slice(at, at + anchorLength)) ?? []) {

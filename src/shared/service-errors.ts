@@ -1,16 +1,19 @@
-/** Failures of requests and reads: what the service responds, what happens on the way, and what responses say together. */
+/**
+ * Failures of requests and reads: error responses of the service, failures of the connection, and contradictions between
+ * responses.
+ */
 
 /** The next step after an error. */
 export type Recovery =
   /** Can succeed later: the request is repeated with growing delays; when attempts run out the stream fails. */
   | 'retry'
-  /** This stream cannot go on; the other streams are not touched. Exit code 1. */
+  /** This stream cannot continue; the other streams are not affected. Exit code 1. */
   | 'fail_stream'
   /** The service refused the credentials: this run sends no further request. Exit code 3. */
   | 'fail_run'
-  /** An alert or a report did not arrive; everything else goes on, and it is sent again later. Exit code 1. */
+  /** An alert or a report did not arrive; all other work continues, and it is sent again later. Exit code 1. */
   | 'send_later'
-  /** The caller gave something unusable: nothing was tried. Exit code 2. */
+  /** The caller's input is unusable: no work was tried. Exit code 2. */
   | 'fix_usage';
 
 /** docs/errors.md is generated from these texts. */
@@ -113,7 +116,7 @@ export const SERVICE_ERRORS = {
 
 export type ServiceErrorIdentifier = keyof typeof SERVICE_ERRORS;
 
-/** Failures between the program and the service, or responses that the specification does not know. */
+/** Failures between the program and the service, or responses that are not in the specification. */
 export const TRANSPORT_ERRORS = {
   service_error_unknown: {
     recovery: 'fail_stream',

@@ -1,11 +1,11 @@
 import { SafetySyncError } from './errors.ts';
 import { meetLater } from './meet-later.ts';
 
-/** Time as an argument: everything that asks for the time is given a clock. */
+/** Time as an argument: code that needs the time receives a clock. */
 export interface Clock {
-  /** ms since 1970-01-01 UTC by this machine, which may be hours off. */
+  /** ms since 1970-01-01 UTC by this machine, which may be hours wrong. */
   now(): number;
-  /** ms on a clock that never jumps; only differences mean something. */
+  /** ms on a clock that never jumps; only differences are meaningful. */
   monotonicMs(): number;
 }
 
@@ -27,8 +27,8 @@ export function toIso(ms: number | null): string | null {
 }
 
 /**
- * ms since 1970 of such a text, or of PostgreSQL's own. Error: `database_error` for a text in another DateStyle than ISO,
- * because `12.05.2026` would be read as the 5th of December.
+ * ms since 1970 of an ISO text, or of PostgreSQL's own format. Error: `database_error` for a text in another DateStyle than
+ * ISO, because `12.05.2026` would be read as the 5th of December.
  */
 export function toMs(instant: string): number;
 export function toMs(instant: string | null): number | null;
@@ -41,10 +41,10 @@ export function toMs(instant: string | null): number | null {
   return ms;
 }
 
-/** The longest wait that a Node.js timer can hold; a longer one would fire at once. */
+/** The longest timeout of a Node.js timer; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves after this time, or as soon as the signal is aborted: whoever must not go on then asks the signal. */
+/** Resolves after this time, or as soon as the signal is aborted: a caller that must stop then checks the signal. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true || ms <= 0) return;
   await new Promise<void>((resolve) => {

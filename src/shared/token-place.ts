@@ -9,13 +9,13 @@ const KEYS_OF_ENTRIES: Readonly<Record<string, string>> = {
 export interface TokenPlace {
   /** The account's name in the accounts file; undefined: the variables describe the account. */
   readonly entry?: string | undefined;
-  /** undefined: it stands in the variable or in the entry itself. */
+  /** undefined: the variable or the entry contains the token itself. */
   readonly tokenFile?: string | undefined;
 }
 
 const MOST_ENTRIES = 5;
 
-/** Puts the keys of entries, or the file of a token, in the place of the variables that an advice names. */
+/** Replaces the variables in an advice by the keys of entries, or by the file of a token. */
 export function nameEntries(advice: string, places: readonly TokenPlace[]): string {
   const [first] = places;
   const tokenFile = places.length === 1 ? first?.tokenFile : undefined;

@@ -1,14 +1,17 @@
-/** Spans of OpenTelemetry, which are made of nothing until worker/open-telemetry.ts has registered an SDK. */
+/** Spans of OpenTelemetry, which do nothing until worker/open-telemetry.ts has registered an SDK. */
 import { type Attributes, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
 import { SafetySyncError } from './errors.ts';
 
-/** `code` is one of our error codes, and all that is told: a message may say more than a tracing service should know. */
+/**
+ * Records only `code`, one of this program's error codes, because a message may contain more than a tracing service should
+ * receive.
+ */
 export function markFailed(span: Span, code: string): void {
   span.setAttribute('error.type', code);
   span.setStatus({ code: SpanStatusCode.ERROR, message: code });
 }
 
-/** Does the work inside of a span; spans that it makes become children. A rejection is recorded and passed on. */
+/** Runs the work inside of a span; spans that it creates become children. A rejection is recorded and passed on. */
 export async function withSpan<T>(
   name: string,
   attributes: Attributes,

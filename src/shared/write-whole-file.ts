@@ -1,9 +1,9 @@
-/** A file is there as a whole or not at all: whoever has it open keeps what he reads. */
+/** Replaces a file as a whole or not at all: a process that has the old file open keeps its content. */
 import { lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { SafetySyncError } from './errors.ts';
 
-/** What a person does about it; by the system's code. */
+/** Advice for an operator, by the system's code. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'its directory does not exist; make it first, or name another one',
   ENOTDIR: 'a part of the path is no directory; name another one',
@@ -14,7 +14,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 };
 
-/** Names of people are in most files: who else may read one is for its owner to say. */
+/** Read permission for the owner only, because most files contain names of people; the owner may grant more. */
 const FOR_OWNER = 0o600;
 
 /** Throws `usage_invalid` where it cannot be written. */
@@ -24,7 +24,7 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
   try {
     const found = await lstat(target).catch(() => undefined);
     if (found?.isDirectory()) throw Object.assign(new Error('a directory'), { code: 'EISDIR' });
-    // A device or a pipe is written to, not replaced.
+    // A device or a pipe is written in place, not replaced.
     if (found !== undefined && !found.isFile()) {
       await writeFile(target, content);
       return;
@@ -39,7 +39,7 @@ export async function writeWholeFile(path: string, content: string): Promise<voi
       () => false,
     );
     const refused = `${dirname(target)} refuses it (${code}); name another path`;
-    // Some directories, such as those of /proc, are there and take no files.
+    // Some directories, such as those of /proc, exist but accept no files.
     const advice = code === 'ENOENT' && hasDirectory ? refused : (ADVICE[code] ?? refused);
     throw new SafetySyncError('usage_invalid', `cannot write ${path}: ${advice}`, { cause: error });
   }

@@ -137,7 +137,7 @@ const askedTypeColumns = {
   ),
 };
 
-/** One row at most for a piece of equipment: where its `equipment_type_id` is not the type that was asked for. */
+/** At most one row for a piece of equipment, if its `equipment_type_id` differs from the requested type. */
 export const equipmentAskedTypes = safetySchema.table(
   'equipment_asked_types',
   { account_id: accountId(), ...tableColumns(askedTypeColumns) },
@@ -151,7 +151,7 @@ export const equipmentAskedTypes = safetySchema.table(
   ],
 );
 
-/** The column that holds what an entry of `metavalues` says; null: it is empty, or nothing that is known. */
+/** The column for the value of an entry of `metavalues`; null: the value is empty or unknown. */
 function metavalueColumn(value: unknown): 'number_value' | 'text_value' | 'item_ids' | null {
   if (typeof value === 'number' || value instanceof ExactNumber) return 'number_value';
   if (typeof value === 'string') return value === 'NULL' ? null : 'text_value';
@@ -258,7 +258,7 @@ export const equipmentsStream: StreamDefinition = {
     const id = fields.id ?? '';
     const asked = context.equipmentTypeId ?? null;
     const type = fields.equipment_type_id ?? asked;
-    // The response holds the equipment of one type only: where the record does not say its type, the question does.
+    // The response contains the equipment of one type only, so a record without a type gets the requested one.
     const parent: RowOf<typeof equipment> = addColumns(fields, { id, equipment_type_id: type });
     const schedules = keyedItems({
       items: fields.schedules,

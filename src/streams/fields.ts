@@ -1,6 +1,6 @@
 /**
- * Declares the columns of the streams' tables: for each its type, its meaning and, where the service sends it, the field
- * that it is read from. The tables, their tables of states, the readers and the comments follow from that.
+ * Declares the columns of the streams' tables: for each its type, its meaning and, if the service sends it, its source
+ * field. The tables, their tables of states, the readers and the comments are derived from that.
  */
 import { boolean, date, numeric, type PgColumnBuilderBase, type PgTable, text } from 'drizzle-orm/pg-core';
 import { bigintText, instant, json } from './columns.ts';
@@ -21,7 +21,7 @@ type Columns = Readonly<Record<string, Column<PgColumnBuilderBase>>>;
 interface Kind<T, B extends PgColumnBuilderBase> {
   readonly wire: wire.Field<T>;
   readonly build: () => B;
-  /** When the column is null; '' if it never is. */
+  /** The reason for null in the column; '' if it is never null. */
   readonly otherwise: string;
 }
 
@@ -85,6 +85,6 @@ export const tableColumns = <C extends Columns>(columns: C) =>
     [K in keyof C]: ReturnType<C[K]['build']>;
   };
 
-/** What the columns mean, for the dictionary. */
+/** The meanings of the columns, for the dictionary. */
 export const meaningsOf = (columns: Columns): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(columns).map(([name, { meaning }]) => [name, meaning]));

@@ -1,11 +1,11 @@
-/** What the messages of a follow-up tell together: their order, and what they amount to. */
+/** Values that are derived from all messages of a follow-up: their order, and their figures. */
 import { integer } from 'drizzle-orm/pg-core';
 import { instant } from './columns.ts';
 import { column } from './fields.ts';
 import { isEarlier, msOfInstant } from './time-text.ts';
 
 interface Message {
-  /** In the list as it came. */
+  /** The position in the received list. */
   readonly index: number;
   readonly fields: {
     readonly sent_at: string | null;
@@ -14,10 +14,13 @@ interface Message {
   };
 }
 
-/** Hands the follow-up to somebody else. */
+/** True if the message reassigns the follow-up to another person. */
 export const handsOn = ({ fields: { reassignee_id: to } }: Message): boolean => to !== null && to !== '';
 
-/** The sample shows the oldest message first, which nothing promises: the time decides where every message tells one. */
+/**
+ * The sample shows the oldest message first, but the specification does not promise it: the times determine the order if
+ * every message has one.
+ */
 export function oldestFirst<One extends Message>(messages: One[]): One[] {
   if (isOldestFirst(messages)) return messages;
   const times = new Map(messages.map((message) => [message, msOfInstant(message.fields.sent_at ?? '')]));
@@ -28,7 +31,10 @@ export function oldestFirst<One extends Message>(messages: One[]): One[] {
   });
 }
 
-/** As the sample shows them. False where the texts differ in length: then their order is not that of the times. */
+/**
+ * True if the messages are in the order of the sample. False if the texts differ in length, because their order is then not
+ * that of the times.
+ */
 function isOldestFirst(messages: readonly Message[]): boolean {
   for (let at = 1; at < messages.length; at += 1) {
     const [before, after] = [messages[at - 1], messages[at]];
@@ -41,7 +47,7 @@ function isOldestFirst(messages: readonly Message[]): boolean {
 
 const count = () => integer().notNull().default(0);
 
-/** What the messages amount to; followup_overview shows it. */
+/** Figures over the messages; followup_overview shows them. */
 export const figureColumns = {
   _message_count: column(count, 'Number of its messages; 0 for none.'),
   _reassignment_count: column(count, 'Number of its messages that handed it to another person; 0 for none.'),

@@ -32,7 +32,7 @@ const followupFields = {
   ),
 };
 
-/** How a state differs from the one before it. */
+/** Differences between a state and the one before it. */
 const differenceColumns = {
   _was_open: column(
     () => boolean(),
@@ -49,7 +49,7 @@ const differenceColumns = {
 };
 
 const count = () => integer().notNull().default(0);
-/** What changed over all its states; followup_overview shows it. */
+/** Changes over all states; followup_overview shows them. */
 const changeColumns = {
   _due_changes: column(count, 'Number of changes of its due day, as far as syncs read them; 0 for never.'),
   _reopen_count: column(
@@ -214,7 +214,7 @@ export const followupsStream: StreamDefinition = {
   children: [followupMessages, followupAttachments],
   versionColumn: 'updated_at',
   contextColumns: Object.keys(figureColumns),
-  // Every message moves `updated_at`: were it part of the state, each would repeat the follow-up.
+  // Every message changes `updated_at`: if it were part of the state, each message would repeat the follow-up.
   histories: [
     {
       of: followups,

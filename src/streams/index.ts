@@ -6,7 +6,7 @@ import type { StreamDefinition, StreamName } from './stream.ts';
 import { trainingEmployeeStatusStream } from './training-employee-status.ts';
 import { usersStream } from './users.ts';
 
-/** In the order in which they are listed; `users` runs after the others, whose ids it looks up. */
+/** The order is that of listings; `users` runs after the others, because it looks up their ids. */
 export const STREAMS: readonly StreamDefinition[] = [
   resourcesStream,
   followupsStream,

@@ -7,13 +7,16 @@ interface KeyedItemsOptions {
   readonly keyField: string;
   readonly key: Field<string>;
   readonly report: ReportIssue;
-  /** Which of two items with one key is kept: true when `next` replaces `kept`. Default: the later one in the list. */
+  /**
+   * Determines which of two items with one key is kept: true when `next` replaces `kept`. Default: the later one in the
+   * list.
+   */
   readonly replaces?: (kept: Item, next: Item) => boolean;
 }
 
 /**
- * The items of a list that can be rows of a child table: with a usable key, and each key once. What cannot is
- * reported with its whole content; an exact repetition is no news and is dropped silently.
+ * The items of a list that can be rows of a child table: with a usable key, and each key once. Other items are reported with
+ * their whole content; an exact repetition is dropped without a report.
  */
 export function keyedItems(options: KeyedItemsOptions): { key: string; item: Item }[] {
   const { list, keyField, report } = options;

@@ -1,16 +1,16 @@
-/** Reads the fields of an object; their values go by the names of their columns. */
+/** Reads the fields of an object; the names of the values are those of their columns. */
 import type { ColumnField } from './fields.ts';
 import type { ReportIssue, WireRecord } from './stream.ts';
 import type { Field, FieldReport } from './wire.ts';
 
 type Fields = Readonly<Record<string, ColumnField<unknown>>>;
 
-/** By column. */
+/** The values by column. */
 type Values<F extends Fields> = { [K in keyof F]: F[K] extends Field<infer T> ? T | null : never };
 
 interface ReadFieldsOptions {
   readonly report: ReportIssue;
-  /** Where the record stands in its parent: '' or `messages[2]`. */
+  /** The place of the record in its parent: '' or `messages[2]`. */
   readonly at?: string;
 }
 
@@ -18,7 +18,7 @@ interface ReadFieldsOptions {
 interface Reading {
   readonly names: readonly string[];
   readonly columns: readonly string[];
-  /** Functions: fields are objects of many shapes, which would make the call slow. */
+  /** Functions, because fields are objects of many shapes and calls on them would be slow. */
   readonly readers: readonly Field<unknown>['read'][];
   readonly known: ReadonlySet<string>;
 }
@@ -41,7 +41,9 @@ function readingOf(fields: Fields): Reading {
   return reading;
 }
 
-/** Reads one object field by field; what cannot be taken is null and reported, unknown fields are reported. */
+/**
+ * Reads one object field by field; a value that cannot be stored becomes null and is reported, unknown fields are reported.
+ */
 export function readFields<const F extends Fields>(
   fields: F,
   record: WireRecord,
@@ -51,7 +53,7 @@ export function readFields<const F extends Fields>(
   const values: Record<string, unknown> = {};
   let name = '';
   let value: unknown;
-  // One for all fields: they are read one after the other.
+  // One function for all fields, because they are read one after the other.
   const reportField: FieldReport = (problem, detail = {}) =>
     report({
       kind: detail.kind ?? 'field_nulled',
@@ -70,7 +72,7 @@ export function readFields<const F extends Fields>(
   return values as Values<F>;
 }
 
-/** A row of what was read and of other columns, made in place: a spread of both takes ten times as long. */
+/** Adds columns to a row of read values in place, because a spread of both takes ten times as long. */
 export const addColumns = <V extends object, C extends object>(values: V, columns: C): Omit<V, keyof C> & C =>
   Object.assign(values, columns);
 

@@ -62,8 +62,8 @@ export const resourceVersions = safetySchema.table(
 const recordFields = { ...resourceFields, versions: itemsOf(resourceVersions, versionFields) };
 
 /**
- * Oldest first. The sample shows newest first, which nothing promises: the time of creation decides where every version
- * tells one, the position in the list otherwise and in ties.
+ * Sorts oldest first. The sample shows newest first, but the specification does not promise it: the time of creation decides
+ * if every version has one, otherwise and in ties the position in the list.
  */
 function oldestFirst<T extends { readonly created_at: string | null; readonly index: number }>(
   versions: T[],

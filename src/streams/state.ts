@@ -1,31 +1,38 @@
-/** What a run remembers of its stream for the next one: `safety_sync.stream_state`, the ledger of a backfill, lookups. */
+/**
+ * The state of a stream that a run stores for the next one: `safety_sync.stream_state`, the ledger of a backfill, lookups.
+ */
 
-/** A time that the service told, in ms since 1970. */
+/** A time that the service sent, in ms since 1970. */
 export interface ServiceTime {
   readonly ms: number;
-  /** How far the service's clock was ahead of ours when it was noted; null: it told no time of its own. */
+  /**
+   * The lead of the service's clock over the worker's when the time was recorded; null: the response had no time of its own.
+   */
   readonly clockOffsetMs: number | null;
 }
 
 /** Times in ms since 1970. */
 export interface StreamState {
-  /** Every change that the service had made up to here is stored. */
+  /** All changes that the service had made up to this time are stored. */
   readonly watermark: ServiceTime | null;
-  /** `last_updated` of the newest calculation that was stored, never beyond the service's clock of then. */
+  /** `last_updated` of the newest stored calculation, never beyond the service's clock at that moment. */
   readonly calculatedAt: ServiceTime | null;
-  /** Since when every response was older than that calculation, by the worker's clock; null: it was not. */
+  /**
+   * The time since which every response was older than that calculation, by the worker's clock; null: the last response was
+   * not older.
+   */
   readonly olderSinceMs: number | null;
   readonly check: CalculationCheck | null;
   readonly keyless: KeylessMemory | null;
 }
 
-/** The last time that a calculation was asked for. */
+/** The last request for a calculation. */
 export interface CalculationCheck {
   /** By the worker's clock. */
   readonly atMs: number;
   /** ms that have passed since, by the database's clock; negative when that clock went back. */
   readonly agoByDatabaseMs: number;
-  /** How long after the check the calculation cannot have changed. */
+  /** Time after the check during which the calculation cannot have changed. */
   readonly freshForMs: number;
 }
 
@@ -44,22 +51,22 @@ export const NO_STATE: StreamState = {
   keyless: null,
 };
 
-/** What the last complete read of a stream knew of records without key and identity. */
+/** Records without key and identity in the last complete read of a stream. */
 export interface KeylessMemory {
-  /** One for each record, of its content. */
+  /** One fingerprint for the content of each record. */
   readonly fingerprints: readonly string[];
   /** Keys of rows that may be such a record. */
   readonly kept: readonly string[];
 }
 
-/** How a stream is read: what is new, everything again, or everything compared with what is stored. */
+/** The way to read a stream: new data only, everything again, or everything compared with the stored rows. */
 export type RunKind = 'sync' | 'backfill' | 'reconcile';
 
-/** What a backfill covers, and what it lets the watermark be when all of it is stored. Times in ms since 1970. */
+/** The range of a backfill, and the watermark after all of it is stored. Times in ms since 1970. */
 export interface BackfillPlan {
   /** Creation time, inclusive; null: from the beginning. */
   readonly fromMs: number | null;
-  /** Exclusive; null: everything that there was when it began. */
+  /** Exclusive; null: everything that existed when the backfill began. */
   readonly toMs: number | null;
   readonly watermark: ServiceTime | null;
 }
@@ -75,18 +82,21 @@ export interface TimeSlice {
 /** A row of the backfill's ledger. */
 export interface LedgerSlice extends TimeSlice {
   readonly status: SliceStatus;
-  /** Everything created from here on is stored; `toMs` when nothing is. */
+  /** Everything created from this time on is stored; equal to `toMs` when no record is stored yet. */
   readonly readToMs: number;
   readonly expected: number | null;
   readonly records: number;
-  /** Times in a row that no response came that holds a certain record of it, although the service was well; 0: it is no hole. */
+  /**
+   * Number of consecutive failures to get a response with a certain record of the slice, although the service was available;
+   * 0: the slice is no hole.
+   */
   readonly failures: number;
 }
 
-/** A slice that was left out because the service fails for one of its records: nothing of it is stored. */
+/** A slice that was left out because the service fails for one of its records: no record of it is stored. */
 export interface Hole {
   readonly slice: LedgerSlice;
-  /** It has waited long enough to be tried again. */
+  /** The hole has waited long enough for another attempt. */
   readonly isDue: boolean;
 }
 
@@ -97,7 +107,7 @@ export type LedgerChange =
   | { readonly kind: 'slice'; readonly slice: LedgerSlice }
   /** A range that was left out of a read of changes. */
   | { readonly kind: 'hole'; readonly slice: TimeSlice }
-  /** Smaller slices in the place of one. */
+  /** Smaller slices that replace one slice. */
   | { readonly kind: 'cut'; readonly slice: LedgerSlice; readonly parts: readonly TimeSlice[] };
 
 /** A user id to look up. */
@@ -107,12 +117,12 @@ export interface DueLookup {
   readonly failures: number;
 }
 
-/** What became of one lookup. */
+/** The result of one lookup. */
 export interface LookupResult {
   readonly userId: string;
-  /** null: it was not told, what is known stays. */
+  /** null: unknown, because the lookup failed; the stored value stays. */
   readonly isKnown: boolean | null;
-  /** When to ask again, ms from now; null: it stays due as it was. */
+  /** Delay until the next lookup, in ms from now; null: the due time does not change. */
   readonly againInMs: number | null;
   readonly failures: number;
   /** Error code of a lookup that failed. */

@@ -1,4 +1,4 @@
-/** Which column holds what of a record, from the streams' declarations. */
+/** Maps parts of a record to columns, from the streams' declarations. */
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { StreamDefinition, WireFields } from './stream.ts';
 
@@ -6,9 +6,9 @@ export interface StoredColumn {
   readonly stream: StreamDefinition;
   readonly table: string;
   readonly column: string;
-  /** Why the worker cannot do without it; null: it may be left out. */
+  /** The reason why the worker needs the column; null: it may be left out. */
   readonly needed: string | null;
-  /** Words of people, or a list of them. */
+  /** Text that people wrote, or a list of such texts. */
   readonly isText: boolean;
 }
 
@@ -21,7 +21,7 @@ export const columnName = (table: PgTable, column: string): string => `${nameOf(
 /** `table.column` of each field, and whether it is text. */
 function sentColumns(table: PgTable, fields: WireFields, into: Map<string, boolean>): void {
   for (const [column, { isText = false, rows }] of Object.entries(fields)) {
-    // A list is no column itself; an object whose entries are rows is.
+    // A list is no column itself; an object with entries as rows is one.
     if (rows?.fields === undefined) into.set(columnName(table, column), isText);
     if (rows?.fields !== undefined) sentColumns(rows.table, rows.fields, into);
     else if (rows !== undefined) {

@@ -1,11 +1,11 @@
-/** Days and times as text. Millions of them are made in a first load. */
+/** Days and times as text. A first load creates millions of them. */
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
 
-/** The first ms that a four-digit year can say, and the first that it cannot. */
+/** The first ms of the four-digit years, and the first ms after them. */
 const FIRST_PLAIN_MS = Date.parse('0000-01-01T00:00:00Z');
 const END_OF_PLAIN_MS = Date.parse('+010000-01-01T00:00:00Z');
 
-/** Records of one response lie close together: the text of a day is made once. */
+/** Records of one response have similar times, so the text of each day is created once. */
 const dayTexts = new Map<number, string>();
 const MOST_DAY_TEXTS = 5000;
 
@@ -40,19 +40,22 @@ export function toInstant(ms: number): string {
   const inDay = whole - day * DAY_MS;
   const second = Math.floor(inDay / SECOND_MS);
   const fraction = inDay % SECOND_MS;
-  // Few pieces: each of them is memory.
+  // Few pieces, because each of them needs memory.
   const text = toDayText(day) + (MINUTES[Math.floor(second / 60)] ?? '') + (SECONDS[second % 60] ?? '');
   if (micros === 0) return text + (MILLISECONDS_Z[fraction] ?? '');
   return text + (MILLISECONDS[fraction] ?? '') + (MILLISECONDS_Z[micros] ?? '');
 }
 
-/** ms since 1970 of a text of `toInstant`. Years above 9999 have no sign there, for PostgreSQL; Date.parse wants one, and six digits. */
+/**
+ * ms since 1970 of a text of `toInstant`. Years above 9999 have no sign there, for PostgreSQL; Date.parse requires one, and
+ * six digits.
+ */
 export function msOfInstant(text: string): number {
   const digits = text.indexOf('-');
   return Date.parse(digits <= 4 ? text : `+${text.slice(0, digits).padStart(6, '0')}${text.slice(digits)}`);
 }
 
-/** Compares two texts of `toInstant`. Those of the same length sort as their times do; the others are parsed. */
+/** Compares two texts of `toInstant`. Texts of equal length sort like their times; others are parsed. */
 export const isEarlier = (one: string, other: string): boolean =>
   one.length === other.length ? one < other : msOfInstant(one) < msOfInstant(other);
 
@@ -66,7 +69,7 @@ export function toDate(digits: string): string | undefined {
     : iso;
 }
 
-/** Days of records repeat; what is no day is not kept. */
+/** Number of cached days, because days of records repeat; text that is no day is not cached. */
 const MOST_KNOWN_DAYS = 5000;
 const knownDays = new Map<number, string>();
 

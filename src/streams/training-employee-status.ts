@@ -1,4 +1,4 @@
-/** Training status of each employee and what was completed when (specification: training-employee-status.list). */
+/** Training status of each employee and the completions with their times (specification: training-employee-status.list). */
 import { foreignKey, index, primaryKey, text } from 'drizzle-orm/pg-core';
 import { MINUTE_MS } from '../shared/time.ts';
 import { describeTraining } from '../dictionary/training.ts';
@@ -116,7 +116,7 @@ export const trainingCompletionStates = safetySchema.table(
 
 const recordFields = { ...statusFields, last_completed: itemsOf(trainingCompletions, completionFields) };
 
-/** Of two completions of one training the more recent one is the last one. */
+/** Keeps the more recent one of two completions of one training. */
 function isMoreRecent(kept: Item, next: Item): boolean {
   const day = (item: Item) => wire.date.read(item.record['date_number'], () => undefined) ?? '';
   return day(next) >= day(kept);

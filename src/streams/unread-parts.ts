@@ -17,7 +17,7 @@ export const unreadOf = (stored: readonly StoredPart[], configured: readonly str
 export const countUnread = (unread: readonly StoredPart[]): number =>
   unread.reduce((sum, { live }) => sum + live, 0);
 
-/** `…: 24 (100, last read 2026-03-01 12:30:05Z)`; null: every live row is of a configured type. */
+/** `…: 24 (100, last read 2026-03-01 12:30:05Z)`; null: every live row has a configured type. */
 export function describeUnread(unread: readonly StoredPart[]): string | null {
   if (unread.length === 0) return null;
   const types = unread.map(({ part, live, readAtMs }) => {

@@ -1,4 +1,4 @@
-/** Names of the people whose ids the other streams carry (specification: users.info, known from an example only). */
+/** Names of the people with ids in the other streams (specification: users.info, known from an example only). */
 import { primaryKey } from 'drizzle-orm/pg-core';
 import { ACCOUNT, BOOKKEEPING } from '../dictionary/description.ts';
 import { accountId, bookkeeping, safetySchema } from './columns.ts';

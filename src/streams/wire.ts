@@ -1,7 +1,7 @@
 /**
- * Wire fields: how one value of the service becomes the text that PostgreSQL stores. Each field takes every form that
- * the specification leaves possible (numbers as text and the other way round) and refuses what cannot be kept
- * without inventing something. Absent and null are both null and never a problem.
+ * Wire fields: convert one value of the service to the text that PostgreSQL stores. Each field accepts every form that the
+ * specification leaves possible (numbers as text and vice versa) and rejects values that cannot be kept without inventing
+ * something. Absent and null both become null and are never a problem.
  */
 import { z } from 'zod';
 import { ExactNumber } from '../shared/exact-number.ts';
@@ -9,7 +9,7 @@ import type { Received } from '../shared/received.ts';
 import { toDate, toInstant, toKnownDay } from './time-text.ts';
 import type { IssueKind, WireRecord } from './stream.ts';
 
-/** Told about a value that cannot be taken; `suffix` is the place inside the field, e.g. `[2]`. */
+/** Called for a value that cannot be stored; `suffix` is the place inside the field, e.g. `[2]`. */
 export type FieldReport = (
   problem: string,
   detail?: { kind?: IssueKind; suffix?: string; value?: unknown },
@@ -19,11 +19,11 @@ export interface Field<T> {
   readonly read: (value: unknown, report: FieldReport) => T | null;
   /** See `WireField`. */
   readonly isText?: true;
-  /** Unit of a number that stands for a time, for the dictionary. */
+  /** Unit of a number that represents a time, for the dictionary. */
   readonly unit?: 'ms' | 'YYYYMMDD';
 }
 
-/** Plain words for what came instead. */
+/** A plain description of the received value. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `a list of ${value.length}`;
@@ -33,16 +33,16 @@ export function describeValue(value: unknown): string {
   return `${typeof value === 'string' ? 'text' : isNumber ? 'number' : typeof value} ${shown.length > 60 ? `${shown.slice(0, 57)}…` : shown}`;
 }
 
-/** Where every digit counts; elsewhere an exact number is read as the double next to it. */
+/** Used if every digit matters; elsewhere an exact number is read as the nearest double. */
 type ReadExact = (number: ExactNumber) => unknown;
 
 const toDouble: ReadExact = (number) => number.toNumber();
 const toWhole: ReadExact = (number) => number.toWholeText() ?? number.toNumber();
 
 interface ScalarOptions<T> extends Pick<Field<T>, 'unit'> {
-  /** Takes the form in which the service shows the value; the schema knows all the others. */
+  /** Accepts the form that the service uses; the schema accepts all others. */
   readonly plain?: (value: unknown) => T | undefined;
-  /** What the schema is given for an exact number. */
+  /** The input of the schema for an exact number. */
   readonly exact?: ReadExact;
 }
 
@@ -69,7 +69,7 @@ const DIGITS = /^-?\d{1,19}$/;
 const MIN_BIGINT = -(2n ** 63n);
 const MAX_BIGINT = 2n ** 63n - 1n;
 const MIN_TIME_MS = Date.parse('0001-01-01T00:00:00Z');
-/** The last ms that a JavaScript date can say (year 275760); PostgreSQL goes further. */
+/** The last ms of a JavaScript date (year 275760); PostgreSQL has a larger range. */
 const MAX_TIME_MS = 8.64e15;
 /** An identifier must fit an index page (2.7 kB) together with the others of its key. */
 const MAX_KEY_BYTES = 600;
@@ -117,7 +117,7 @@ export const bigint: Field<string> = scalar(
   'a whole number',
   z
     .union([z.int().transform(String), z.string().regex(DIGITS)])
-    // zod goes on to this check where the pattern before it has failed: BigInt would throw.
+    // zod runs this check even after the pattern before it has failed, and BigInt would then throw.
     .refine((value) => DIGITS.test(value) && BigInt(value) >= MIN_BIGINT && BigInt(value) <= MAX_BIGINT)
     .transform((value) => BigInt(value).toString()),
   { plain: (value) => (Number.isSafeInteger(value) ? String(value) : undefined), exact: toWhole },
@@ -164,13 +164,13 @@ export const boolean: Field<boolean> = scalar(
   { plain: (value) => (typeof value === 'boolean' ? value : undefined) },
 );
 
-/** Any JSON value as it came. */
+/** Any JSON value, as received. */
 export const anything: Field<unknown> = { read: (value) => value ?? null };
 
-/** A JSON object as it came. */
+/** A JSON object, as received. */
 export const object: Field<WireRecord> = scalar('an object', z.record(z.string(), z.unknown()));
 
-/** Text with known values; others are kept and told. */
+/** Text with known values; others are kept and reported. */
 export function oneOf(known: readonly string[]): Field<string> {
   return {
     read(value, report) {
@@ -183,7 +183,7 @@ export function oneOf(known: readonly string[]): Field<string> {
   };
 }
 
-/** A list, element by element: one that cannot be taken is left out and told, the others stay. */
+/** A list, element by element: an element that cannot be stored is left out and reported, the others stay. */
 export function list<T>(element: Field<T>): Field<T[]> {
   return {
     ...(element.isText === true ? { isText: true } : {}),
@@ -246,5 +246,5 @@ export function keyOf(record: Received, keyField: string): string | null {
   return key.read(typeof told === 'string' ? toStorableText(told) : told, () => undefined);
 }
 
-/** Without what PostgreSQL's text cannot hold: NUL, and halves of surrogate pairs. */
+/** Replaces characters that PostgreSQL's text cannot store: NUL, and unpaired surrogates. */
 export const toStorableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');

@@ -28,7 +28,7 @@ import { STREAM_NAMES } from '../streams/index.ts';
 
 interface ChangeContext {
   readonly databaseUrl: string;
-  /** Changes who may read the account, outside of the session with the locks. */
+  /** Changes the roles that may read the account, outside of the session with the locks. */
   readonly connection: Connection;
   readonly signal: AbortSignal;
   /** Called after each table. `rows`: with the rows of its children. */

@@ -1,4 +1,4 @@
-/** Forgets a person, and brings everything that is stored of an account in line with its privacy settings. */
+/** Forgets a person, and applies the privacy settings of an account to all its stored data. */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';
 import { readForgotten, writeForgotten } from '../database/privacy.ts';
@@ -13,17 +13,17 @@ import { announceWait, type RunContext } from './run.ts';
 
 export interface CleanedStream {
   readonly stream: StreamName;
-  /** null: there was nothing to do. */
+  /** null: no cleaning was necessary. */
   readonly rowsChanged: number | null;
 }
 
-/** The one that looks people up last: until then runs of the others may still note ids that they have met. */
+/** The stream that looks people up is last: until then runs of the others may still record ids that they have received. */
 function inOrder(streams: readonly StreamDefinition[]): StreamDefinition[] {
   const isLookup = ({ readMode }: StreamDefinition): boolean => readMode.kind === 'lookup';
   return [...streams.filter((stream) => !isLookup(stream)), ...streams.filter(isLookup)];
 }
 
-/** Of all streams, one after the other; each waits for a run of it that is under way. Errors: `privacy_key_wrong`. */
+/** Cleans all streams, one after the other; each waits for a running run of its stream. Errors: `privacy_key_wrong`. */
 export async function cleanAccount(context: RunContext): Promise<CleanedStream[]> {
   const { settings, signal, events, streams = STREAMS } = context;
   const { accountId } = settings;
@@ -57,19 +57,21 @@ export async function cleanAccount(context: RunContext): Promise<CleanedStream[]
 
 interface Person {
   readonly id: string;
-  /** Names beside the one that is stored: of somebody who was not looked up, who has changed the name, or goes by another. */
+  /** Names in addition to the stored one, for a person that was not looked up, has changed the name, or uses another one. */
   readonly names?: readonly string[];
 }
 
 interface Forgotten {
-  /** What stands in the place of the person's id from now on. */
+  /** The replacement of the person's id from now on. */
   readonly pseudonym: string;
-  /** A name of two words or more is known, now or since the person was forgotten before: it is found inside of texts. */
+  /**
+   * A name of two words or more is known, now or from an earlier request to forget the person: it is found inside of texts.
+   */
   readonly isNameKnown: boolean;
-  /** Ids of other people with that name in `users`, whose own rows keep it. */
+  /** Ids of other people with that name in `users`; their own rows keep it. */
   readonly namesakes: readonly string[];
   readonly streams: readonly CleanedStream[];
-  /** Runs whose notes or errors named the person. */
+  /** Number of runs with notes or errors that named the person. */
   readonly runs: number;
 }
 
@@ -87,7 +89,7 @@ export async function forgetPerson(
       'PRIVACY_KEY is not set: of who is forgotten only a keyed hash is kept, to recognize what the source sends of them',
     );
   }
-  // That those who were forgotten before were so with this key.
+  // Checks that earlier people were forgotten with this key.
   for (const stream of streams.slice(0, 1)) await readPrivacy(db, { stream, accountId, settings: privacy });
   const pseudonyms = createPseudonyms(privacy.key);
   const stored = await readName(db, accountId, id);
@@ -131,14 +133,14 @@ async function readNamesakes(db: Queryable, accountId: string, people: People | 
   return users.flatMap(({ id, name }) => (people === null || people.inText(name) === name ? [] : [id]));
 }
 
-/** A run that had begun before may have noted the id after the ids to look up were cleaned. */
+/** A run that had begun before may have recorded the id after the ids to look up were cleaned. */
 async function removeLookup(db: Queryable, accountId: string, id: string): Promise<void> {
   await db.execute(
     sql`delete from safety_sync.user_lookups where account_id = ${accountId} and btrim(user_id) = ${id}`,
   );
 }
 
-/** Notes and errors name ids that could not be looked up, short ones too. */
+/** Removes short ids too, because notes and errors name ids that could not be looked up. */
 function withoutPerson(
   people: People | null,
   { id, person }: { readonly id: string; readonly person: string },
@@ -152,7 +154,7 @@ function withoutPerson(
 
 const STEP_RUNS = 1000;
 
-/** Returns how many named them. */
+/** Returns the number of runs that named the person. */
 async function cleanRuns(db: Queryable, accountId: string, clean: (text: string) => string): Promise<number> {
   let changed = 0;
   for (let after: string | undefined = '0'; after !== undefined;) {

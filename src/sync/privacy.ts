@@ -1,4 +1,7 @@
-/** What of a stream may not be stored, from the settings and from who was forgotten; and what is stored brought in line with it. */
+/**
+ * Determines the protected values of a stream, from the settings and the forgotten people, and cleans the stored data
+ * accordingly.
+ */
 import type { Queryable } from '../database/connection.ts';
 import {
   type Cleaning,
@@ -19,7 +22,7 @@ import { storedColumns } from '../streams/stored-columns.ts';
 import type { StreamDefinition, StreamName } from '../streams/stream.ts';
 
 export interface PrivacySettings {
-  /** `table.column` each. */
+  /** Columns as `table.column`. */
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
   readonly key?: string | undefined;
@@ -51,7 +54,7 @@ function policyOf(
   return { omit, pseudonymize, keyId: needsKey ? keyId : null, forgotten };
 }
 
-/** How far what is stored of a stream is in line with the settings. */
+/** The progress of applying the settings to a stream's stored data. */
 export interface StreamCleaning {
   readonly stream: StreamName;
   readonly policy: Policy;
@@ -59,7 +62,7 @@ export interface StreamCleaning {
   readonly cleaning: Cleaning | undefined;
 }
 
-/** Of many accounts in a few statements; by account, in the order of the streams. */
+/** Reads many accounts in a few statements; sorted by account, then in the order of the streams. */
 export async function readCleaningProgress(
   db: Queryable,
   accountIds: readonly string[],
@@ -108,12 +111,12 @@ export async function readPrivacy(
   return { protection, policy };
 }
 
-/** Where nothing is protected: what cleaning a stream does then is to note that. */
+/** The protection for settings that protect nothing: cleaning a stream then only records that. */
 function createNoProtection(stream: StreamDefinition): Protection {
   return createProtection({ stream, omit: [], pseudonymize: [], pseudonyms: null, forgotten: [] });
 }
 
-/** Under the stream's lock, before anything is stored. */
+/** Called under the stream's lock, before rows are stored. */
 export async function applyPrivacy(
   session: StreamSession,
   {

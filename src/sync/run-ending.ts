@@ -1,10 +1,10 @@
-/** How a run ends, of what its reader returned and what the storing added. Pure. */
+/** Determines how a run ends, from the results of its reader and of the load. Pure. */
 import type { Success } from '../database/stream-state.ts';
 import type { Merged } from '../loading/merge.ts';
 import type { ReadOutcome } from '../reading/step.ts';
 import { isOfSingleRecords, type RunEnding, type RunRequest } from './run.ts';
 
-/** Adds the note or the failure of the storing. */
+/** Adds the note or the failure of the load. */
 export function withRemarks(
   ending: RunEnding,
   { note, failure }: Pick<Merged, 'note' | 'failure'>,
@@ -15,7 +15,7 @@ export function withRemarks(
   return { outcome: 'succeeded', note: notes.length === 0 ? null : notes.join('; ') };
 }
 
-/** Adds the live rows that no run reads, because they are older than the stream says. */
+/** Adds the note about live rows that no run reads, because these rows are older than the stream's last success suggests. */
 export function withUnread(ending: RunEnding, unread: string | null): RunEnding {
   if (unread === null || ending.outcome === 'failed') return ending;
   if (ending.outcome === 'skipped') return { ...ending, reason: `${ending.reason}; ${unread}` };
@@ -33,7 +33,7 @@ export function toEnding(outcome: ReadOutcome): RunEnding {
   }
 }
 
-/** Whether the run makes the stream fresh. */
+/** The success to record, if the run makes the stream fresh. */
 export function successOf(
   { outcome }: RunEnding,
   { request, requests }: { readonly request: RunRequest; readonly requests: number },

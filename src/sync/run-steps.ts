@@ -1,4 +1,4 @@
-/** Carries out the steps of a reader in their order: records, notes and state are stored and committed together. */
+/** Runs the steps of a reader in their order: records, notes and state are stored and committed together. */
 import type { RequestMeter } from '../api/requests.ts';
 import { readHoles, readLedger, writeLedger } from '../database/backfill-ledger.ts';
 import type { Queryable } from '../database/connection.ts';
@@ -42,13 +42,15 @@ import { readStoredParts } from '../database/stored-parts.ts';
 import { describeUnread, unreadOf } from '../streams/unread-parts.ts';
 import type { RunKey, StreamKey } from '../database/control-tables.ts';
 
-/** A commit takes a few round trips: so not one for each response, unless the reader waits for the service anyway. */
+/**
+ * A commit takes a few round trips, so there is not one for each response, unless the reader waits for the service anyway.
+ */
 const RECORDS_OF_A_COMMIT = 4000;
 
 /** The part of the run's result that its steps determine. */
 export type StepsEnd = RunEnding & Pick<RunFigures, 'record' | 'counts' | 'repaired'>;
 
-/** A run that has its lock and its row. */
+/** A run with its lock and its row. */
 interface OpenRun {
   readonly context: RunContext;
   readonly request: RunRequest;
@@ -77,7 +79,7 @@ function stepsOf({ context, request, session, meter, load, stream, state }: Open
     state,
     settings,
     service: {
-      // Created at the first request: a stream without requests needs no service.
+      // Created at the first request, because a stream without requests needs no service.
       get api() {
         return context.api();
       },
@@ -121,7 +123,7 @@ function createWarehouseReads(
   };
 }
 
-/** Part of the transaction that stores the records that the notes came with. */
+/** Part of the transaction that stores the records of the notes. */
 async function writeNotes(
   db: Queryable,
   scope: StreamKey & TransactionTime,
@@ -260,7 +262,7 @@ async function finish(run: OpenRun, outcome: ReadOutcome, notes: readonly Note[]
   return { ...ending, counts, repaired, record: { ...kept, watermarkAfter } };
 }
 
-/** reconcile: the changes in this transaction that the source had made before `upToMs`. */
+/** reconcile: counts the changes in this transaction that the source had made before `upToMs`. */
 async function countRepaired(
   db: Queryable,
   stream: StreamDefinition,

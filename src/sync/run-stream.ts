@@ -43,7 +43,7 @@ import { applyPrivacy, NO_PRIVACY, readPrivacy } from './privacy.ts';
 import { runSteps, type StepsEnd } from './run-steps.ts';
 import type { RunKey } from '../database/control-tables.ts';
 
-/** A database that restarts is back within a second or so; one that stays away must not hold up the worker. */
+/** A restarting database is available again within about a second; a longer failure must not block the worker. */
 const PATIENCE = { retries: 4, minTimeout: 100, factor: 2, maxRetryTime: 2 * SECOND_MS };
 
 function toError(error: unknown, signal: AbortSignal): SafetySyncError {
@@ -54,7 +54,7 @@ function toError(error: unknown, signal: AbortSignal): SafetySyncError {
   return toKnownError(error);
 }
 
-/** Never rejects: how a run ended is its result. */
+/** Never rejects: the result describes a failure. */
 export async function runStream(context: RunContext, request: RunRequest): Promise<RunResult> {
   const { settings } = context;
   const { stream, kind, trigger } = request;
@@ -113,12 +113,13 @@ async function runOnce(context: RunContext, request: RunRequest): Promise<RunRes
       const { name, isForeign } = await tellHolder(context.db, { accountId, stream: request.stream });
       if (isForeign)
         return { ...(await skipTaken(context.db, `its lock is held by ${name}`)), isTaken: false };
-      // Of two workers on one schedule one skips each run, because the other has the lock: `runs` would hold little else.
+      // If two workers share a schedule, one of them skips each run because the other has the lock: `runs` would contain
+      // little else.
       const db = isScheduled(request) ? null : context.db;
       return await skipTaken(db, 'another run of this stream is under way');
     }
     context.events.onSession?.(request.stream);
-    // Another process may have migrated since this one began.
+    // Another process may have migrated the database since this one began.
     await assertMigrated(session.connection);
     if (request.unlessBegunWithinMs !== undefined) {
       const { kind, stream } = request;
@@ -160,7 +161,7 @@ interface SessionRun {
   readonly meter: RequestMeter;
 }
 
-/** Everything that happens while the lock is held. */
+/** Runs everything that needs the lock. */
 async function runInSession(run: SessionRun): Promise<StepsEnd> {
   const { context, request, session, meter } = run;
   const { accountId } = context.settings;
@@ -201,7 +202,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
     await tidy(run, stream);
     return end;
   } catch (caught) {
-    // What is still on its way uses the session, and an open transaction would take the closing of the run with it.
+    // Unfinished statements still use the session, and an open transaction would roll back the closing of the run.
     if (load === undefined) await session.rollback();
     await load?.abort();
     const error = await session.explain(toError(caught, context.signal));
@@ -210,7 +211,7 @@ async function runInSession(run: SessionRun): Promise<StepsEnd> {
   }
 }
 
-/** The run is closed: what goes wrong here is told, and tried again by the stream's next run. */
+/** The run is already closed, so a failure here is logged, and the stream's next run tries again. */
 async function tidy({ context, request, session }: SessionRun, stream: StreamDefinition): Promise<void> {
   const { retention, settings, signal, clock, events } = context;
   if (isOfSingleRecords(request)) return;
@@ -237,7 +238,7 @@ interface FailedRun {
   readonly meter: RequestMeter;
 }
 
-/** Over the session if it lives, else over the pool. What cannot be closed now is closed by the stream's next run. */
+/** Uses the session if it is alive, otherwise the pool. If the run cannot be closed now, the stream's next run closes it. */
 async function closeFailedRun(
   { session, pool }: { readonly session: Queryable; readonly pool: Queryable },
   { run, error, meter }: FailedRun,

@@ -1,4 +1,4 @@
-/** What a run is asked for, what it works with, and how it ended. */
+/** The request, the context and the result of a run. */
 import type { ApiClient } from '../api/client.ts';
 import type { SafetySyncError } from '../shared/errors.ts';
 import type { Clock } from '../shared/time.ts';
@@ -17,16 +17,16 @@ import type { BackfillProgress } from '../reading/step.ts';
 
 export interface RunContext {
   readonly settings: SyncSettings;
-  /** Absent: everything may be stored, unless somebody was forgotten. */
+  /** Absent: everything may be stored, unless the account has forgotten people. */
   readonly privacy?: PrivacySettings;
   /** Absent: everything is kept for ever. */
   readonly retention?: Retention;
-  /** Among which a run finds its stream; default: the registry. */
+  /** The streams from which a run selects its own; default: the registry. */
   readonly streams?: readonly StreamDefinition[];
   readonly databaseUrl: string;
-  /** For what is written outside of a run's own session. */
+  /** For writes outside of a run's own session. */
   readonly db: Database;
-  /** Made when the first run needs it: putting stored records through again does not. */
+  /** Created when the first run needs it: reading stored records again does not. */
   readonly api: () => ApiClient;
   readonly clock: Clock;
   /** Host and process, for `runs.owner`. */
@@ -35,21 +35,21 @@ export interface RunContext {
   readonly events: RunEvents;
 }
 
-/** What the caller may want to tell. */
+/** Events that the caller may log. */
 export interface RunEvents {
-  /** `holder`: the run or session that has the stream, in words. */
+  /** `holder`: a description of the run or session that has the stream. */
   readonly onWait?: (stream: StreamName, holder: string) => void;
   readonly onProgress?: (stream: StreamName, progress: BackfillProgress) => void;
-  /** What was stored is in line with the privacy settings now. */
+  /** The stored data now complies with the privacy settings. */
   readonly onCleaned?: (stream: StreamName, result: CleanResult) => void;
-  /** What was older than its retention is gone; `failure`: why some of it may not be. */
+  /** Rows older than their retention were deleted; `failure`: the reason why some of them may remain. */
   readonly onRemoved?: (stream: StreamName, removed: Removed, failure?: SafetySyncError) => void;
   readonly onDeadRuns?: (stream: StreamName, closed: number) => void;
   /** The run has its lock. */
   readonly onSession?: (stream: StreamName) => void;
   /** The run has its record in `runs`. */
   readonly onBegun?: (stream: StreamName) => void;
-  /** Every statement of the run's session; absent: nothing is measured. */
+  /** Called after each statement of the run's session. Without it statements are not timed. */
   readonly onStatement?: OnStatement | undefined;
   /** The session is closed, however the run ended. */
   readonly onSessionEnd?: (stream: StreamName) => void;
@@ -59,22 +59,22 @@ export interface RunRequest extends ReadOptions {
   readonly stream: StreamName;
   readonly trigger: RunTrigger;
   readonly allowMassDelete: boolean;
-  /** What to do while another run has the stream; default: a scheduled run skips, a manual one waits. */
+  /** The behaviour while another run has the stream; default: a scheduled run skips, a manual one waits. */
   readonly whenBusy?: 'skip' | 'wait';
   /**
-   * For workers that share a schedule, once the lock is had: skip when another one has begun the same work no longer
-   * ago than these ms (by the database's clock).
+   * For workers that share a schedule, after taking the lock: skip when another one has begun the same work no longer than
+   * these ms ago (by the database's clock).
    */
   readonly unlessBegunWithinMs?: () => number;
-  /** Ask nothing; put the records that have open issues through again. */
+  /** Sends no request; reads the stored records with open issues again. */
   readonly retryIssues?: boolean;
-  /** Ask nothing; mark the rows of this part deleted. */
+  /** Sends no request; marks the rows of this part deleted. */
   readonly retirePart?: string;
 }
 
-/** How a run is found in `safety_sync.runs`, and how far its stream was before and after it. */
+/** Identifies a run in `safety_sync.runs`, with the watermark of its stream before and after it. */
 export interface RunRecord {
-  /** null: the run did not get as far as having a record. */
+  /** null: the run ended before it had a record. */
   readonly runId: number | null;
   /** ISO times. */
   readonly watermarkBefore: string | null;
@@ -92,7 +92,7 @@ export interface RunFigures {
   /** Responses that said "rate limit exceeded". */
   readonly throttled: number;
   readonly durationMs: number;
-  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  /** reconcile: changes that earlier runs should have stored; null if this is unknown. */
   readonly repaired: number | null;
 }
 
@@ -103,7 +103,7 @@ export type RunEnding =
       readonly outcome: 'skipped';
       readonly reason: string;
       readonly dueInMs?: number | undefined;
-      /** Another run or worker has the stream, or has done this work already. */
+      /** Another run or worker has the stream, or has completed this work already. */
       readonly isTaken?: boolean;
     }
   | { readonly outcome: 'failed'; readonly error: SafetySyncError };
@@ -113,13 +113,16 @@ export type RunResult = RunFigures & RunEnding;
 export const failureOf = (result: RunResult): SafetySyncError | undefined =>
   result.outcome === 'failed' ? result.error : undefined;
 
-/** The service refused the credentials: it would refuse every further request of the account, too. */
+/**
+ * Returns the failure if the service refused the credentials, because it would refuse every further request of the account,
+ * too.
+ */
 export function authFailureOf(result: RunResult): SafetySyncError | undefined {
   const error = failureOf(result);
   return error?.recovery === 'fail_run' ? error : undefined;
 }
 
-/** A run over single records says nothing of what the source has beside them. */
+/** True for a run over single records: it shows nothing about the source's other records. */
 export const isOfSingleRecords = ({ retryIssues, onlyRecord }: RunRequest): boolean =>
   retryIssues === true || onlyRecord !== undefined;
 

@@ -1,4 +1,4 @@
-/** Reads records that have open issues, from what is stored of them: after an upgrade they may come right. */
+/** Reads records with open issues from their stored content, because an upgrade may resolve the issues. */
 import { sql } from 'drizzle-orm';
 import type { Database } from '../database/connection.ts';
 import { readIssues } from '../database/issues.ts';
@@ -13,7 +13,7 @@ function toReadContext(context: unknown): ReadContext {
   return typeof context === 'object' && context !== null ? context : {};
 }
 
-/** What was too much to hold would be missing from the row. */
+/** True for a shortened value: its omitted part would be missing from the row. */
 const isShortened = (context: unknown): boolean =>
   typeof context === 'object' && context !== null && 'isShortened' in context;
 
@@ -27,7 +27,7 @@ export async function* readStoredIssues(
     includeResolved: false,
   });
   const { parent, keyColumn, partition } = stream;
-  // The question that a row came from is known to the row: an issue may have gone over to it from another record.
+  // The request context comes from the row, because an issue may have moved to the row from another record.
   const context =
     partition === undefined
       ? sql`d.context`
@@ -39,7 +39,7 @@ export async function* readStoredIssues(
     where d.account_id = ${accountId} and d.stream = ${stream.name} and d.resolved_at is null
       and t._deleted_at is null`);
   for (const issue of open) {
-    // A rejected record is held by its issue as a whole; a part of one (`messages[2]`) by the stored record.
+    // A rejected record is stored as a whole in its issue; a part of a record (`messages[2]`) in the stored record.
     const isWhole = !isShortened(issue.context) && (issue.record_id === null || issue.field === null);
     if (issue.kind === 'record_rejected' && isWhole)
       yield records([Received.of(issue.value)], toReadContext(issue.context));

@@ -1,4 +1,4 @@
-/** Runs several streams: side by side, and `users` after the others, whose ids it looks up. */
+/** Runs several streams: in parallel, and `users` after the others, because it looks up their ids. */
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
 import { noCounts } from '../database/record-counts.ts';
@@ -10,15 +10,15 @@ export interface SyncRequest extends Omit<RunRequest, 'stream'> {
   readonly onResult?: (result: RunResult) => void;
 }
 
-/** What comes of a stream that was not begun. */
+/** The result of a stream that was not begun. */
 function notTried(stream: StreamName, reason: string): RunResult {
   const figures = { requests: 0, retries: 0, throttled: 0, durationMs: 0, repaired: null };
   return { record: NO_RECORD, stream, counts: noCounts(), ...figures, outcome: 'skipped', reason };
 }
 
 /**
- * One stream's failure never stops another; refused credentials stop what has not begun. A result for each stream, in
- * the order asked for.
+ * A failure of one stream never stops another; refused credentials stop the streams that have not begun. Returns a result
+ * for each stream, in the requested order.
  */
 export async function syncStreams(context: RunContext, request: SyncRequest): Promise<RunResult[]> {
   const results = new Map<StreamName, RunResult>();

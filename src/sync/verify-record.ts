@@ -1,4 +1,4 @@
-/** Compares the stored rows of one record with the record as the service has it now. Stores nothing. */
+/** Compares the stored rows of one record with the service's current record. Stores nothing. */
 import { createRequestMeter } from '../api/requests.ts';
 import type { Queryable } from '../database/connection.ts';
 import { compareRows, readStoredRecord, type StoredRecord } from '../database/stored-record.ts';
@@ -15,10 +15,10 @@ import { NO_PRIVACY, readPrivacy } from './privacy.ts';
 import type { RunContext } from './run.ts';
 
 export interface FieldComparison {
-  /** A column, or `followup_messages[9001].note`; without a column where a whole row is on one side only. */
+  /** A column, or `followup_messages[9001].note`; without a column if a whole row exists on one side only. */
   readonly field: string;
   readonly isEqual: boolean;
-  /** null also where there is no row. */
+  /** null also if there is no row. */
   readonly stored: unknown;
   /** The value that would be stored. */
   readonly source: unknown;
@@ -61,7 +61,7 @@ export async function verifyRecord(
   const meter = createRequestMeter();
   const service = { api: context.api(), meter, clock, signal };
   const found = await askForRecord({ stream, service, settings }, known);
-  // Read again, because a run may have stored the record meanwhile.
+  // The row is read again, because a run may have stored the record meanwhile.
   const stored = await readStoredRecord(db, stream, scope);
   const common = {
     stream: streamName,
@@ -110,7 +110,7 @@ async function compareFields(
   for (const [position, table] of [parent, ...children].entries()) {
     const ofTable: readonly Row[] =
       position === 0 ? [{ ...rows.parent, _raw: value }] : (rows.children[position - 1] ?? []);
-    // Columns of the response may differ for the same record; the hash is of columns that are compared anyway.
+    // Columns of the response may differ for an equal record; the hash covers columns that are compared anyway.
     const columns = table.columns.filter(
       ({ name }) => name !== '_hash' && !(position === 0 && stream.contextColumns.includes(name)),
     );
@@ -153,7 +153,7 @@ function toChildFields(table: TableShape, columns: TableShape['columns'], row: C
   return [{ field: label, isEqual: false, stored: toRow(row.stored), source: toRow(row.source) }];
 }
 
-/** PostgreSQL writes times in the session's time zone. */
+/** Converts times, because PostgreSQL writes them in the session's time zone. */
 function toShown(value: unknown, type: string): unknown {
   if (type !== 'timestamp with time zone' || typeof value !== 'string') return value ?? null;
   const ms = Date.parse(value);
