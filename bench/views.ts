@@ -83,7 +83,7 @@ const FILL = [
   'vacuum analyze',
 ];
 
-/** Beside every view as a whole: what a dashboard asks. */
+/** In addition to each view as a whole: the queries of a dashboard. */
 const QUESTIONS: Readonly<Record<string, string>> = {
   'one follow-up': `select * from safety.followup_overview where account_id = 'default' and id = 'f777'`,
   'an assignee’s overdue follow-ups': `select * from safety.followup_overview where account_id = 'default' and assignee_id = '7' and is_overdue`,
@@ -208,7 +208,7 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** As they stand in docs/questions.md. */
+/** As they are written in docs/questions.md. */
 function readQuestions(): (readonly [string, string])[] {
   const text = readFileSync(new URL('../docs/questions.md', import.meta.url), 'utf8');
   return [...text.matchAll(/^### (\d+\. .*)\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```/gm)].map(

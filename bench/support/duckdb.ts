@@ -54,7 +54,7 @@ interface PeerStream {
   /** The field of a response that has the records. */
   readonly list: string;
   readonly record: string;
-  /** Those of the worker. */
+  /** The parameters of the worker's request. */
   readonly parameters: object;
   /** Records of a page; null where a response has them all. */
   readonly pageSize: number | null;

@@ -1,4 +1,7 @@
-/** What PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their primary keys. */
+/**
+ * The time that PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their
+ * primary keys.
+ */
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type postgres from 'postgres';
@@ -100,7 +103,10 @@ async function readAccount(url: string, tables: readonly string[], account: stri
   return { read, lines };
 }
 
-/** The same for several accounts at once: one session each. On Citus the bare tables are distributed as the others are. */
+/**
+ * Measures several accounts at once: one session each. On Citus the bare tables are distributed as the others
+ * are.
+ */
 export async function measureSharedFloor(
   warehouse: Warehouse,
   { tables, accounts }: { readonly tables: readonly string[]; readonly accounts: readonly string[] },

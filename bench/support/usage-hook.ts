@@ -7,7 +7,7 @@ subscribe('undici:request:bodyChunkReceived', (message) => {
   bytes += (message as { readonly chunk: Buffer }).chunk.length;
 });
 
-/** Bytes. What Linux tells as `maxRSS` begins with the memory of the process that started this one. */
+/** Bytes. In Linux `maxRSS` begins with the memory of the process that started this one. */
 function peakMemory(): number {
   const status = '/proc/self/status';
   const told = existsSync(status) ? /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(status, 'utf8'))?.[1] : undefined;

@@ -70,7 +70,7 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>;
   /** Goes into the body, and nowhere else. */
   readonly token: string;
-  /** The list whose elements go to `takeRecords`; undefined: everything is envelope. */
+  /** The list whose elements go to `takeRecords`; undefined: the whole response is envelope. */
   readonly listKey?: string;
   /** See `ListRequest`. */
   readonly fields?: readonly string[];

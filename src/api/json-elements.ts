@@ -5,7 +5,9 @@
 import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
+/**
+ * The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these.
+ */
 const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -24,7 +26,10 @@ const LOWER_BIT = 0x20;
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
 
-/** An element is held as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
+/**
+ * An element is held as a whole, a list is not. From a larger element only the fields at its beginning are
+ * read.
+ */
 const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
 /** An element that did not end in so many bytes is scanned again when they have doubled, because each scan begins at its start. */
@@ -67,7 +72,7 @@ class ElementScan {
     let deepest = 0;
     let isLong = false;
     let at = start;
-    /** Behind the last comma, colon, bracket or quote. */
+    /** The position after the last comma, colon, bracket or quote. */
     let valueStart = start;
     let textStart = start;
     let textEnd = start;

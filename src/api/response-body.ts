@@ -30,7 +30,10 @@ function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
   }
 }
 
-/** The body as it was before compression, chunk by chunk; `onReceived` is told the bytes that came over the wire. */
+/**
+ * The body before compression, chunk by chunk; `onReceived` receives the number of bytes that came over the
+ * wire.
+ */
 function openChunks(
   body: Readable,
   encoding: string | undefined,
@@ -44,12 +47,12 @@ function openChunks(
   };
   if (encoding === undefined) return count(body);
   const plain = createDecompressor(encoding);
-  // A failure of either side destroys the other; whoever reads `plain` is told by it.
+  // A failure of either side destroys the other; the reader of `plain` receives it as an error.
   pipeline(body, count, plain, () => undefined);
   return plain[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
 }
 
-/** What is wrong with the response; undefined: nothing, its connection broke. zlib has words of its own. */
+/** The problem of the response; undefined: none, its connection broke. zlib has its own error messages. */
 function toUnusable(error: unknown): UnusableResponse | undefined {
   if (error instanceof UnusableResponse) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -72,7 +75,7 @@ const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
  * behind the first gigabyte; a large healthy response does not.
  */
 interface WaitingBudget {
-  /** What was waited for the response's beginning does not count for its body. */
+  /** The wait for the response's beginning does not count for its body. */
   beginBody(): void;
   startWaiting(): void;
   stopWaiting(bytesReceived: number): void;
@@ -182,7 +185,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** How much of an unusable response is read for the error's excerpt. */
 const HEAD_BYTES = 4096;
 
-/** Awaited: whoever takes the records slows the response down. Called at least once for a successful response. */
+/** Awaited: a slow consumer slows the response down. Called at least once for a successful response. */
 export type TakeRecords = (records: readonly Received[]) => Promise<void>;
 
 /** Hands records on in batches. */
@@ -216,7 +219,7 @@ function createBatcher(takeRecords: TakeRecords | undefined): {
 interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  /** The list whose elements are handed on; undefined: everything is envelope. */
+  /** The list whose elements are passed on; undefined: the whole response is envelope. */
   readonly listKey: string | undefined;
   /** Fields of an element that readers look at. */
   readonly fields: readonly string[];
@@ -261,7 +264,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
         }
         await batcher.add(cutter.take(), chunk.length);
       }
-      // Of an unusable response only the excerpt is still worth reading.
+      // Of an unusable response only the excerpt is still read.
       if (unusable !== undefined && head.length >= HEAD_BYTES) break;
     }
     if (unusable !== undefined) throw unusable;

@@ -12,7 +12,7 @@ export class UnusableResponse extends Error {
   readonly code: 'response_cut' | 'response_not_json' | 'response_invalid';
   /** How the body begins, for the message. */
   head = '';
-  /** Of complete JSON instead: what its fields are called. */
+  /** For complete JSON instead: the names of its fields. */
   fields = '';
 
   constructor(code: UnusableResponse['code'], message: string) {

@@ -14,7 +14,10 @@ import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
 /** The rate at which a cycle starts, as a share of the previous one. */
 const START_SHARE = 0.96;
-/** The fewest requests, and the shortest time in ms, in which a cycle grows back to the rate that was throttled. */
+/**
+ * The minimum number of requests, and the minimum time in ms, after which a cycle has grown back to the rate
+ * that was throttled.
+ */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
 /**
@@ -46,7 +49,7 @@ interface SendingRate {
   readonly spacingMs: number;
   /** Throttled, without a success since then. */
   readonly isThrottled: boolean;
-  /** A time in which no request waited is no part of the measurement. */
+  /** Time without a waiting request is excluded from the measurement. */
   recordIdle(ms: number): void;
   /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
   recordSuccess(nowMs: number): boolean;
@@ -59,7 +62,7 @@ interface SendingRateOptions {
 }
 
 export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
-  /** A window, the cool-down in which it ends, and one that was drawn too early. */
+  /** A window, the cool-down at its end, and one that was drawn too early. */
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;

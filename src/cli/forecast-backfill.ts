@@ -1,4 +1,6 @@
-/** What a backfill would ask for: reads one number from the service and the ledger, writes nothing. */
+/**
+ * The requests that a backfill would send: reads one number from the service and the ledger, writes nothing.
+ */
 import { createRequestMeter } from '../api/requests.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -11,11 +13,11 @@ import type { RunContext } from '../sync/run.ts';
 
 export interface BackfillForecast {
   readonly stream: StreamName;
-  /** null: the service does not tell before it is asked for everything. */
+  /** null: the service does not show it before everything is requested. */
   readonly records: number | null;
   /** 0 where the stream is read as a whole. */
   readonly slices: number;
-  /** null: this would begin anew. */
+  /** null: this would start from the beginning. */
   readonly slicesDone: number | null;
   readonly requests: number | null;
 }

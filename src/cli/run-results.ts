@@ -84,7 +84,7 @@ export function statusText(status: RunStatus, colors: Colors): string {
   }
 }
 
-/** The order in which a narrow terminal leaves columns out. */
+/** The order in which a narrow terminal omits columns. */
 const SPARE = {
   read: 1,
   inserted: undefined,

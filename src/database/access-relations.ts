@@ -1,6 +1,7 @@
 /**
- * What of schema safety a confined role may read: what is known to show it its accounts only. Everything else, as a table that
- * somebody made there by hand or a materialized view, is not granted to it, not even beforehand.
+ * The relations of schema safety that a confined role may read: those that are known to show only its
+ * accounts. Everything else, such as a table created by hand or a materialized view, is not granted to it,
+ * not even in advance.
  */
 import type { Asked } from './connection.ts';
 
@@ -17,14 +18,14 @@ const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid =
 const OWNERS_VIEWS = `('freshness', 'people')`;
 
 /**
- * Of the relations `c` of schema safety: tables that have policies, views that read as whoever asks; the calendar, which is
- * the same for everybody, and `freshness` and `people`, which read the control tables as their owner and confine their rows
- * themselves.
+ * The relations `c` of schema safety that a confined role may read: tables with policies, and views with
+ * `security_invoker`; also the calendar, which is equal for all accounts, and `freshness` and `people`, which
+ * read the control tables as their owner and filter their rows themselves.
  */
 const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
-/** What this role may not read and shall. */
+/** Relations that this role should be able to read and cannot. */
 export async function readReadable(connection: Asked, role: string): Promise<readonly string[]> {
   const rows = await connection.query<{ name: string }>(
     `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
@@ -55,8 +56,8 @@ interface UnsecuredView {
 }
 
 /**
- * Views that do not read as whoever asks; and the owner's views where they are no barrier: a condition of the reader would be worked
- * out on rows before they are left out, and can tell of them, by an error if by nothing else.
+ * Views without `security_invoker`; and the owner's views without `security_barrier`: a reader's condition
+ * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
   const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
@@ -85,7 +86,7 @@ export interface Overreach {
   readonly relations: readonly string[];
 }
 
-/** Relations without policies that these roles may read, or whoever inherits from them. */
+/** Relations without policies that these roles, or roles that inherit from them, may read. */
 export async function readOverreach(
   connection: Asked,
   roles: readonly string[],
@@ -105,7 +106,10 @@ export async function readOverreach(
   return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
 }
 
-/** Of these roles, which may not read all of schema safety, to be confined there: after a restore, for instance. */
+/**
+ * Those of these roles that should be confined and may not read all of schema safety: after a restore, for
+ * instance.
+ */
 export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
   const rows = await connection.query<{ role: string }>(
     `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))

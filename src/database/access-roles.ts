@@ -1,11 +1,14 @@
-/** Of roles that are confined to accounts: whether policies hold for them, and what would let them see more. */
+/**
+ * Checks roles that are confined to accounts: whether policies apply to them, and which rights would let them
+ * see more.
+ */
 import { type Asked } from './connection.ts';
 import { readServerNumber } from './session-settings.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;
 
-/** A role for which policies do not hold, or which could rid itself of them. */
+/** A role to which policies do not apply, or which could remove them. */
 export interface Unfit {
   readonly role: string;
   /** The role itself, or one that inherits from it. */
@@ -42,7 +45,7 @@ export interface WayOut {
   readonly other: string;
 }
 
-/** Of these roles and of all that inherit from them. */
+/** Checks these roles and all roles that inherit from them. */
 export async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<readonly WayOut[]> {
   const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
   return await connection.query<WayOut>(

@@ -30,7 +30,10 @@ const LOCK_PAUSE_MS = 200;
 const LOCK_ATTEMPTS = 15;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What is to be done in a transaction of its own, so that it never waits for one lock while it holds another. */
+/**
+ * The statements of one transaction: separate transactions, so that none waits for a lock while it holds
+ * another.
+ */
 type Step = readonly string[];
 
 async function apply(connection: Connection, statements: Step): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * A warehouse whose rows are spread over the nodes of a Citus cluster by `account_id`: all rows of an account are on one
- * node. Only `migrate` and `check` know of it; every other statement is the same as on one PostgreSQL.
+ * A warehouse whose rows are distributed over the nodes of a Citus cluster by `account_id`: all rows of an
+ * account are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as
+ * on one PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Asked } from './connection.ts';
@@ -11,7 +12,7 @@ const OLDEST_CITUS = 13;
 const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safety_sync.account_changes'];
 /** Read and written by `migrate` alone. */
 const LOCAL_TABLES = ['safety_sync.migrations'];
-/** The first table that is distributed; the others stand where its rows do. */
+/** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
 
 interface CitusStatus {
@@ -71,7 +72,7 @@ export async function readCitus(connection: Asked): Promise<CitusStatus | undefi
   };
 }
 
-/** What can be distributed. Errors: `citus_missing`, `citus_unfit`. */
+/** Checks that the tables can be distributed. Errors: `citus_missing`, `citus_unfit`. */
 export async function assertCitus(connection: Asked): Promise<void> {
   const citus = await readCitus(connection);
   if (citus === undefined) {
@@ -98,8 +99,8 @@ export async function assertCitus(connection: Asked): Promise<void> {
 }
 
 /**
- * Functions of the schema read `safety.reporting_settings`, of which every node has a copy; Citus takes that for a statement
- * within a statement. For sessions that begin from now on.
+ * Functions of the schema read `safety.reporting_settings`, a reference table; Citus treats that as a nested
+ * statement. Takes effect for new sessions.
  */
 const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
   'alter database %I set citus.allow_nested_distributed_execution = on', current_database()))`;
@@ -117,7 +118,8 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
       );
     }
   }
-  // What the coordinator held before is still there, hidden: all at once, because foreign keys tie the tables together.
+  // The coordinator still holds the earlier rows, hidden: all tables are truncated together, because foreign
+  // keys connect them.
   for (const { name } of tables.toReversed()) {
     await connection.query('select truncate_local_data_after_distributing_table($1::text::regclass)', [name]);
   }
@@ -133,8 +135,9 @@ const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync
   from pg_roles where rolname = '${READER_ROLE}'`;
 
 /**
- * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends what is in a view to the
- * nodes as a statement of whoever asks. So the reader may read those columns, and no others.
+ * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends the
+ * content of a view to the nodes as a statement of the current user. So the reader may read those columns,
+ * and no others.
  */
 const LET_READ_CONTROL = `do $$
 begin

@@ -20,7 +20,7 @@ import {
 } from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
-/** What reads and writes control tables take: a database or a transaction of it. */
+/** Functions that read and write control tables take a database or one of its transactions. */
 export type Queryable = Pick<
   Database,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
@@ -35,13 +35,13 @@ interface ConnectionOptions {
   /** Connections at most. */
   readonly max: number;
   /**
-   * One connection that is never replaced: whoever holds locks and temporary tables has lost them with it, and must
-   * not go on with another one unawares. Its transactions are begun and ended by `query`, because postgres.js's own
-   * `begin` writes its `rollback` to a connection that is gone: an exception that nobody can catch
-   * (porsager/postgres#1208). Needs `max` 1.
+   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must
+   * not continue on another connection unnoticed. Its transactions begin and end by `query`, because
+   * postgres.js's own `begin` writes its `rollback` to a connection that is gone: an exception that cannot be
+   * caught (porsager/postgres#1208). Needs `max` 1.
    */
   readonly isSession?: true;
-  /** Is told of every statement; where nobody is nothing is measured. */
+  /** Called after each statement. Without it statements are not timed. */
   readonly onStatement?: OnStatement | undefined;
   /** From then on statements that take long are cancelled. */
   readonly signal?: AbortSignal | undefined;
@@ -63,16 +63,22 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Whatever runs statements as text: a connection, or a transaction of one. */
+/** Runs statements as text: a connection, or one of its transactions. */
 export type Asked = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
-/** Whoever closes has awaited its statements: what is left, as a read of a database that is away, was given up. */
+/**
+ * The caller awaits its statements before it closes: a statement that is left, such as a read from an
+ * unreachable database, was abandoned.
+ */
 const CLOSE_TIMEOUT_SECONDS = 1;
 /** PostgreSQL's numbers for its types. */
 const JSON_TYPE = 114;
 const JSONB_TYPE = 3802;
-/** Bytes (or characters) of a COPY that may wait for the network; below it nobody has to see to it that it goes on. */
+/**
+ * Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a
+ * drain.
+ */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
 /**
@@ -94,8 +100,8 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
 }
 
 /**
- * A statement that postgres.js is given after a socket's `error` and before its `close` never gets a result: the caller
- * waits for ever. So that there is no time between them, the error is told only then.
+ * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result:
+ * the caller waits for ever. So `error` is emitted only immediately before `close`.
  */
 function tellErrorsWhenClosed(socket: net.Socket): void {
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -122,7 +128,8 @@ function connectOnce(onLost: () => void): typeof connectSocket {
       return socket;
     }
     const broken = new net.Socket();
-    // Later, when postgres.js listens: it forgets connections that never came about, with whoever waits for them.
+    // Later, when postgres.js listens: it drops connections that were never established, together with the
+    // statements that wait for them.
     setImmediate(() =>
       broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
     );
@@ -131,9 +138,9 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 }
 
 /**
- * Begins a COPY. What PostgreSQL says after the last row (a key that is there already, a line that it cannot read), or
- * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
- * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
+ * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot
+ * read), or before postgres.js's promise has returned the stream. Such an error reaches neither of the two,
+ * only the query's own `resolve` and `reject`, and an `error` event of a stream that has no listener yet.
  */
 function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
   let opened: (sink: Writable) => void = () => undefined;
@@ -151,7 +158,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
     };
     void Object.assign(query, { resolve: onResult, reject: onError });
   });
-  // Never settles: its query tells us instead.
+  // Never settles: the query reports the result.
   query.writable().catch(() => undefined);
   void query.execute();
   return { sink, done };
@@ -170,7 +177,9 @@ async function cancelOver({ url, password }: ConnectionOptions, backends: readon
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
+  /**
+   * postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL.
+   */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const onLoss = () => {
@@ -211,8 +220,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   const db = drizzle(client);
 
   /**
-   * Whether a COPY is under way: postgres.js would send other statements into the middle of its rows, and break the
-   * session. What has to wait is sent between two COPYs, in the order of asking.
+   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the
+   * session. Waiting statements are sent between two COPYs, in the order of their calls.
    */
   let isCopying = false;
   const waiting: (() => void)[] = [];
@@ -290,7 +299,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     get abortedBy() {
       return abortedBy;
     },
-    // What broke has nothing to say any more: not worth waiting for.
+    // A broken connection sends no reply: do not wait for one.
     close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),
   };
 }

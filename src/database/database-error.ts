@@ -39,7 +39,10 @@ const UNREACHABLE = new Set([
   '53300', // too many connections, on a node of Citus
 ]);
 
-/** PostgreSQL has refused or ended the connection, whatever its code says: `connect` was revoked (42501), too many connections. */
+/**
+ * PostgreSQL has refused or ended the connection, whatever its code: `connect` was revoked (42501), too many
+ * connections.
+ */
 function isConnectionRefused(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     if ((at as { severity?: unknown }).severity === 'FATAL') return true;
@@ -127,7 +130,7 @@ function isOfDatabase(error: unknown): boolean {
   return error instanceof DrizzleQueryError || error.name === 'PostgresError' || isOfDatabase(error.cause);
 }
 
-/** For whoever has nothing left to try: an error of ours, in which there is neither statement nor parameter. */
+/** For callers that cannot retry: an error of the program, without statement and parameters. */
 export function toKnownError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
   if (isOfDatabase(error)) return toDatabaseError(error);

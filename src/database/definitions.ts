@@ -52,7 +52,7 @@ export function readDefinitions(migrationsFolder: URL): Definitions {
   return { list, hash: hash.digest('hex') };
 }
 
-/** What people granted on views, as the statements that grant it again. */
+/** Rights that were granted on views by hand, as the statements that grant them again. */
 const READ_GRANTS = `
   select format('grant %s on safety.%I to %s%s', a.privilege_type || coalesce(' (' || quote_ident(v.attribute) || ')', ''), v.relname,
     case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,

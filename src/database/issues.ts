@@ -7,10 +7,10 @@ import { toArrayLiteral } from './array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues: what tells that a record which could not be a row has come right. */
+/** Open issues: they show when a record that could not be stored has become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
-  /** What stays the same of records without a usable key. */
+  /** The parts that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
   /** Keys of records that were refused for something else. */
   readonly keys: ReadonlySet<string>;

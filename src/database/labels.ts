@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { check, primaryKey, text } from 'drizzle-orm/pg-core';
 import { accountId, safetySchema } from '../streams/columns.ts';
 
-/** What an id may stand for. */
+/** The kinds of ids that have labels. */
 export const LABEL_KINDS = [
   'form',
   'training',

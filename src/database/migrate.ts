@@ -174,7 +174,7 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
   await connection.query('commit');
 }
 
-/** What confines readers would be lost on the nodes. Error: `access_unsupported`. */
+/** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
 async function assertUnconfined(connection: Connection): Promise<void> {
   const [one] = confinementsIn(await readPolicyTables(connection));
   if (one === undefined) return;
@@ -212,7 +212,7 @@ export async function migrateDatabase(
     if (onCitus) await assertUnconfined(connection);
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
-    // Beyond the migrations: both may lag behind a program that only words or grants something anew.
+    // Not part of the migrations: both may be outdated when a program changes only comments or grants.
     await writeComments(connection);
     const reader = await grantReader(connection);
     if (onCitus || isDistributed) await grantControl(connection);

@@ -15,7 +15,7 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
-/** Besides the sessions of runs, each of which has a connection of its own. */
+/** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
 const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
@@ -32,7 +32,7 @@ export function openWarehouse(
   url: string,
   { readUrl, onStatement, signal }: OpenWarehouseOptions = {},
 ): Warehouse {
-  // Without one in the URL PostgreSQL's own variables may tell it.
+  // Without a value in the URL PostgreSQL's own variables may set it.
   const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({

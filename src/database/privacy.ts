@@ -1,4 +1,6 @@
-/** Reads and writes who is forgotten, and how far what is stored is in line with the privacy settings. */
+/**
+ * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
+ */
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
@@ -29,7 +31,7 @@ export async function writeForgotten(
 
 export interface ForgottenCount {
   readonly people: number;
-  /** When the last one was forgotten, by the database's clock, ms; null: nobody was. */
+  /** When the last person was forgotten, by the database's clock, ms; null: no person was. */
   readonly lastMs: number | null;
 }
 
@@ -43,7 +45,7 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
   };
 }
 
-/** What is protected of a stream; the same text: the same is. */
+/** The protection of a stream; equal texts mean equal protection. */
 export interface Policy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
@@ -103,16 +105,16 @@ export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cle
   return row === undefined ? undefined : toCleaning(row);
 }
 
-/** What is known of the privacy of an account. */
+/** The privacy state of an account. */
 interface AccountPrivacy {
   readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
-  /** Pseudonyms of who is forgotten. */
+  /** Pseudonyms of the forgotten people. */
   readonly forgotten: readonly string[];
   /** Streams that ever began a run: of the others nothing is stored. */
   readonly begun: ReadonlySet<StreamName>;
 }
 
-/** Of many accounts in a few statements. */
+/** Reads many accounts with a few statements. */
 export async function readAccountPrivacy(
   db: Queryable,
   accountIds: readonly string[],

@@ -1,6 +1,7 @@
 /**
- * Reads and writes `safety_sync.report_plans`: when the report of each account comes next. Of several workers the one that
- * claims it makes it. The plan outlives them all: what was due while none ran is made, once, when one does.
+ * Reads and writes `safety_sync.report_plans`: when the report of each account is due next. One of several
+ * workers claims it and makes it. The plan does not depend on a running worker: a report that became due
+ * while no worker ran is made once, when one runs.
  *
  * Times are ms by the database's clock and come with the statement.
  */
@@ -12,7 +13,7 @@ import { instant } from './sql-names.ts';
 
 export interface ReportPlan {
   readonly accountId: string;
-  /** Cron expression and time zone by which it was planned. */
+  /** Cron expression and time zone of the plan. */
   readonly schedule: string;
   readonly dueMs: number;
   readonly tries: number;

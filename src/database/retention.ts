@@ -1,6 +1,7 @@
 /**
- * Removes what is older than it has to be kept. Part of a run that holds the stream's lock: of several workers one does it,
- * and nobody stores rows of the stream meanwhile. Each step is a short transaction of its own.
+ * Removes rows after their retention period. Part of a run that holds the stream's lock: only one of several
+ * workers does it, and no other stores rows of the stream meanwhile. Each step is a short transaction of its
+ * own.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
@@ -28,11 +29,11 @@ export interface Removed {
 
 export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
 
-/** Once a day is enough for what is told in days. */
+/** Once a day is enough for periods in days. */
 const EVERY_MS = DAY_MS;
 /** Rows of a transaction. */
 const STEP_ROWS = 500;
-/** The rest is for the stream's next run: somebody may wait for the lock. */
+/** The stream's next run removes the rest: another session may wait for the lock. */
 const MOST_MS = 10 * SECOND_MS;
 
 interface Scope {
@@ -129,7 +130,7 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
   return removed;
 }
 
-/** How a stream went last, in every way that somebody asks for, stays known whatever its age. */
+/** The last run of a stream, in each form that other parts read, is kept whatever its age. */
 function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.runs where ${ofStream} and run_id in (

@@ -20,7 +20,7 @@ export interface NewRun extends StreamKey {
   readonly watermark: string | null;
 }
 
-/** What the service was asked in a run. */
+/** The requests of a run. */
 interface RunRequests {
   readonly requests: number;
   readonly retries: number;
@@ -64,7 +64,7 @@ export async function closeDeadRuns(
   return closed.length;
 }
 
-/** What is known of a run when it begins, and of one that does not. */
+/** The columns that are known when a run begins, also of a run that is skipped. */
 const firstColumns = (run: NewRun) => ({
   account_id: run.accountId,
   stream: run.stream,
@@ -103,7 +103,7 @@ export async function recordSkippedRun(db: Queryable, run: NewRun, note: string)
   return row?.run_id ?? null;
 }
 
-/** Of a run that has nothing to tell; part of the transaction in which it ends. */
+/** Removes a run that has nothing to report; part of the transaction that ends it. */
 export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
   await db.delete(runs).where(isRun(run));
 }
@@ -247,7 +247,10 @@ export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid i
  */
 const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
 
-/** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
+/**
+ * Newest first. Each account is read by its own index, because the newest runs of an account without recent
+ * runs are far back.
+ */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
   const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
   const rows = await db.execute(sql`
@@ -260,7 +263,10 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
   return rows.map(toRunRow);
 }
 
-/** Of each stream of these accounts (an array literal), columns of the newest run `r` of which the condition holds. */
+/**
+ * For each stream of these accounts (an array literal): columns of the newest run `r` that meets the
+ * condition.
+ */
 export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL => sql`
   select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
     select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}

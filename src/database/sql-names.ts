@@ -1,17 +1,17 @@
-/** What SQL text is put together of: names, taken from the drizzle tables only, staged rows, times. */
+/** The parts of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { TableShape } from './table-shape.ts';
 
 /**
- * The time of the open transaction, which everything that it stores carries. It is read once and given to every statement,
- * because where tables are distributed each node has a `now()` of its own. Defaults of columns that are filled by COPY are
- * the same time: whoever takes the rows works them out.
+ * The time of the open transaction, stored in all its rows. It is read once and passed to every statement,
+ * because in distributed tables each node has a `now()` of its own. Defaults of columns that are filled by
+ * COPY have this time, too: the statement that reads the rows computes them.
  */
 export interface TransactionTime {
   readonly now: string;
 }
 
-/** Of a transaction that stores records. */
+/** The times of a transaction that stores records. */
 export interface WriteTime extends TransactionTime {
   /** `_synced_at` of its rows: `now`, or the next instant of the stream where the database's clock was set back. */
   readonly syncedAt: string;
@@ -57,7 +57,7 @@ export function stage(shape: TableShape): SQL {
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
-/** The same of the staged rows of a table. */
+/** Selects the staged rows of a table in the same form. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /** A time, of ms since 1970. */

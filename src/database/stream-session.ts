@@ -1,6 +1,7 @@
 /**
- * One database connection for one running stream. It holds the stream's lock, the staging tables and the transaction
- * that stores: if the connection breaks they are gone together, so who has lost the lock cannot store.
+ * One database connection for one running stream. It holds the stream's lock, the staging tables and the
+ * storing transaction: if the connection breaks all of them are gone, so a session without the lock cannot
+ * store.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
@@ -16,9 +17,9 @@ import type { OnStatement } from './watch-statements.ts';
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Of the open transaction, to the microsecond; null while none is open. */
+  /** The time of the open transaction, to the microsecond; null while none is open. */
   readonly transactionTime: WriteTime | null;
-  /** Begins the one transaction of the session. What is sent next belongs to it already. */
+  /** Begins the one transaction of the session. Later statements belong to it. */
   begin(): Promise<WriteTime>;
   /**
    * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
@@ -27,7 +28,10 @@ export interface StreamSession {
   commit(options: { readonly isDurable: boolean }): Promise<void>;
   /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
   rollback(): Promise<void>;
-  /** The first failure of the transaction, where this one is its consequence. What it means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
+  /**
+   * Returns the first failure of the transaction, if this one is its consequence. Otherwise adds its meaning
+   * here: after a broken connection lock and staging tables are gone, whatever error the statement reports.
+   */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
   close(): Promise<void>;
@@ -82,10 +86,11 @@ const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
 /**
- * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and moves
- * `complete_until` to the instant after it. The row stays locked until both are committed with the rows. So transactions of
- * a stream have their times in the order in which they become visible, also where the clock was set back. A stream without
- * a row has stored nothing. By way of UTC, because Citus takes IMMUTABLE functions only.
+ * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and
+ * moves `complete_until` to the instant after it. The row stays locked until both are committed with the
+ * rows. So transactions of a stream have their times in the order of their commits, even after the clock was
+ * set back. A stream without a row has stored nothing. Converts by way of UTC, because Citus takes IMMUTABLE
+ * functions only.
  */
 const ADVANCE = `update safety_sync.stream_state
   set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'

@@ -78,7 +78,7 @@ function toCalculatedColumns(calculatedAt: ServiceTime | null) {
   return { calculated_at: at, clock_offset_ms };
 }
 
-/** What a success says of the stream. `unasked`: nobody had to be looked up, so the service was not heard. */
+/** The kind of a success. `unasked`: no user had to be looked up, so the service sent no response. */
 export type Success = 'none' | 'asked' | 'unasked';
 
 /** A success that heard nothing from the service holds up to the newest of the account's that did. */

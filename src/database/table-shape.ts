@@ -13,17 +13,20 @@ export interface HistoryShape {
   readonly states: string;
   /** Columns that the table and its states have in common, key included, without `account_id`. */
   readonly columns: readonly string[];
-  /** Those of them that make a state. */
+  /** The columns that make a state when they change. */
   readonly compared: readonly string[];
   /** The parent's column with the source's time of a new state; null: when it was seen. */
   readonly since: string | null;
   /** See `StateHistory`: column, and its value where another state begins. */
   readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];
-  /** Those of them that the states have, too. */
+  /** The columns that the states have, too. */
   readonly kept: readonly string[];
 }
 
-/** What the merge needs to know of a table, read off its drizzle declaration: no list is kept twice. */
+/**
+ * The properties of a table that the merge needs, derived from its drizzle declaration: there is no second
+ * list.
+ */
 export interface TableShape {
   readonly table: PgTable;
   readonly schema: string;

@@ -10,7 +10,10 @@ interface DueLookups {
   readonly accountId: string;
   /** Ask for every id, also those that were asked for lately. */
   readonly all: boolean;
-  /** The database's time when the run began (`readDatabaseTime`): nobody is asked for twice in a run. */
+  /**
+   * The database's time when the run began (`readDatabaseTime`): each user is requested at most once in a
+   * run.
+   */
   readonly notAskedSince: string;
   readonly limit: number;
 }
@@ -22,7 +25,7 @@ export async function readDatabaseTime(db: Queryable): Promise<string> {
   return row.now;
 }
 
-/** Whoever was not asked for the longest time first: an id that always fails is behind all others. */
+/** The least recently requested id first: an id that always fails is behind all others. */
 export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
   const { account_id, user_id, asked_at, due_at, failures } = userLookups;
   // Not by `now()`: it would be that of the node which has the rows.
@@ -79,7 +82,7 @@ export async function writeLookupResults(
   results: readonly LookupResult[],
 ): Promise<void> {
   if (results.length === 0) return;
-  // Never before the run began, whatever the database's clock did since: nobody would end being asked for.
+  // Never before the run began, even if the database's clock was set back: the lookups would not end.
   await db.execute(sql`update ${userLookups} l
     set asked_at = greatest(${now}::timestamptz, ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
       failures = r.failures, last_error = r.error, due_at = coalesce(r.due_at, l.due_at)

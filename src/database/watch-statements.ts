@@ -1,4 +1,7 @@
-/** Tells of every statement by what it does and to which table: never its parameters, which hold what people wrote. */
+/**
+ * Reports every statement by its operation and its table: never its parameters, which contain texts that
+ * people wrote.
+ */
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 
@@ -18,7 +21,7 @@ const WRITES =
   /\b(insert)\s+into\s+([\w".]+)|\b(update)\s+([\w".]+)\s|\b(delete)\s+from\s+([\w".]+)|^\s*(copy)\s+([\w".]+)|^\s*(create)\s+temporary\s+table\s+(?:if\s+not\s+exists\s+)?([\w".]+)/i;
 const READS = /\bfrom\s+([\w"]+\.[\w".]+)/i;
 
-/** What a statement writes says more than what it reads; where it does neither, its first words. */
+/** The table that a statement writes, else the table that it reads, else its first words. */
 export function nameStatement(text: string): string {
   const [, ...groups]: (string | undefined)[] = WRITES.exec(text) ?? [];
   const written = groups.filter((group) => group !== undefined);
@@ -53,7 +56,7 @@ export function timeStatement(text: string, onStatement: OnStatement) {
     onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
 }
 
-/** From here on `client` tells `onStatement` of every statement that it is given as text. */
+/** From here on `client` reports every statement that it receives as text to `onStatement`. */
 export function watchStatements(client: object, onStatement: OnStatement): void {
   const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
   const unsafe = asked.unsafe.bind(client);
@@ -88,7 +91,7 @@ export function watchFailures(client: object, onFailure: (error: unknown) => voi
   };
 }
 
-/** undefined: nobody reads the log at this level. */
+/** undefined: the log does not include this level. */
 export function statementLog(log: Logger): OnStatement | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;
   return ({ name, durationMs, rows, errorCode }) => {
