@@ -1,4 +1,4 @@
-/** A database for one measurement, and what PostgreSQL itself knows about it. */
+/** A database for one measurement, and PostgreSQL's own figures of it. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

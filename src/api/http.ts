@@ -24,7 +24,7 @@ export interface ResponseHeaders {
   readonly requestId: string | undefined;
   /** ms since 1970 by the service's clock. */
   readonly serviceTimeMs: number | undefined;
-  /** ms that the service wants us to wait before the next request. */
+  /** ms that the service requires before the next request. */
   readonly retryAfterMs: number | undefined;
   /** In lower case; undefined where the body is not compressed. */
   readonly contentEncoding: string | undefined;
@@ -103,7 +103,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MINUTE_MS,
-    // The waiting budget measures both, because it does not count our own time.
+    // The waiting budget measures both, because it does not count the program's own time.
     headersTimeout: 0,
     bodyTimeout: 0,
     // TLS 1.2: specification, "Common protocol".

@@ -63,7 +63,10 @@ class ElementScan {
     this.ends = new Int32Array(names.length);
   }
 
-  /** The index of the comma or bracket behind the element that begins at `start`; -1: it does not end in `bytes`. */
+  /**
+   * The index of the comma or bracket after the element that begins at `start`; -1: it does not end in
+   * `bytes`.
+   */
   run(bytes: Buffer, start: number): number {
     const end = bytes.length;
     this.ends.fill(0);
@@ -173,7 +176,7 @@ class ElementSkip {
   private inString = false;
   private isEscaped = false;
 
-  /** The index of the comma or bracket behind the element; -1: it does not end in `bytes`. */
+  /** The index of the comma or bracket after the element; -1: it does not end in `bytes`. */
   run(bytes: Buffer): number {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
@@ -211,7 +214,7 @@ export class ElementScanner {
     return taken;
   }
 
-  /** The bytes behind the list's closing bracket; undefined while the list has not ended. */
+  /** The bytes after the list's closing bracket; undefined while the list has not ended. */
   push(chunk: Buffer): Buffer | undefined {
     if (this.skip !== undefined) {
       const end = this.skip.run(chunk);

@@ -1,4 +1,4 @@
-/** Reads what a JSON response says beside its list, and finds where the list begins. */
+/** Reads the part of a JSON response outside of its list, and finds where the list begins. */
 import { parseExactJson } from '../shared/exact-json.ts';
 import {
   BACKSLASH,

@@ -264,7 +264,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
         }
         await batcher.add(cutter.take(), chunk.length);
       }
-      // Of an unusable response only the excerpt is still read.
+      // For an unusable response only the excerpt is still read.
       if (unusable !== undefined && head.length >= HEAD_BYTES) break;
     }
     if (unusable !== undefined) throw unusable;

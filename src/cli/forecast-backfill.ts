@@ -22,7 +22,7 @@ export interface BackfillForecast {
   readonly requests: number | null;
 }
 
-/** At its end a backfill holds what it has seen against the totals: of all, up to its beginning, and since. */
+/** At its end a backfill compares its records with the totals: of all, up to its beginning, and since. */
 const CHECK_REQUESTS = 3;
 
 interface ForecastRequest {
@@ -66,7 +66,7 @@ export async function forecastBackfill(
       records: left,
       slices: slices.length,
       slicesDone: slices.length - open,
-      // A page for every 500, one that is not full for every slice, one to see how much there is, and the check.
+      // A page for every 500, a partial page for every slice, one for the total, and the check.
       requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
     };
   }
@@ -76,7 +76,7 @@ export async function forecastBackfill(
     records: total,
     slices,
     slicesDone: null,
-    // As above, and one more to see how far back it reaches.
+    // As above, and one more to find the oldest record.
     requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2 + CHECK_REQUESTS,
   };
 }

@@ -24,7 +24,7 @@ export interface ApiConfig {
 }
 
 export interface Config {
-  /** At least one; those that the verb was asked for. */
+  /** At least one; those that were selected for the verb. */
   readonly accounts: readonly AccountConfig[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
@@ -56,7 +56,7 @@ export interface Config {
 }
 
 interface LoadConfigOptions {
-  /** The verb asks the service: base URL and token are required. */
+  /** The verb sends requests to the service: base URL and token are required. */
   readonly needsService: boolean;
   /** stderr is a terminal: the default of LOG_FORMAT. */
   readonly isTerminal: boolean;

@@ -7,14 +7,14 @@ import type { Asked } from './connection.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Reads another schema than its own, in which readers have no rights. */
+/** Reads a schema other than its own, where readers have no rights. */
 const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
     and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
     where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
 const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
-/** Views that do so all the same, as their owner. */
+/** Views that nevertheless do so, as their owner. */
 const OWNERS_VIEWS = `('freshness', 'people')`;
 
 /**
@@ -37,7 +37,7 @@ export async function readReadable(connection: Asked, role: string): Promise<rea
   return rows.map(({ name }) => name);
 }
 
-/** For the role itself, because as a member of one that sees everything it could become that one (`set role`). */
+/** For the role itself, because as a member of an unconfined role it could become that role (`set role`). */
 export const grantStatements = (role: string, relations: readonly string[]): string[] => [
   `grant usage on schema safety to ${quoted(role)}`,
   ...(relations.length === 0 ? [] : [`grant select on ${relations.join(', ')} to ${quoted(role)}`]),
@@ -79,7 +79,9 @@ const SHOWN = 3;
 export const nameSome = (relations: readonly string[]): string =>
   `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
 
-/** More than its accounts that a role sees which is confined as `role`, or as a member of it. */
+/**
+ * Relations beyond its accounts that are visible to a role that is confined as `role`, or as a member of it.
+ */
 export interface Overreach {
   readonly role: string;
   readonly member: string;
@@ -107,7 +109,7 @@ export async function readOverreach(
 }
 
 /**
- * Those of these roles that should be confined and may not read all of schema safety: after a restore, for
+ * Roles among these that should be confined and may not read all of schema safety: after a restore, for
  * instance.
  */
 export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {

@@ -38,7 +38,10 @@ export async function hasRole(connection: Asked, role: string): Promise<boolean>
   return (await connection.query('select from pg_roles where rolname = $1', [role])).length > 0;
 }
 
-/** A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what that one sees. */
+/**
+ * A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what
+ * `other` sees.
+ */
 export interface WayOut {
   readonly role: string;
   readonly member: string;

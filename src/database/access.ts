@@ -29,12 +29,12 @@ export async function whyNotConfine(connection: Asked): Promise<string | null> {
     : `PostgreSQL ${String(server?.version)} has no views that read as whoever asks: they would show every account (PostgreSQL 15 does)`;
 }
 
-/** A table with `account_id`, and what its policies say. */
+/** A table with `account_id`, and the content of its policies. */
 export interface PolicyTable {
   readonly name: string;
   /** The connected role may change its policies. */
   readonly isOwn: boolean;
-  /** Its policies are in force. */
+  /** Row-level security is enabled. */
   readonly isEnabled: boolean;
   /** It has the policy `public`. */
   readonly isOpen: boolean;
@@ -136,7 +136,7 @@ export function freeStatements({ name, policies }: PolicyTable, role: string): s
 export interface Confinement {
   readonly role: string;
   readonly accounts: readonly string[];
-  /** Tables on which it is confined otherwise, or not at all: a grant that was interrupted, or a table that is new. */
+  /** Tables with another confinement, or none: after an interrupted grant, or because the table is new. */
   readonly differing: readonly string[];
 }
 

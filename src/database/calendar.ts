@@ -1,4 +1,4 @@
-/** Every day once, with what BI tools group days by. The daily views take their days from it. */
+/** Every day once, with the columns that BI tools group days by. The daily views take their days from it. */
 import { boolean, date, integer } from 'drizzle-orm/pg-core';
 import { safetySchema } from '../streams/columns.ts';
 import type { Connection } from './connection.ts';

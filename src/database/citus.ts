@@ -8,7 +8,7 @@ import type { Asked } from './connection.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
-/** Small, the same for all accounts or read by all of them: a copy on every node. */
+/** Small, and common to all accounts or read by all of them: a copy on every node. */
 const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safety_sync.account_changes'];
 /** Read and written by `migrate` alone. */
 const LOCAL_TABLES = ['safety_sync.migrations'];
@@ -105,7 +105,7 @@ export async function assertCitus(connection: Asked): Promise<void> {
 const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
   'alter database %I set citus.allow_nested_distributed_execution = on', current_database()))`;
 
-/** Places what is not placed yet, with the rows that it holds. Returns the tables. */
+/** Distributes the remaining tables, with the rows that they hold. Returns the tables. */
 export async function distribute(connection: Asked): Promise<readonly string[]> {
   const tables = (await readTables(connection)).filter((table) => !isPlaced(table));
   for (const { name } of tables) {

@@ -1,4 +1,7 @@
-/** The warehouse's only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
+/**
+ * The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a
+ * `StreamSession`.
+ */
 import { once } from 'node:events';
 import net from 'node:net';
 import { Writable } from 'node:stream';
@@ -28,7 +31,7 @@ export type Queryable = Pick<
 
 interface ConnectionOptions {
   readonly url: string;
-  /** Asked for at every connection; default: the one in `url`. */
+  /** Read at every connection; default: the one in `url`. */
   readonly password?: (() => string) | undefined;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
@@ -43,7 +46,7 @@ interface ConnectionOptions {
   readonly isSession?: true;
   /** Called after each statement. Without it statements are not timed. */
   readonly onStatement?: OnStatement | undefined;
-  /** From then on statements that take long are cancelled. */
+  /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -58,7 +61,10 @@ export interface Connection {
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
-  /** Why a transaction of a session was aborted: of every later statement PostgreSQL says only that it was (25P02). */
+  /**
+   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only
+   * that it was (25P02).
+   */
   readonly abortedBy: unknown;
   close(): Promise<void>;
 }
@@ -92,7 +98,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const socket =
     typeof path === 'string'
       ? net.connect({ path })
-      : // A host that vanished is noticed after minutes, not after the two hours that the system would wait.
+      : // A host that vanished is noticed after minutes, not after the system's default of two hours.
         net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
   tellErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
@@ -117,7 +123,10 @@ function tellErrorsWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitLate });
 }
 
-/** The first connection is a real one; every further one breaks at once, and with it the statement that asked for it. */
+/**
+ * The first connection is a real one; every further one breaks at once, and with it the statement that needed
+ * it.
+ */
 function connectOnce(onLost: () => void): typeof connectSocket {
   let isUsed = false;
   return (options) => {
@@ -164,7 +173,7 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
   return { sink, done };
 }
 
-/** Over a connection of its own: those that there are may all be waiting for what is to be cancelled. */
+/** Over a connection of its own: the existing ones may all be waiting for the statements to be cancelled. */
 async function cancelOver({ url, password }: ConnectionOptions, backends: readonly number[]): Promise<void> {
   const connection = openConnection({ url, password, applicationName: 'safety-sync stop', max: 1 });
   try {
@@ -192,7 +201,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...(options.password === undefined ? {} : { password: options.password }),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     idle_timeout: options.max === 1 ? 0 : 30,
-    // A session that holds a lock must not be recycled under it.
+    // A session that holds a lock must not be recycled.
     max_lifetime: options.max === 1 ? null : 30 * 60,
     fetch_types: false,
     types: {
@@ -262,9 +271,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       tell?.(null, toStatementCode(error));
       throw error;
     } finally {
-      // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.
+      // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();
-      // Its result does not pass where that of other statements is seen.
+      // Its result does not pass through the code that watches the other statements.
       statements?.delete(query as never);
       isCopying = false;
       sendWaiting();

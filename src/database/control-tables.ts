@@ -27,7 +27,9 @@ export interface StreamKey {
   readonly stream: StreamName;
 }
 
-/** The number alone would do; with the account a statement stays on one node where accounts are distributed. */
+/**
+ * The number alone is unique; with the account a statement stays on one node where accounts are distributed.
+ */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: number;
@@ -67,7 +69,7 @@ export const runs = controlSchema.table(
     watermark_after: instant(),
     error_code: text(),
     error_message: text(),
-    /** The service's, of the failing call; of the last call when nothing failed. */
+    /** The service's identifier of the failing call; of the last call when nothing failed. */
     request_id: text(),
     /** Why a run was skipped, or what the reader should know of a run that succeeded. */
     note: text(),
@@ -77,7 +79,7 @@ export const runs = controlSchema.table(
     program_version: text().notNull(), // No default: an older program fails here before it stores.
   },
   (t) => [
-    // As every key: rows of one account can be kept on one node.
+    // As in every key: rows of one account can be kept on one node.
     primaryKey({ columns: [t.account_id, t.run_id] }),
     index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
     index('runs_running_idx')
@@ -89,13 +91,16 @@ export const runs = controlSchema.table(
   ],
 );
 
-/** Where the next run of a stream goes on. */
+/** The position from which the next run of a stream continues. */
 export const streamState = controlSchema.table(
   'stream_state',
   {
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
-    /** followups: every change that the service had made up to here is stored. The service's time, never ours. */
+    /**
+     * followups: every change that the service had made up to here is stored. By the service's clock, never
+     * the worker's.
+     */
     watermark: instant(),
     /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
     backfill_from: instant(),
@@ -112,7 +117,7 @@ export const streamState = controlSchema.table(
     clock_offset_ms: bigint({ mode: 'number' }),
     /** training: since when every response was older than the stored report, by the worker's clock. */
     older_since: instant(),
-    /** training: when the report was last asked for, by the worker's clock and by the database's. */
+    /** training: when the report was last requested, by the worker's clock and by the database's. */
     checked_at: instant(),
     checked_at_database: instant(),
     /** training: how long after that check the report cannot have changed, in ms. */
@@ -122,7 +127,7 @@ export const streamState = controlSchema.table(
     keyless: jsonb(),
     /** When everything that was older than its retention had been removed. */
     retained_at: instant(),
-    /** equipments: types that a successful run asked for, with the time of the last one. */
+    /** equipments: types that a successful run requested, with the time of the last one. */
     read_parts: jsonb(),
     complete_until: instant(), // Written where transactions begin: stream-session.ts.
   },
@@ -138,7 +143,7 @@ export const backfillSlices = controlSchema.table(
     created_from: instant().notNull(),
     created_to: instant().notNull(),
     status: text().$type<SliceStatus>().notNull(),
-    /** Everything created from here on is stored: where a cut-off slice goes on. */
+    /** Everything created from here on is stored: an interrupted slice continues here. */
     read_to: instant(),
     /** The service's total for the slice when it was begun. */
     expected: bigint({ mode: 'number' }),
@@ -184,7 +189,7 @@ export const dataIssues = controlSchema.table(
   ],
 );
 
-/** Ids and names of people that were forgotten, as pseudonyms: what the source sends of them is recognized by these. */
+/** Ids and names of forgotten people, as pseudonyms: by these they are recognized in later responses. */
 export const forgotten = controlSchema.table(
   'forgotten',
   {
@@ -201,7 +206,7 @@ export const forgotten = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
 );
 
-/** How far what is stored of a stream has been brought in line with the privacy settings. */
+/** How far the stored rows of a stream agree with the privacy settings. */
 export const privacyCleanings = controlSchema.table(
   'privacy_cleanings',
   {
@@ -209,7 +214,7 @@ export const privacyCleanings = controlSchema.table(
     stream: text().$type<StreamName>().notNull(),
     /** The privacy settings, and the forgotten people. */
     policy: jsonb().notNull(),
-    /** Where a cleaning that was cut off goes on; null: it is done. */
+    /** The position from which an interrupted cleaning continues; null: it is done. */
     position: jsonb(),
     rows_seen: count(),
     rows_changed: count(),
@@ -219,7 +224,7 @@ export const privacyCleanings = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );
 
-/** Every user id that any stream has met, and when `users` asks for it next. */
+/** Every user id in the rows of any stream, and when `users` requests it next. */
 export const userLookups = controlSchema.table(
   'user_lookups',
   {
@@ -229,7 +234,7 @@ export const userLookups = controlSchema.table(
     asked_at: instant(),
     /** null until a lookup has succeeded. */
     is_known: boolean(),
-    /** Lookups that failed since the last one that succeeded: each is further from the next. */
+    /** Failed lookups since the last success: each makes the delay longer. */
     failures: integer().notNull().default(0),
     /** Error code of the last one that failed; null since one succeeded. */
     last_error: text(),
@@ -269,7 +274,7 @@ export const alerts = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
 );
 
-/** When the report of an account is made next, and how far the making is. */
+/** When the report of an account is made next, and the state of its making. */
 export const reportPlans = controlSchema.table(
   'report_plans',
   {

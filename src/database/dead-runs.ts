@@ -38,7 +38,7 @@ export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Pro
   return new Set([...still].map((row) => Number(row.run_id)));
 }
 
-/** The rows, those of dead runs as what they will be closed as. */
+/** The rows; dead runs with the status that they will be closed with. */
 export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
   const dead = await findDeadRuns(
     db,

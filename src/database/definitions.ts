@@ -24,7 +24,7 @@ function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
     }));
 }
 
-/** Each definition after those that it names as `safety.NAME`. */
+/** Each definition after those that it refers to as `safety.NAME`. */
 function inOrder(definitions: readonly Definition[]): Definition[] {
   const ordered = new Set<Definition>();
   const add = (one: Definition, path: readonly Definition[]): void => {

@@ -12,7 +12,7 @@ export interface OpenIssues {
   readonly areAny: boolean;
   /** The parts that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
-  /** Keys of records that were refused for something else. */
+  /** Keys of records that were refused for another reason. */
   readonly keys: ReadonlySet<string>;
   /** Fingerprints of unknown fields. */
   readonly unknownFields: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Strea
 interface IssueFilter {
   readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
-  /** Also those that have come right. */
+  /** Also resolved ones. */
   readonly includeResolved: boolean;
 }
 

@@ -64,7 +64,7 @@ export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey
   return { name, isForeign: false };
 }
 
-/** Sessions that are no runs and hold locks, in words, by `stream account`. */
+/** Sessions that are no runs and hold locks, as text, by `stream account`. */
 export async function readHeldUp(
   db: Queryable,
   accountIds: readonly string[],

@@ -52,14 +52,17 @@ export interface Policy {
   /** null: no key is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
-  /** Columns that were protected until a time: rows that were written before lack their values, until everything has been read again. */
+  /**
+   * Columns that were protected until a time: rows that were written before lack their values until all
+   * records were read again.
+   */
   readonly lifted?: Lifted;
 }
 
 /** By `table.column`: until when, ISO. */
 export type Lifted = Readonly<Record<string, string>>;
 
-/** Where a cleaning is: the pass, and the last key that it has done in it. */
+/** The position of a cleaning: the pass, and its last finished key. */
 export interface CleaningPosition {
   readonly pass: number;
   readonly after: readonly string[] | null;
@@ -110,7 +113,7 @@ interface AccountPrivacy {
   readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
   /** Pseudonyms of the forgotten people. */
   readonly forgotten: readonly string[];
-  /** Streams that ever began a run: of the others nothing is stored. */
+  /** Streams that ever began a run: other streams have no rows. */
   readonly begun: ReadonlySet<StreamName>;
 }
 
@@ -151,7 +154,7 @@ export async function readAccountPrivacy(
   );
 }
 
-/** Begins one, or records what is in force where nothing has to be cleaned (`position` null). */
+/** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
 export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
   const { accountId, stream } = scope;
   const { policy, position, rowsSeen, rowsChanged } = cleaning;
@@ -180,7 +183,7 @@ const toOrdered = ({ omit, pseudonymize, keyId, forgotten }: Policy) => [
   forgotten,
 ];
 
-/** Whether something is protected now that was not. */
+/** Whether the new settings protect more than the old ones. */
 function protectsMore(now: Policy, before: Policy): boolean {
   const omitted = new Set(before.omit);
   const gone = new Set([...before.omit, ...before.pseudonymize]);

@@ -46,7 +46,7 @@ export async function readFailedReports(
   return new Map(rows.map((row) => [row.account_id, row.error_code]));
 }
 
-/** There was none, or it was made for another schedule. */
+/** There was no plan, or it was made for another schedule. */
 export async function writeReportPlan(
   db: Queryable,
   { accountId, schedule, dueMs }: Omit<ReportPlan, 'tries'>,
@@ -60,7 +60,7 @@ export async function writeReportPlan(
 
 type ClaimOfReport = Claim & { readonly accountId: string; readonly nowMs: number };
 
-/** False: it is not due any more, or another worker has it. */
+/** False: it is no longer due, or another worker has it. */
 export async function claimReport(
   db: Queryable,
   { accountId, owner, untilMs, nowMs }: ClaimOfReport,
@@ -84,7 +84,7 @@ export async function recordReportMade(
     where ${isOurs(claim)}`);
 }
 
-/** Tried again then. */
+/** The time of the next attempt. */
 export async function recordReportFailed(
   db: Queryable,
   {

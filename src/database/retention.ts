@@ -83,7 +83,7 @@ async function inTransaction(session: StreamSession, statements: readonly SQL[])
   return count;
 }
 
-/** A row with everything that belongs to it; its children go by their foreign keys. */
+/** A row with all dependent rows; its children are deleted by their foreign keys. */
 async function removeRows(
   { session, shape, accountId }: Scope,
   before: string,
@@ -121,7 +121,7 @@ async function removeRows(
   return removed;
 }
 
-/** Steps of one statement, until one finds less than it may remove. */
+/** Repeats one statement until it finds fewer rows than it may remove. */
 async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () => boolean): Promise<number> {
   let removed = 0;
   for (let last = STEP_ROWS; last === STEP_ROWS && goesOn(); removed += last) {
@@ -147,7 +147,9 @@ function expiredIssues({ shape, accountId }: Scope, before: string): SQL {
     order by fingerprint limit ${STEP_ROWS}::int)`;
 }
 
-/** At most once a day for each stream; what is left over when the time is up is removed by the next run. */
+/**
+ * At most once a day for each stream; rows that are left when the time is over are removed by the next run.
+ */
 export async function removeExpired(request: RetentionRequest): Promise<Removed> {
   const { session, retention, signal, monotonicMs } = request;
   if (Object.values(retention).every((days) => days === undefined)) return NOTHING_REMOVED;

@@ -41,8 +41,9 @@ interface RunEnd extends RunKey {
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
 /**
- * Runs that are still open while we hold the stream's lock: their database sessions are gone. `owner` is still there, so of
- * its own runs only the session has ended, as when PostgreSQL is restarted; of all others the worker, too, as far as is known.
+ * Runs that are still open while this session holds the stream's lock: their database sessions are gone. The
+ * process `owner` still exists, so of its own runs only the session has ended, as when PostgreSQL is
+ * restarted; of all others the worker, too, as far as is known.
  */
 export async function closeDeadRuns(
   db: Queryable,
@@ -124,7 +125,7 @@ function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
   };
 }
 
-/** Counters of a run that goes on, in the transaction that stored what they count. */
+/** Counters of a running run, in the transaction that stored the counted records. */
 export async function updateRunCounts(
   db: Queryable,
   run: RunKey,
@@ -191,7 +192,10 @@ interface RecentRun extends StreamKey {
   readonly withinMs: number;
 }
 
-/** Whether such a run began lately and was not cut off: by the database's clock, which all workers share. */
+/**
+ * Whether such a run began recently and was not interrupted: by the database's clock, which all workers
+ * share.
+ */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
   const [row] = await db
     .select({ run_id: runs.run_id })
@@ -236,14 +240,14 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
 }
 
 /**
- * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it says nothing
- * about the stream, and must not hide how the last real run ended.
+ * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it
+ * gives no information about the stream, and must not hide how the last real run ended.
  */
 export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
 
 /**
- * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because a list that
- * comes with the statement could not be joined so where accounts are distributed.
+ * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because
+ * a list in the statement itself could not be joined this way where accounts are distributed.
  */
 const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
 

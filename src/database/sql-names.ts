@@ -21,7 +21,7 @@ export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestam
 export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-/** For `on conflict do update set`: the values that the statement came with. */
+/** For `on conflict do update set`: the values of the statement. */
 export const asGiven = <Values extends object>(values: Values): Record<keyof Values, SQL> =>
   Object.fromEntries(Object.keys(values).map((column) => [column, sql`excluded.${name(column)}`])) as Record<
     keyof Values,
@@ -52,8 +52,9 @@ export function stage(shape: TableShape): SQL {
 }
 
 /**
- * Columns of a temporary table, read beside tables of the warehouse. Where those are distributed, a subselect that cannot be
- * flattened (hence `offset 0`) is worked out first and taken to their nodes; the table itself could not be.
+ * Columns of a temporary table, read together with tables of the warehouse. Where those are distributed, a
+ * subselect that cannot be flattened (hence `offset 0`) is evaluated first and sent to their nodes; the table
+ * itself could not be.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;

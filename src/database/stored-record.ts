@@ -50,7 +50,7 @@ export async function readStoredRecord(
   return { raw, askedType, syncedAt, deletedAt };
 }
 
-/** A row that is stored, that should be, or both. */
+/** A stored row, an expected row, or both. */
 interface RowComparison {
   /** null: the source has no such row. */
   readonly source: Row | null;

@@ -26,7 +26,7 @@ export interface StreamSession {
    * whole, with everything after it.
    */
   commit(options: { readonly isDurable: boolean }): Promise<void>;
-  /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
+  /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
   rollback(): Promise<void>;
   /**
    * Returns the first failure of the transaction, if this one is its consequence. Otherwise adds its meaning
@@ -43,7 +43,7 @@ interface OpenSessionOptions {
   readonly stream: StreamName;
   /** `skip`: give up when another run has the stream. `wait`: until it is free, or until the signal. */
   readonly whenBusy: 'skip' | 'wait';
-  /** Called once when the stream is busy and we wait. */
+  /** Called once when the stream is busy and the session waits. */
   readonly onWait?: (() => void) | undefined;
   /** For the change of an account itself: an unfinished one is no reason to refuse. */
   readonly changesAccount?: true;
@@ -64,15 +64,15 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
 /**
- * Tables grow under a running session: a plan that was kept from when they were empty would go on scanning them from
- * end to end. Compiling statements that take milliseconds costs more than it brings.
+ * Tables grow during a session: a plan that was kept from when they were empty would continue to scan them
+ * sequentially. Compiling statements that take milliseconds costs more than it saves.
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${OWN_SETTINGS}`;
 
 /**
- * Citus gives a role's time-outs to its sessions on the nodes too, and takes only a `set local` there. On one PostgreSQL it
- * says again what holds already.
+ * Citus also gives a role's time-outs to its sessions on the nodes, and accepts only a `set local` there. On
+ * one PostgreSQL it repeats the existing setting.
  */
 function freeNodes(freed: string | null): readonly string[] {
   if (freed === null) return [];

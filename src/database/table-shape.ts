@@ -7,7 +7,7 @@ export interface ColumnShape {
   readonly type: string;
 }
 
-/** Where superseded states of a table go, and what makes a state. */
+/** The table of superseded states, and the columns that make a state. */
 export interface HistoryShape {
   /** Table of the same schema. */
   readonly states: string;
@@ -81,7 +81,7 @@ export function tableShape(table: PgTable, histories: readonly StateHistory[] = 
 
 export const hasDifferences = ({ history }: TableShape): boolean => (history?.differences ?? []).length > 0;
 
-/** The tables of a stream, read off their declarations. */
+/** The tables of a stream, derived from their declarations. */
 export interface StreamShape {
   readonly stream: StreamDefinition;
   readonly parent: TableShape;
@@ -101,7 +101,7 @@ export function streamShape(stream: StreamDefinition): StreamShape {
 export interface TableCoverage {
   /** The column that names the part; null: the whole account was covered. */
   readonly column: string | null;
-  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
+  /** The child with the requested part in its last column, where `column` of the parent has another value. */
   readonly asked?: TableShape;
   readonly parts: readonly string[];
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../shared/logger.ts';
 interface StatementEvent {
   /** `insert safety.followups` */
   readonly name: string;
-  /** From asking to the response, with the wait for a connection. */
+  /** From the call to the response, with the wait for a connection. */
   readonly durationMs: number;
   /** Returned or written; null: it failed, or it has none. */
   readonly rows: number | null;
@@ -35,7 +35,7 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** A query of postgres.js, as far as it is needed here: it settles itself through these two. */
+/** The used part of a query of postgres.js: it settles itself through these two. */
 interface Query {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
@@ -49,7 +49,7 @@ export function toRowCount(result: unknown): number | null {
 export const toStatementCode = (error: unknown): string =>
   String(typeof error === 'object' && error !== null && 'code' in error ? error.code : 'unknown');
 
-/** Begins to measure a statement; what it returns is called when the statement has ended. */
+/** Begins to measure a statement; the returned function is called when the statement has ended. */
 export function timeStatement(text: string, onStatement: OnStatement) {
   const startedMs = performance.now();
   return (rows: number | null, errorCode: string | null): void =>
@@ -76,7 +76,7 @@ export function watchStatements(client: object, onStatement: OnStatement): void 
   };
 }
 
-/** From here on `client` calls `onFailure` with the error of every statement that it is given as text. */
+/** From here on `client` calls `onFailure` with the error of every statement that it receives as text. */
 export function watchFailures(client: object, onFailure: (error: unknown) => void): void {
   const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
   const unsafe = asked.unsafe.bind(client);
