@@ -8,7 +8,7 @@ import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;
 
-/** A role to which policies do not apply, or which could remove them. */
+/** A role that policies do not restrict, or that could remove them. */
 export interface Unfit {
   readonly role: string;
   /** The role itself, or one that inherits from it. */

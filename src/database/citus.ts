@@ -1,7 +1,7 @@
 /**
- * A warehouse whose rows are distributed over the nodes of a Citus cluster by `account_id`: all rows of an
- * account are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as
- * on one PostgreSQL.
+ * A warehouse that is distributed over the nodes of a Citus cluster by `account_id`: all rows of an account
+ * are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as on one
+ * PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Asked } from './connection.ts';

@@ -156,7 +156,7 @@ export const backfillSlices = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
 );
 
-/** Values that could not be stored as they were received. Nothing is lost: `value` holds them. */
+/** Values that could not be stored as they were received. `value` holds them, so none is lost. */
 export const dataIssues = controlSchema.table(
   'data_issues',
   {

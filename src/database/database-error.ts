@@ -40,7 +40,7 @@ const UNREACHABLE = new Set([
 ]);
 
 /**
- * PostgreSQL has refused or ended the connection, whatever its code: `connect` was revoked (42501), too many
+ * PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many
  * connections.
  */
 function isConnectionRefused(error: unknown): boolean {

@@ -84,7 +84,7 @@ export async function recordReportMade(
     where ${isOurs(claim)}`);
 }
 
-/** The time of the next attempt. */
+/** Records the failure, and when the next attempt is due. */
 export async function recordReportFailed(
   db: Queryable,
   {

@@ -130,7 +130,10 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
   return removed;
 }
 
-/** The last run of a stream, in each form that other parts read, is kept whatever its age. */
+/**
+ * The newest run of each kind, status and outcome of a stream is kept at any age, because other parts read
+ * it.
+ */
 function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.runs where ${ofStream} and run_id in (

@@ -1,6 +1,6 @@
 /**
- * The version of the server, and the settings that a session makes for itself, whatever server, database and
- * role have set.
+ * The version of the server, and the settings that a session makes for itself, independent of server,
+ * database and role.
  */
 
 /**

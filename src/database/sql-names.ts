@@ -58,7 +58,7 @@ export function stage(shape: TableShape): SQL {
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
-/** Selects the staged rows of a table in the same form. */
+/** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /** A time, of ms since 1970. */

@@ -29,8 +29,8 @@ export interface StreamSession {
   /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
   rollback(): Promise<void>;
   /**
-   * Returns the first failure of the transaction, if this one is its consequence. Otherwise adds its meaning
-   * here: after a broken connection lock and staging tables are gone, whatever error the statement reports.
+   * Returns the first failure of the transaction, if this one is its consequence. Adds that the lock is lost
+   * after the connection broke: then the staging tables are gone, too, and the reported error is secondary.
    */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */

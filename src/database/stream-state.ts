@@ -81,7 +81,9 @@ function toCalculatedColumns(calculatedAt: ServiceTime | null) {
 /** The kind of a success. `unasked`: no user had to be looked up, so the service sent no response. */
 export type Success = 'none' | 'asked' | 'unasked';
 
-/** A success without a response from the service is valid up to the account's newest success that had one. */
+/**
+ * A success without a response from the service gets the time of the account's newest success that had one.
+ */
 async function successTime(db: Queryable, accountId: string, success: Success) {
   if (success === 'none') return {};
   if (success === 'asked') return { last_success_at: sql`statement_timestamp()` };
