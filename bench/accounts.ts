@@ -105,7 +105,7 @@ async function measureSchedules(config: Config): Promise<void> {
   await scheduler.stop();
 }
 
-/** One cron task for each account and stream, sweeps left out: as it would be without grouping. */
+/** One cron task for each account and stream, sweeps left out: the cost without grouping. */
 async function measureUngrouped(count: number): Promise<void> {
   const before = heapMb();
   const { value: tasks, ms: startMs } = await timed(() =>

@@ -1,8 +1,8 @@
 /**
- * The peer: a stream loaded by DuckDB with a short script. Pages become files, which DuckDB reads as
- * JSON and flattens to CSV; `COPY` brings them into temporary tables, and one statement a table inserts what is new and
- * updates what differs. Its tables lie in schema `peer`, with keys, foreign keys and the record as received; it keeps no
- * history, hash or state, and checks nothing.
+ * The peer: a stream loaded by DuckDB with a short script. Pages become files, which DuckDB reads as JSON and
+ * flattens to CSV; `COPY` brings them into temporary tables, and one statement a table inserts new rows and
+ * updates different ones. Its tables lie in schema `peer`, with keys, foreign keys and the record as
+ * received; it keeps no history, hash or state, and checks nothing.
  *
  * A process of its own, like the worker: `duckdb.ts STREAM`. DuckDB's extension for PostgreSQL is not on npm.
  */

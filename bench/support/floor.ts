@@ -20,7 +20,10 @@ const CHUNK_BYTES = 256 * 1024;
 const RUNS = 3;
 const NEWLINE = 0x0a;
 
-/** The median of several loads of what the tables hold now, at most `mostParents` records of the first table. */
+/**
+ * The median of several loads of the present rows of the tables, at most `mostParents` records of the first
+ * table.
+ */
 export async function measureFloor(
   warehouse: Warehouse,
   { parent, parentKey, children, mostParents }: FloorRequest,
@@ -154,7 +157,7 @@ export interface ChildTable {
   readonly key: string;
 }
 
-/** By events: the driver's stream can stall when it is asked to wait. */
+/** By events: the driver's stream can stall when the caller waits for it. */
 async function readChunks(source: Readable): Promise<{ chunks: Buffer[]; lines: number }> {
   const chunks: Buffer[] = [];
   let lines = 0;

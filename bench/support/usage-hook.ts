@@ -1,4 +1,7 @@
-/** Loaded into the worker with `--import`: writes what the process used when it ends, to the file that USAGE_FILE names. */
+/**
+ * Loaded into the worker with `--import`: writes the process's resource usage when it ends, to the file that
+ * USAGE_FILE names.
+ */
 import { subscribe } from 'node:diagnostics_channel';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 

@@ -44,7 +44,10 @@ function toTime(text = ''): number | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Seconds, or a date, which is compared with the service's own Date because our clock may be hours off. */
+/**
+ * Seconds, or a date, which is compared with the service's own Date because the worker's clock may be hours
+ * off.
+ */
 function toRetryAfterMs(text = '', nowMs: number): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return Number(text) * SECOND_MS;
   const time = toTime(text);

@@ -229,7 +229,7 @@ export class ElementScanner {
     return isDue ? this.cut() : undefined;
   }
 
-  /** Scans what is left at the end of the response. Returns as `push` does. */
+  /** Scans the remaining bytes at the end of the response. Returns as `push` does. */
   end(): Buffer | undefined {
     return this.skip === undefined ? this.cut() : undefined;
   }

@@ -1,4 +1,4 @@
-/** Reads the body of one response: decompressed, cut into records and handed on as it arrives. */
+/** Reads the body of one response: decompressed, cut into records and passed on as it arrives. */
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
@@ -69,10 +69,10 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
 const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
 
 /**
- * How long the other side may keep us waiting for one response. Only time between asking for the next bytes and getting
- * them counts, never the time that our own side takes with them. Altogether: the request's timeout, and more with
- * every byte received; at one stretch: the request's timeout. So a drip of single bytes ends, and so does a silence
- * behind the first gigabyte; a large healthy response does not.
+ * How long the service may delay one response. Only time between the request for the next bytes and their
+ * arrival counts, never the program's own processing time. In total: the request's timeout, and more with
+ * every byte received; without a break: the request's timeout. So a drip of single bytes ends, and so does a
+ * silence after the first gigabyte; a large healthy response does not.
  */
 interface WaitingBudget {
   /** The wait for the response's beginning does not count for its body. */
@@ -118,7 +118,7 @@ export interface CutResponse {
 }
 
 interface ElementCutter {
-  /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
+  /** Reads further. Throws UnusableResponse as soon as the response cannot become a usable one. */
   push(chunk: Buffer): void;
   /** Elements of the list that ended since the last call. */
   take(): Received[];
@@ -188,7 +188,7 @@ const HEAD_BYTES = 4096;
 /** Awaited: a slow consumer slows the response down. Called at least once for a successful response. */
 export type TakeRecords = (records: readonly Received[]) => Promise<void>;
 
-/** Hands records on in batches. */
+/** Passes records on in batches. */
 function createBatcher(takeRecords: TakeRecords | undefined): {
   add(records: Received[], bytes: number): Promise<void>;
   flush(): Promise<void>;
@@ -229,7 +229,10 @@ interface BodyReading {
   readonly onReceived: (bytes: number) => void;
 }
 
-/** Returns what is beside the list at the end of the response. Throws UnusableResponse, or what broke the connection. */
+/**
+ * Returns the part outside of the list at the end of the response. Throws UnusableResponse, or the error that
+ * broke the connection.
+ */
 export async function readBody(reading: BodyReading): Promise<CutResponse> {
   const { budget } = reading;
   const cutter = createElementCutter(reading.listKey, reading.fields);
@@ -278,7 +281,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
     found.head = head.toString('utf8');
     throw found;
   } finally {
-    // A response that was not read to its end takes its connection with it.
+    // A response that was not read to its end closes its connection.
     reading.body.destroy();
   }
 }

@@ -1,14 +1,17 @@
 /**
- * The rate at which a service of unknown limits lets requests through, measured between its throttled responses (429):
- * multiplicative decrease to a little less than what was measured, slow growth from there. Pure: times are given.
+ * The rate at which a service of unknown limits accepts requests, measured between its throttled responses
+ * (429): multiplicative decrease to a little less than the measured rate, slow growth from there. Pure: times
+ * are given.
  *
- * A cycle runs from the first success after a throttled response to the next such success. Its average rate, cool-down
- * included, is what the service allows, with any kind of window: a fixed one that was used up early, a sliding one, a bucket
- * of tokens. The next cycle starts a little below that and grows slowly, so that throttled responses stay rare. A cycle that
- * is not throttled for long grows faster, because the service may allow more than before.
+ * A cycle runs from the first success after a throttled response to the next such success. Its average rate,
+ * cool-down included, is the rate that the service allows, with any kind of window: a fixed one that was used
+ * up early, a sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so
+ * that throttled responses stay rare. A cycle that is not throttled for long grows faster, because the
+ * service may allow more than before.
  *
- * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is too long for such
- * a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at most.
+ * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is
+ * too long for such a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at
+ * most.
  */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 

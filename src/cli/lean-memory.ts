@@ -6,8 +6,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
- * On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to. Node 20: 30
- * and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
+ * On a machine with much memory V8 lets garbage grow to several times the live memory; this program promises
+ * not to. Node 20: 30 and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
  */
 setFlagsFromString('--heap-growing-percent=75');
 

@@ -66,7 +66,7 @@ interface LoadConfigOptions {
   readonly streams?: readonly StreamDefinition[];
 }
 
-/** Any of these makes the variables describe an account, beside those of the file. */
+/** Any of these makes the variables describe an account, in addition to those of the file. */
 const ACCOUNT_VARIABLES = [
   'SAFETY_BASE_URL',
   'SAFETY_TOKEN',
@@ -102,7 +102,7 @@ interface AccountOptions {
   readonly tokenFile: string | undefined;
 }
 
-/** The account that the variables themselves describe, and what is wrong with it. */
+/** The account that the variables themselves describe, and its problems. */
 function accountOfVariables(
   { values, problems: known }: ReadVariables,
   { needsService, schedule, tokenFile }: AccountOptions,

@@ -88,7 +88,7 @@ export async function readAccountTables(connection: Asked): Promise<AccountTable
     .map(({ name, key }) => ({ name, key, children: childrenOf(name, all) }));
 }
 
-/** Counts the rows of an account by table; empty tables are left out. */
+/** Counts the rows of an account by table; empty tables are omitted. */
 export async function countAccountRows(
   connection: Asked,
   tables: readonly AccountTable[],

@@ -150,7 +150,7 @@ begin
 exception when insufficient_privilege then null;
 end $$`;
 
-/** Grants what the reader lacks, if there is one, as far as this user may. */
+/** Grants the reader's missing rights, if there is a reader, as far as this user may. */
 export async function grantControl(connection: Asked): Promise<void> {
   const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
   if (reader?.may === false) await connection.query(LET_READ_CONTROL);

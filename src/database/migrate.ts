@@ -84,8 +84,8 @@ function assertNotNewer({ newest, version, definitions, definitions_version: by 
 }
 
 /**
- * Counts what the warehouse still lacks. A warehouse that was never migrated lacks everything. Errors: `database_newer`,
- * `database_too_old` where a build from before 1.0 has made it.
+ * Counts the missing migrations. A warehouse that was never migrated lacks all of them. Errors:
+ * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
@@ -185,7 +185,10 @@ async function assertUnconfined(connection: Connection): Promise<void> {
   );
 }
 
-/** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
+/**
+ * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
+ * `database_too_old`, `database_error`.
+ */
 export async function migrateDatabase(
   url: string,
   { onCitus = false, signal }: MigrateOptions = {},

@@ -6,7 +6,7 @@ export interface Warehouse {
   /** With the current password. */
   readonly url: string;
   readonly connection: Connection;
-  /** Applies what is missing. */
+  /** Applies the missing migrations. */
   migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   /** Errors: `database_not_migrated`, `database_newer`. */
   assertMigrated(): Promise<void>;

@@ -59,7 +59,7 @@ begin
   end if;
 end $$`;
 
-/** Creates the role and grants what it lacks, as far as this user may. */
+/** Creates the role and grants its missing rights, as far as this user may. */
 export async function grantReader(connection: Connection): Promise<ReaderRole> {
   const before = await readReaderRole(connection);
   if (before.exists && before.lacking.length === 0) return before;

@@ -131,8 +131,8 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
 }
 
 /**
- * The newest run of each kind, status and outcome of a stream is kept at any age, because other parts read
- * it.
+ * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any
+ * age, because other parts read it.
  */
 function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;

@@ -32,7 +32,7 @@ interface RunEnd extends RunKey {
   readonly counts: Readonly<RecordCounts>;
   readonly watermark: string | null;
   readonly status: Exclude<RunStatus, 'running'>;
-  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  /** reconcile: changes that earlier runs should have stored; null where they are unknown. */
   readonly repaired: number | null;
   readonly note: string | null;
   readonly failure: SafetySyncError | null;

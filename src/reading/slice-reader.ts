@@ -168,8 +168,8 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      */
     async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
       const isOpen = slice.toMs === null;
-      // The total of all comes last: what is created between the requests must not hide anything.
-      // A millisecond is left between the bounds: inclusive ones would count the newest records twice.
+      // The total of all comes last: records created between the requests must not hide anything. A
+      // millisecond is left between the bounds: inclusive ones would count the newest records twice.
       const added = isOpen ? await fetchTotal({ fromMs: seen.topMs + 1, toMs: null }) : 0;
       if (added === undefined) return false;
       const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;
