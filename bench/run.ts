@@ -76,7 +76,7 @@ async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
   const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
   await tidy();
-  // A calculation time that has not moved means that nothing is read: here it seems to have moved.
+  // A report with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );

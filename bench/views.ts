@@ -129,7 +129,7 @@ async function measureReading(connection: Connection, url: string, view: string)
     const begunMs = performance.now();
     let bytes = 0;
     const rows = await client.unsafe(`copy (${text}) to stdout`).readable();
-    // Flowing, because postgres.js stops reading when the chunks of a stream are read one by one.
+    // In flowing mode, because postgres.js stops reading when the chunks of a stream are requested one by one.
     rows.on('data', (chunk: Buffer) => (bytes += chunk.length));
     await once(rows, 'end');
     return { ms: performance.now() - begunMs, bytes };

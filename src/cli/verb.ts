@@ -80,8 +80,8 @@ interface WithAppOptions extends CommonOptions {
   /** Base URL and token are required; default: they are not. */
   readonly needsService?: boolean;
   /**
-   * Whether the verb migrates the warehouse, only reads a migrated one (default), or first accepts it in any
-   * state.
+   * true: the verb migrates the warehouse. Default: it needs a migrated one. `by_itself`: it starts in any
+   * state of the warehouse.
    */
   readonly migrates?: boolean | 'by_itself';
   /** Called with the configuration before files and connections are opened. */
