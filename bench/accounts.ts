@@ -1,8 +1,8 @@
 /**
- * What thousands of accounts cost one worker: reading the configuration, schedules (also as they would be with a cron task
- * for each account and stream), locks, the look at the warehouse, the pages made of it, and real runs against a sandbox.
- * `npx tsx bench/accounts.ts [10 100 1000 10000]`, with DATABASE_URL for a server on which it may create databases, else
- * the embedded one.
+ * The cost of thousands of accounts for one worker: reading the configuration, schedules (also with a
+ * hypothetical cron task for each account and stream), locks, the look at the warehouse, the pages made of
+ * it, and real runs against a sandbox. `npx tsx bench/accounts.ts [10 100 1000 10000]`, with DATABASE_URL for
+ * a server on which it may create databases, else the embedded one.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -105,7 +105,7 @@ async function measureSchedules(config: Config): Promise<void> {
   await scheduler.stop();
 }
 
-/** One cron task for each account and stream, sweeps left out: as it would be without grouping. */
+/** One cron task for each account and stream, sweeps left out: the cost without grouping. */
 async function measureUngrouped(count: number): Promise<void> {
   const before = heapMb();
   const { value: tasks, ms: startMs } = await timed(() =>

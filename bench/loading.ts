@@ -1,5 +1,5 @@
 /**
- * What it takes to load many accounts at once, on one PostgreSQL and on Citus, each beside the floor of the same run: as many
+ * The cost of loading many accounts at once, on one PostgreSQL and on Citus, each beside the floor of the same run: as many
  * sessions that `COPY` the same rows at once into tables that have nothing but their primary keys.
  *
  *   npm run bench:loading [-- --accounts 2,8,32 --followups 2000 --rounds 3 --workers 2]

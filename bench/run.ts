@@ -76,7 +76,7 @@ async function measureRound(stage: Stage, hasPeer: boolean): Promise<Round> {
   const again = stream === 'followups' ? ['backfill', stream, '--restart'] : ['sync', stream, '--force'];
   const first = await measure(stage, () => runWorker(['sync', stream], envOf(stage)));
   await tidy();
-  // A calculation that has not moved is not read: this one seems to have.
+  // A report with an unchanged calculation time is not read: this makes the time seem changed.
   await warehouse.connection.query(
     `update safety_sync.stream_state set calculated_at = calculated_at - interval '1 hour'`,
   );
@@ -127,7 +127,7 @@ async function loadStream(server: BenchServer, request: LoadRequest): Promise<vo
   });
 }
 
-/** Runs that have little to do, or wait for the service: nothing in them could be held against the floor. */
+/** Runs with little work, or that wait for the service: a comparison with the floor has no meaning. */
 async function measureFollowups(
   server: BenchServer,
   service: Parameters<typeof startService>[0],
@@ -153,7 +153,7 @@ async function measureFollowups(
 async function measureMore(server: BenchServer, records: number): Promise<void> {
   const users = 500;
   await loadStream(server, { stream: 'followups', records: records / 10 });
-  // The first run that has nothing to store counts the days that are over.
+  // The first run that has nothing to store counts the past days.
   await measureFollowups(server, { size: { followups: records, users } }, [
     {},
     {},

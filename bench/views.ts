@@ -1,10 +1,12 @@
 /**
- * How long each view and each question of docs/questions.md takes on a large warehouse, and how long a plain scan of the
- * largest table that it reads takes in the same run. Settings are the server's own, `jit` among them, and every statement is
- * planned anew: planning counts. Of a view that takes longer than promised it also says how long a client waits for all of it,
- * and for the same rows from a table that holds nothing else. Fills a database of its own by SQL: `npm run bench:views`, with DATABASE_URL for a server on
- * which it may create databases, else the embedded one, which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are how many
- * there are. `--plans` prints the plans of what takes longer than promised; `KEEP=1` leaves the database there.
+ * How long each view and each question of docs/questions.md takes on a large warehouse, and how long a plain
+ * scan of the largest table that it reads takes in the same run. Settings are the server's own, `jit` among
+ * them, and every statement is planned again: planning counts. For a view that takes longer than promised it
+ * also reports how long a client waits for all of it, and for the same rows from a table that holds nothing
+ * else. Fills a database of its own by SQL: `npm run bench:views`, with DATABASE_URL for a server on which it
+ * may create databases, else the embedded one, which has no JIT. FOLLOWUPS, EMPLOYEES and EQUIPMENT are the
+ * numbers of rows. `--plans` prints the plans of what takes longer than promised; `KEEP=1` keeps the
+ * database.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,7 +20,9 @@ const EMPLOYEES = Number(process.env['EMPLOYEES'] ?? 5000);
 const EQUIPMENT = Number(process.env['EQUIPMENT'] ?? 10_000);
 const PROMISED_MS = FOLLOWUPS > 100_000 ? 1000 : 200;
 const RUNS = 3;
-/** `_raw` as large as that of a follow-up of the sandbox: what is read of a table depends on it. */
+/**
+ * `_raw` as large as that of a follow-up of the sandbox: the amount that is read of a table depends on it.
+ */
 const BOOKKEEPING = `null, jsonb_build_object('id', i, 'description', repeat('words ', 110)), now(),
   case when i % 50 = 0 then now() - interval '3 days' end, 1`;
 
@@ -83,7 +87,7 @@ const FILL = [
   'vacuum analyze',
 ];
 
-/** Beside every view as a whole: what a dashboard asks. */
+/** In addition to each view as a whole: the queries of a dashboard. */
 const QUESTIONS: Readonly<Record<string, string>> = {
   'one follow-up': `select * from safety.followup_overview where account_id = 'default' and id = 'f777'`,
   'an assignee’s overdue follow-ups': `select * from safety.followup_overview where account_id = 'default' and assignee_id = '7' and is_overdue`,
@@ -102,7 +106,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
   'trainings that expire in 60 days': `select * from safety.training_expiry where account_id = 'default' and days_until_expiry between 0 and 60`,
 };
 
-/** ms of planning and running; every column of every row is worked out, nothing is sent or turned into text. */
+/** ms of planning and running; every column of every row is computed, nothing is sent or turned into text. */
 async function measure(connection: Connection, text: string): Promise<number> {
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
@@ -125,7 +129,7 @@ async function measureReading(connection: Connection, url: string, view: string)
     const begunMs = performance.now();
     let bytes = 0;
     const rows = await client.unsafe(`copy (${text}) to stdout`).readable();
-    // Flowing, because postgres.js stops reading where a stream is asked for its chunks.
+    // In flowing mode, because postgres.js stops reading when the chunks of a stream are requested one by one.
     rows.on('data', (chunk: Buffer) => (bytes += chunk.length));
     await once(rows, 'end');
     return { ms: performance.now() - begunMs, bytes };
@@ -208,7 +212,7 @@ async function run(connection: Connection, databaseUrl: string): Promise<void> {
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** As they stand in docs/questions.md. */
+/** As they are written in docs/questions.md. */
 function readQuestions(): (readonly [string, string])[] {
   const text = readFileSync(new URL('../docs/questions.md', import.meta.url), 'utf8');
   return [...text.matchAll(/^### (\d+\. .*)\n\n(?:\w[^\n]*\n(?:[^\n]+\n)*\n)?```sql\n([^`]*)```/gm)].map(

@@ -1,4 +1,4 @@
-/** A database for one measurement, and what PostgreSQL itself knows about it. */
+/** A database for one measurement, and PostgreSQL's own figures of it. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { processorSeconds } from './processor-time.ts';
 
 export interface BenchServer {
   readonly description: string;
-  /** Of PostgreSQL with all its processes, s; null where they are not on this machine. */
+  /** Processor time of PostgreSQL with all its processes, s; null where they are not on this machine. */
   cpuSeconds(): Promise<number | null>;
   /** A new database with the present schema. */
   createWarehouse(): Promise<Warehouse>;
@@ -92,7 +92,8 @@ async function createWarehouse(admins: readonly Connection[], nodes: readonly st
     connection,
     walBytes: () => one(`select pg_current_wal_insert_lsn() - '0/0'`),
     async rowsWritten() {
-      // What other sessions did is told a little later; a new snapshot of the statistics is not.
+      // Other sessions report their statistics with a short delay; without a new snapshot even those reported
+      // would be missing.
       await connection.query('select pg_stat_clear_snapshot(), pg_stat_force_next_flush()');
       return await one(
         `select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) from pg_stat_user_tables where schemaname in ('safety', 'peer')`,

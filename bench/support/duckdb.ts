@@ -1,8 +1,8 @@
 /**
- * The peer: a stream loaded by DuckDB with a short script. Pages become files, which DuckDB reads as
- * JSON and flattens to CSV; `COPY` brings them into temporary tables, and one statement a table inserts what is new and
- * updates what differs. Its tables lie in schema `peer`, with keys, foreign keys and the record as received; it keeps no
- * history, hash or state, and checks nothing.
+ * The peer: a stream loaded by DuckDB with a short script. Pages become files, which DuckDB reads as JSON and
+ * flattens to CSV; `COPY` brings them into temporary tables, and one statement a table inserts new rows and
+ * updates different ones. Its tables lie in schema `peer`, with keys, foreign keys and the record as
+ * received; it keeps no history, hash or state, and checks nothing.
  *
  * A process of its own, like the worker: `duckdb.ts STREAM`. DuckDB's extension for PostgreSQL is not on npm.
  */
@@ -54,7 +54,7 @@ interface PeerStream {
   /** The field of a response that has the records. */
   readonly list: string;
   readonly record: string;
-  /** Those of the worker. */
+  /** The parameters of the worker's request. */
   readonly parameters: object;
   /** Records of a page; null where a response has them all. */
   readonly pageSize: number | null;

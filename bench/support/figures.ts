@@ -7,22 +7,22 @@ import type { Work } from './processes.ts';
 export interface Figure {
   readonly figure: string;
   readonly records: number;
-  /** Of all tables that the records fill. */
+  /** Rows of all tables that the records fill. */
   readonly rows: number;
   /** From the start of the process to its end. */
   readonly seconds: number;
   /** The duration of the run alone. */
   readonly runSeconds: number;
   readonly rowsPerSecond: number;
-  /** Of one COPY of the same rows in the same run; null where nothing was written that could be copied. */
+  /** Rows per second of one COPY of the same rows in the same run; null where no rows were written. */
   readonly floorRowsPerSecond: number | null;
   readonly ratio: number | null;
   readonly requests: number;
   readonly megabytesRead: number;
   readonly cpuSeconds: number;
-  /** Of the service's process; null where it cannot be told. */
+  /** Processor time of the service's process; null where it cannot be measured. */
   readonly serviceCpuSeconds: number | null;
-  /** Of PostgreSQL with all its processes; null where it cannot be told. */
+  /** Processor time of PostgreSQL with all its processes; null where it cannot be measured. */
   readonly databaseCpuSeconds: number | null;
   readonly peakMegabytes: number;
   readonly walMegabytes: number;
@@ -105,7 +105,7 @@ export function renderFigures(figures: readonly Figure[]): string {
   );
 }
 
-/** The same as Markdown, for the documents. */
+/** Writes the figures as Markdown, for the documents. */
 export function renderMarkdown(figures: readonly Figure[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [

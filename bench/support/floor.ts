@@ -1,4 +1,7 @@
-/** What PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their primary keys. */
+/**
+ * The time that PostgreSQL itself takes for the same rows: one `COPY` into tables that have nothing but their
+ * primary keys.
+ */
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type postgres from 'postgres';
@@ -17,7 +20,10 @@ const CHUNK_BYTES = 256 * 1024;
 const RUNS = 3;
 const NEWLINE = 0x0a;
 
-/** The median of several loads of what the tables hold now, at most `mostParents` records of the first table. */
+/**
+ * The median of several loads of the present rows of the tables, at most `mostParents` records of the first
+ * table.
+ */
 export async function measureFloor(
   warehouse: Warehouse,
   { parent, parentKey, children, mostParents }: FloorRequest,
@@ -100,7 +106,10 @@ async function readAccount(url: string, tables: readonly string[], account: stri
   return { read, lines };
 }
 
-/** The same for several accounts at once: one session each. On Citus the bare tables are distributed as the others are. */
+/**
+ * Measures several accounts at once: one session each. On Citus the bare tables are distributed as the others
+ * are.
+ */
 export async function measureSharedFloor(
   warehouse: Warehouse,
   { tables, accounts }: { readonly tables: readonly string[]; readonly accounts: readonly string[] },
@@ -148,7 +157,7 @@ export interface ChildTable {
   readonly key: string;
 }
 
-/** By events: the driver's stream can stall when it is asked to wait. */
+/** Reads by events, without pauses: the driver's stream can stall after a pause. */
 async function readChunks(source: Readable): Promise<{ chunks: Buffer[]; lines: number }> {
   const chunks: Buffer[] = [];
   let lines = 0;

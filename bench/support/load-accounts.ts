@@ -1,4 +1,7 @@
-/** A worker of `bench/loading.ts`: loads the follow-ups of all its accounts at once, when it is told to. */
+/**
+ * A worker of `bench/loading.ts`: loads the follow-ups of all its accounts at once, on a message from its
+ * parent.
+ */
 import { createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { runStream } from '../../src/sync/run-stream.ts';

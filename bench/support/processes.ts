@@ -23,7 +23,7 @@ export interface ServiceSize {
 }
 
 export interface Service {
-  /** What the worker needs to ask it. */
+  /** Environment variables for the requests of a worker to it. */
   readonly env: Readonly<Record<string, string>>;
   readonly pid: number;
   close(): Promise<void>;

@@ -1,14 +1,14 @@
 /** Processor time of other processes, from `/proc`; null where there is none. */
 import { readdir, readFile } from 'node:fs/promises';
 
-/** What Linux counts processor time in, per second. */
+/** The units of processor time in Linux, per second. */
 const TICKS = 100;
 
 interface Stat {
   readonly parent: number;
-  /** Of the process itself, s. */
+  /** Processor time of the process itself, s. */
   readonly own: number;
-  /** Of its children that have ended and were waited for, s. */
+  /** Processor time of its children that have ended and were waited for, s. */
   readonly ended: number;
 }
 
@@ -24,7 +24,7 @@ async function readStat(pid: number): Promise<Stat | null> {
   return { parent: at(4), own: (at(14) + at(15)) / TICKS, ended: (at(16) + at(17)) / TICKS };
 }
 
-/** Of a process and all its children, ended or not, s. */
+/** Processor time of a process and all its children, ended or not, s. */
 export async function processorSeconds(pid: number): Promise<number | null> {
   const root = await readStat(pid);
   if (root === null) return null;

@@ -33,7 +33,7 @@ export interface StreamFigure {
   readonly figure: Figure;
 }
 
-/** `all`: of the worker, any figure; what they took of memory counts. */
+/** `all`: any figure of the worker; their memory counts. */
 export function judge(measured: readonly StreamFigure[], all: readonly Figure[]): Promised[] {
   const ratios = measured.map(({ stream, phase, figure: { figure: name, ratio } }) => {
     const [promise, aim] = RATIOS[stream][phase];

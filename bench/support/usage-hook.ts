@@ -1,4 +1,7 @@
-/** Loaded into the worker with `--import`: writes what the process used when it ends, to the file that USAGE_FILE names. */
+/**
+ * Loaded into the worker with `--import`: writes the process's resource usage when it ends, to the file that
+ * USAGE_FILE names.
+ */
 import { subscribe } from 'node:diagnostics_channel';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
@@ -7,7 +10,7 @@ subscribe('undici:request:bodyChunkReceived', (message) => {
   bytes += (message as { readonly chunk: Buffer }).chunk.length;
 });
 
-/** Bytes. What Linux tells as `maxRSS` begins with the memory of the process that started this one. */
+/** Bytes. In Linux `maxRSS` begins with the memory of the process that started this one. */
 function peakMemory(): number {
   const status = '/proc/self/status';
   const told = existsSync(status) ? /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(status, 'utf8'))?.[1] : undefined;

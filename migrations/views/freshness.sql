@@ -1,5 +1,5 @@
--- Rows of parts that the last successful run did not ask for: they stay, and no run brings them up to date. All parts that one
--- run has asked for bear the same time.
+-- Rows of parts that the last successful run did not request: they stay, and no run brings them up to date. All parts
+-- that one run has requested have one common time.
 create or replace view safety.freshness as
 select t.account_id, t.stream, t.last_success_at,
   floor(extract(epoch from now() - t.last_success_at))::bigint as age_seconds,

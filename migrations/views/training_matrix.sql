@@ -1,7 +1,8 @@
--- Assigned trainings with their completion, and completions of what is not assigned. A training that stands in both lists
--- is not complete. Names and labels are joined grouped by their key, because Citus (13.2) reads a union of all accounts through
--- the coordinator where a left join has a plain table on its outer side. The condition at the end is always true: it keeps the
--- clock in every plan, and without that join Citus does not see that both parts of the union have the same key.
+-- Assigned trainings with their completion, and completions of trainings that are not assigned. A training in both
+-- lists is not complete. Names and labels are joined grouped by their key, because Citus (13.2) reads a union of all
+-- accounts through the coordinator where a left join has a plain table on its outer side. The condition at the end is
+-- always true: it keeps the clock in every plan, and without that join Citus does not see that both parts of the union
+-- have the same key.
 create or replace view safety.training_matrix as
 select m.account_id, m.user_id, m.training_id,
   case

@@ -24,7 +24,7 @@ export interface ResponseHeaders {
   readonly requestId: string | undefined;
   /** ms since 1970 by the service's clock. */
   readonly serviceTimeMs: number | undefined;
-  /** ms that the service wants us to wait before the next request. */
+  /** ms that the service requires before the next request. */
   readonly retryAfterMs: number | undefined;
   /** In lower case; undefined where the body is not compressed. */
   readonly contentEncoding: string | undefined;
@@ -44,7 +44,10 @@ function toTime(text = ''): number | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
-/** Seconds, or a date, which is compared with the service's own Date because our clock may be hours off. */
+/**
+ * Seconds, or a date, which is compared with the service's own Date because the worker's clock may be hours
+ * off.
+ */
 function toRetryAfterMs(text = '', nowMs: number): number | undefined {
   if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return Number(text) * SECOND_MS;
   const time = toTime(text);
@@ -70,7 +73,7 @@ export interface Call {
   readonly params: Readonly<Record<string, unknown>>;
   /** Goes into the body, and nowhere else. */
   readonly token: string;
-  /** The list whose elements go to `takeRecords`; undefined: everything is envelope. */
+  /** The list whose elements go to `takeRecords`; undefined: the whole response is envelope. */
   readonly listKey?: string;
   /** See `ListRequest`. */
   readonly fields?: readonly string[];
@@ -103,7 +106,7 @@ function createPool({ concurrency, requestTimeoutMs }: ApiClientOptions, origin:
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: MINUTE_MS,
-    // The waiting budget measures both, because it does not count our own time.
+    // The waiting budget measures both, because it does not count the program's own time.
     headersTimeout: 0,
     bodyTimeout: 0,
     // TLS 1.2: specification, "Common protocol".

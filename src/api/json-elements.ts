@@ -5,7 +5,9 @@
 import { DEEPEST, parseReceived, Received, TOO_DEEP } from '../shared/received.ts';
 import { UnusableResponse } from './response-errors.ts';
 
-/** The bytes that give JSON its form. Those of multi-byte characters are all >= 0x80: never one of these. */
+/**
+ * The bytes that give JSON its form. All bytes of multi-byte characters are >= 0x80, so none is one of these.
+ */
 const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -24,7 +26,10 @@ const LOWER_BIT = 0x20;
 /** A number of fewer characters has no more digits than a double holds. */
 const LONG_NUMBER_BYTES = 16;
 
-/** An element is held as a whole, a list is not. Of a larger element only the fields at its beginning are read. */
+/**
+ * An element is held as a whole, a list is not. From a larger element only the fields at its beginning are
+ * read.
+ */
 const LARGEST_ELEMENT_BYTES = 16 * 1024 * 1024;
 
 /** An element that did not end in so many bytes is scanned again when they have doubled, because each scan begins at its start. */
@@ -58,7 +63,10 @@ class ElementScan {
     this.ends = new Int32Array(names.length);
   }
 
-  /** The index of the comma or bracket behind the element that begins at `start`; -1: it does not end in `bytes`. */
+  /**
+   * The index of the comma or bracket after the element that begins at `start`; -1: it does not end in
+   * `bytes`.
+   */
   run(bytes: Buffer, start: number): number {
     const end = bytes.length;
     this.ends.fill(0);
@@ -67,7 +75,7 @@ class ElementScan {
     let deepest = 0;
     let isLong = false;
     let at = start;
-    /** Behind the last comma, colon, bracket or quote. */
+    /** The position after the last comma, colon, bracket or quote. */
     let valueStart = start;
     let textStart = start;
     let textEnd = start;
@@ -168,7 +176,7 @@ class ElementSkip {
   private inString = false;
   private isEscaped = false;
 
-  /** The index of the comma or bracket behind the element; -1: it does not end in `bytes`. */
+  /** The index of the comma or bracket after the element; -1: it does not end in `bytes`. */
   run(bytes: Buffer): number {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
@@ -206,7 +214,7 @@ export class ElementScanner {
     return taken;
   }
 
-  /** The bytes behind the list's closing bracket; undefined while the list has not ended. */
+  /** The bytes after the list's closing bracket; undefined while the list has not ended. */
   push(chunk: Buffer): Buffer | undefined {
     if (this.skip !== undefined) {
       const end = this.skip.run(chunk);
@@ -221,7 +229,7 @@ export class ElementScanner {
     return isDue ? this.cut() : undefined;
   }
 
-  /** Scans what is left at the end of the response. Returns as `push` does. */
+  /** Scans the remaining bytes at the end of the response. Returns as `push` does. */
   end(): Buffer | undefined {
     return this.skip === undefined ? this.cut() : undefined;
   }

@@ -1,4 +1,4 @@
-/** Reads what a JSON response says beside its list, and finds where the list begins. */
+/** Reads the part of a JSON response outside of its list, and finds where the list begins. */
 import { parseExactJson } from '../shared/exact-json.ts';
 import {
   BACKSLASH,
@@ -38,8 +38,8 @@ type Place = 'before' | 'key' | 'colon' | 'value' | 'in_value' | 'after';
 export type ListFound = 'absent' | 'array' | 'other';
 
 /**
- * Reads the response's object outside of its list: keeps those bytes, and stops where the array under `listKey` begins.
- * Only keys of the outermost object count, however deep or quoted the same text stands elsewhere.
+ * Reads the response's object outside of its list: keeps those bytes, and stops at the beginning of the array
+ * under `listKey`. Only keys of the outermost object count, even if the text also occurs deeper or in quotes.
  */
 export class EnvelopeScanner {
   listFound: ListFound = 'absent';
@@ -85,7 +85,7 @@ export class EnvelopeScanner {
     const received = Buffer.concat(this.parts).toString('utf8');
     const text = received.startsWith('\ufeff') ? received.slice(1) : received;
     try {
-      // Without a list the record that was asked for stands here; beside one there are only counts and times.
+      // Without a list this is the requested record; beside a list there are only counts and times.
       const parse = this.listKey === undefined ? parseExactJson : JSON.parse;
       return parse(text) as Record<string, unknown>;
     } catch {

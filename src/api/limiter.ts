@@ -1,11 +1,13 @@
 /**
- * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be simulated.
+ * Decides when a request may start and how many may be in flight; it neither waits nor sends, so it can be
+ * simulated.
  *
- * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while not back to the
- * number that was throttled. That response also begins one cool-down in which no request starts. Responses to requests that
- * were in flight when it began are throttled for the same reason and change nothing. The cool-downs grow until a request
- * succeeds that started after the newest one. Requests are spaced by the rate that was measured between throttled
- * responses (sending-rate.ts), or further apart where a bound is set.
+ * Concurrency is AIMD: a throttled response (429) halves it, successes raise it one by one, but for a while
+ * not back to the number that was throttled. That response also begins one cool-down without new requests.
+ * Responses to requests that were in flight when it began are throttled for the same reason and change
+ * nothing. The cool-downs grow until a request succeeds that started after the newest one. Requests are
+ * spaced by the rate that was measured between throttled responses (sending-rate.ts), or further apart where
+ * a bound is set.
  *
  * All times are those of the monotonic clock.
  */

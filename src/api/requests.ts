@@ -106,7 +106,7 @@ export interface ClientPressure {
   /** Requests that wait for a slot, a cool-down or the requests-per-minute limit (not for their own retry delay). */
   readonly waiting: number;
   readonly concurrencyNow: number;
-  /** ms since 1970 by our clock; undefined while nothing cools down. */
+  /** ms since 1970 by the worker's clock; undefined while nothing cools down. */
   readonly coolingUntilMs: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Reads the body of one response: decompressed, cut into records and handed on as it arrives. */
+/** Reads the body of one response: decompressed, cut into records and passed on as it arrives. */
 import { pipeline } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip } from 'node:zlib';
@@ -30,7 +30,10 @@ function createDecompressor(encoding: string): Gunzip | BrotliDecompress {
   }
 }
 
-/** The body as it was before compression, chunk by chunk; `onReceived` is told the bytes that came over the wire. */
+/**
+ * The body before compression, chunk by chunk; `onReceived` receives the number of bytes that came over the
+ * wire.
+ */
 function openChunks(
   body: Readable,
   encoding: string | undefined,
@@ -44,12 +47,12 @@ function openChunks(
   };
   if (encoding === undefined) return count(body);
   const plain = createDecompressor(encoding);
-  // A failure of either side destroys the other; whoever reads `plain` is told by it.
+  // A failure of either side destroys the other; the reader of `plain` receives it as an error.
   pipeline(body, count, plain, () => undefined);
   return plain[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
 }
 
-/** What is wrong with the response; undefined: nothing, its connection broke. zlib has words of its own. */
+/** The problem of the response; undefined: none, its connection broke. zlib has its own error messages. */
 function toUnusable(error: unknown): UnusableResponse | undefined {
   if (error instanceof UnusableResponse) return error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -66,13 +69,13 @@ function toUnusable(error: unknown): UnusableResponse | undefined {
 const HEALTHY_BYTES_PER_SECOND = 16 * 1024;
 
 /**
- * How long the other side may keep us waiting for one response. Only time between asking for the next bytes and getting
- * them counts, never the time that our own side takes with them. Altogether: the request's timeout, and more with
- * every byte received; at one stretch: the request's timeout. So a drip of single bytes ends, and so does a silence
- * behind the first gigabyte; a large healthy response does not.
+ * How long the service may delay one response. Only time between the request for the next bytes and their
+ * arrival counts, never the program's own processing time. In total: the request's timeout, and more with
+ * every byte received; without a break: the request's timeout. So a drip of single bytes ends, and so does a
+ * silence after the first gigabyte; a large healthy response does not.
  */
 interface WaitingBudget {
-  /** What was waited for the response's beginning does not count for its body. */
+  /** The wait for the response's beginning does not count for its body. */
   beginBody(): void;
   startWaiting(): void;
   stopWaiting(bytesReceived: number): void;
@@ -115,7 +118,7 @@ export interface CutResponse {
 }
 
 interface ElementCutter {
-  /** Reads on. Throws UnusableResponse as soon as the response cannot become a usable one. */
+  /** Reads further. Throws UnusableResponse as soon as the response cannot become a usable one. */
   push(chunk: Buffer): void;
   /** Elements of the list that ended since the last call. */
   take(): Received[];
@@ -182,10 +185,10 @@ const BATCH_BYTES = 1024 * 1024;
 /** How much of an unusable response is read for the error's excerpt. */
 const HEAD_BYTES = 4096;
 
-/** Awaited: whoever takes the records slows the response down. Called at least once for a successful response. */
+/** Awaited: a slow consumer slows the response down. Called at least once for a successful response. */
 export type TakeRecords = (records: readonly Received[]) => Promise<void>;
 
-/** Hands records on in batches. */
+/** Passes records on in batches. */
 function createBatcher(takeRecords: TakeRecords | undefined): {
   add(records: Received[], bytes: number): Promise<void>;
   flush(): Promise<void>;
@@ -216,7 +219,7 @@ function createBatcher(takeRecords: TakeRecords | undefined): {
 interface BodyReading {
   readonly body: Readable;
   readonly contentEncoding: string | undefined;
-  /** The list whose elements are handed on; undefined: everything is envelope. */
+  /** The list whose elements are passed on; undefined: the whole response is envelope. */
   readonly listKey: string | undefined;
   /** Fields of an element that readers look at. */
   readonly fields: readonly string[];
@@ -226,7 +229,10 @@ interface BodyReading {
   readonly onReceived: (bytes: number) => void;
 }
 
-/** Returns what is beside the list at the end of the response. Throws UnusableResponse, or what broke the connection. */
+/**
+ * Returns the part outside of the list at the end of the response. Throws UnusableResponse, or the error that
+ * broke the connection.
+ */
 export async function readBody(reading: BodyReading): Promise<CutResponse> {
   const { budget } = reading;
   const cutter = createElementCutter(reading.listKey, reading.fields);
@@ -261,7 +267,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
         }
         await batcher.add(cutter.take(), chunk.length);
       }
-      // Of an unusable response only the excerpt is still worth reading.
+      // For an unusable response only the excerpt is still read.
       if (unusable !== undefined && head.length >= HEAD_BYTES) break;
     }
     if (unusable !== undefined) throw unusable;
@@ -275,7 +281,7 @@ export async function readBody(reading: BodyReading): Promise<CutResponse> {
     found.head = head.toString('utf8');
     throw found;
   } finally {
-    // A response that was not read to its end takes its connection with it.
+    // A response that was not read to its end closes its connection.
     reading.body.destroy();
   }
 }

@@ -12,7 +12,7 @@ export class UnusableResponse extends Error {
   readonly code: 'response_cut' | 'response_not_json' | 'response_invalid';
   /** How the body begins, for the message. */
   head = '';
-  /** Of complete JSON instead: what its fields are called. */
+  /** For complete JSON instead: the names of its fields. */
   fields = '';
 
   constructor(code: UnusableResponse['code'], message: string) {
@@ -130,7 +130,7 @@ export function toUnusableError(unusable: UnusableResponse, context: ResponseCon
   const options = { requestId: headers.requestId, retryAfterMs: headers.retryAfterMs };
   const said = `${method}: ${unusable.message} (${describeStatus(context)})${begins}`;
   if (status === TOO_MANY_REQUESTS) return new SafetySyncError('rate_limit_exceeded', said, options);
-  // An empty body with a status that the service never uses is of another server.
+  // An empty body with a status that the service never uses comes from another server.
   const isOthers = status !== 200 && unusable.code === 'response_cut' && excerpt === '';
   return new SafetySyncError(isOthers ? 'response_not_json' : unusable.code, said, options);
 }
@@ -148,7 +148,7 @@ const NO_TLS_ADVICE =
 function toSystemError(error: unknown): { readonly code: string | undefined; readonly message: string } {
   if (!(error instanceof Error)) return { code: undefined, message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  // Several addresses were tried: the failure of one says more than "aggregate".
+  // Several addresses were tried: the failure of one is more specific than "aggregate".
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
   if (error.message === '' || code === undefined) {
     if (inner !== undefined && inner !== error) return toSystemError(inner);

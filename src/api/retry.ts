@@ -1,4 +1,4 @@
-/** Repeats a request whose error can go away by itself. */
+/** Repeats a request after a temporary error. */
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
 import type { Limiter } from './limiter.ts';

@@ -1,20 +1,26 @@
 /**
- * The rate at which a service of unknown limits lets requests through, measured between its throttled responses (429):
- * multiplicative decrease to a little less than what was measured, slow growth from there. Pure: times are given.
+ * The rate at which a service of unknown limits accepts requests, measured between its throttled responses
+ * (429): multiplicative decrease to a little less than the measured rate, slow growth from there. Pure: times
+ * are given.
  *
- * A cycle runs from the first success after a throttled response to the next such success. Its average rate, cool-down
- * included, is what the service allows, with any kind of window: a fixed one that was used up early, a sliding one, a bucket
- * of tokens. The next cycle starts a little below that and grows slowly, so that throttled responses stay rare. A cycle that
- * is not throttled for long grows faster, because the service may allow more than before.
+ * A cycle runs from the first success after a throttled response to the next such success. Its average rate,
+ * cool-down included, is the rate that the service allows, with any kind of window: a fixed one that was used
+ * up early, a sliding one, a bucket of tokens. The next cycle starts a little below that and grows slowly, so
+ * that throttled responses stay rare. A cycle that is not throttled for long grows faster, because the
+ * service may allow more than before.
  *
- * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is too long for such
- * a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at most.
+ * Windows may have up to a minute. A cycle counts a minute of a throttled stretch at most, and one that is
+ * too long for such a window (an outage, a daily quota) resets everything. The distance is MOST_SPACING_MS at
+ * most.
  */
 import { MINUTE_MS, SECOND_MS } from '../shared/time.ts';
 
 /** The rate at which a cycle starts, as a share of the previous one. */
 const START_SHARE = 0.96;
-/** The fewest requests, and the shortest time in ms, in which a cycle grows back to the rate that was throttled. */
+/**
+ * The minimum number of requests, and the minimum time in ms, after which a cycle has grown back to the rate
+ * that was throttled.
+ */
 const CYCLE_REQUESTS = 120;
 const CYCLE_MS = 80_000;
 /**
@@ -46,7 +52,7 @@ interface SendingRate {
   readonly spacingMs: number;
   /** Throttled, without a success since then. */
   readonly isThrottled: boolean;
-  /** A time in which no request waited is no part of the measurement. */
+  /** Time without a waiting request is excluded from the measurement. */
   recordIdle(ms: number): void;
   /** True if the throttled stretch was too long for a window, so that the measurements were reset. */
   recordSuccess(nowMs: number): boolean;
@@ -59,7 +65,7 @@ interface SendingRateOptions {
 }
 
 export function createSendingRate({ nowMs, maxCoolDownMs }: SendingRateOptions): SendingRate {
-  /** A window, the cool-down in which it ends, and one that was drawn too early. */
+  /** A window, the cool-down at its end, and one that was drawn too early. */
   const longestStretchMs = LONGEST_WINDOW_MS + 2 * maxCoolDownMs;
   /** Requests per ms; undefined: no limit was met. */
   let rate: number | undefined;

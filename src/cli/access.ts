@@ -24,7 +24,7 @@ interface AccessReport {
   readonly unfit: readonly Unfit[];
   readonly overreach: readonly Overreach[];
   readonly waysOut: readonly WayOut[];
-  /** Confined roles without the right to read what they may see. */
+  /** Confined roles without the right to read the relations that they should. */
   readonly shutOut: readonly string[];
 }
 

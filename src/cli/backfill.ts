@@ -27,7 +27,7 @@ function parseRange({ from, to }: BackfillOptions): CreationSlice {
   return { fromMs, toMs };
 }
 
-/** Only follow-ups can be asked for by time. */
+/** Only follow-ups can be requested by time. */
 function checkRange(streams: readonly StreamName[], range: CreationSlice): StreamName[] {
   if (isWholeTime(range)) return [...streams];
   const sliced = streams.filter((stream) => streamNamed(stream).readMode.kind === 'incremental');
@@ -57,7 +57,10 @@ function describeForecast(
   return `${label(stream)}: ${what}, ${cut}${asked}${resumed}`;
 }
 
-/** Asks the service and reads the ledger; the warehouse stays as it is, also one that has no tables yet. */
+/**
+ * Requests totals from the service and reads the ledger; the warehouse is not changed, even if it has no
+ * tables yet.
+ */
 async function printPlan(
   { terminal }: CommandContext,
   app: App,

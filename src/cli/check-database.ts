@@ -84,7 +84,9 @@ export async function checkDatabase(
   ];
 }
 
-/** Clocks that differ by less than this are called the same: what is asked for by them overlaps by minutes. */
+/**
+ * Clocks that differ by less than this count as equal: the requests that depend on them overlap by minutes.
+ */
 const MOST_OFF_MS = MINUTE_MS;
 
 async function checkClocks(connection: Connection, clock: Pick<Clock, 'now'>): Promise<Check> {
@@ -178,7 +180,7 @@ async function checkReader(connection: Connection): Promise<Check> {
 /** Tables that a finding names. */
 const LISTED_TABLES = 5;
 
-/** To paste: what the user of sync and start needs, where it is not the owner. */
+/** To paste: the rights that the user of sync and start needs, where it is not the owner. */
 function grantsFor(user: string, database: string): string[] {
   return [
     `grant usage on schema safety, safety_sync to ${user};`,

@@ -1,4 +1,4 @@
-/** Asks every method of the service once. */
+/** Requests every method of the service once. */
 import type { ApiClient } from '../api/client.ts';
 import { createRequestMeter } from '../api/requests.ts';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -38,7 +38,7 @@ export async function checkService({
   streams = STREAMS,
 }: CheckServiceOptions): Promise<void> {
   const meter = createRequestMeter();
-  /** Why there is no point in asking on. */
+  /** The reason why further requests are useless. */
   const state = { refused: false, unreachable: false };
   let userId: string | undefined;
 

@@ -13,7 +13,7 @@ import { accountFields, EXIT } from './run-results.ts';
 import type { Colors } from './terminal.ts';
 import { type CommonOptions, type CommandContext, configOf, JSON_OPTION, type Verb } from './verb.ts';
 
-/** Retries would only make a person wait for what they came to see. */
+/** Retries would only delay the result that the user waits for. */
 const CHECK_RETRIES = 1;
 
 function renderCheck({ what, result, finding, advice }: Check, colors: Colors): string {
@@ -69,7 +69,7 @@ async function checkAccount(
   }
 }
 
-/** Accounts that are asked side by side. */
+/** Accounts that are checked side by side. */
 const ACCOUNTS_AT_ONCE = 4;
 
 function exitCodeOfChecks(checks: readonly Check[]): number {
@@ -109,7 +109,7 @@ async function runCheck(context: CommandContext, options: CommonOptions): Promis
       return { accountId: account.accountId, found };
     }),
   );
-  // In the order of the accounts, and together what belongs to one of them, whichever responds first.
+  // In the order of the accounts, with the results of one account together, whichever responds first.
   for (const { accountId, found } of await Promise.all(asked)) tell(found, accountId);
   const failed = checks.filter(({ result }) => result === 'failed').length;
   if (options.json) terminal.print(JSON.stringify({ checks }));

@@ -46,7 +46,7 @@ function groupIssues(issues: readonly IssueRow[]): Group[] {
   return [...groups.values()];
 }
 
-/** Puts the records of every stream that has open issues through again. */
+/** Processes the records of every stream with open issues again. */
 async function retryAll(context: CommandContext, options: IssuesOptions): Promise<AccountResults[]> {
   return await withApp(context, options, async (app) => {
     const open = await readIssues(app.warehouse.connection.db, {

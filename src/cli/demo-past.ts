@@ -1,7 +1,7 @@
 /**
- * Gives the demo a past: the sandbox begins some weeks ago, and the weeks until now are played and synced. A warehouse that
- * had been there would have the states of equipment and trainings since then; PostgreSQL's clock cannot be put back, so
- * what a sync has just stored is dated back to the day that is being played.
+ * Gives the demo a past: the sandbox begins some weeks ago, and the weeks until now are played and synced. A
+ * warehouse with that past would have the states of equipment and trainings since then; PostgreSQL's clock
+ * cannot be set back, so the rows of each sync are dated back to the day that is being played.
  */
 import { sql } from 'drizzle-orm';
 import type { Queryable } from '../database/connection.ts';

@@ -29,7 +29,7 @@ const CHANGES = 60;
 /** Streams with the present state only: their past is that of the syncs. */
 const FORGETFUL_STREAMS = ['training-employee-status', 'equipments'];
 
-/** A demo empties its database: two of them in one directory would pull it from under each other. */
+/** A demo empties its database: two of them in one directory would remove each other's data. */
 async function claimDemo({ warehouse }: App): Promise<Connection> {
   const claim = openConnection({ url: warehouse.url, applicationName: 'safety-sync demo', max: 1 });
   const [row] = await claim.query<{ locked: boolean }>(
@@ -85,7 +85,7 @@ function demoConfig(sandbox: Sandbox, { env, terminal }: CommandContext, serves:
 /** Next to the embedded database, so that the working directory stays as it was. */
 const fileOf = (name: string): string => resolve(dirname(EMBEDDED_DATA_DIR), name);
 
-/** As a user gives names to the ids of a service; returns how many. */
+/** Labels ids as a user would; returns how many. */
 async function giveNames({ warehouse, signal }: App, accountId: string, file: string): Promise<number> {
   const { readLabelsFile, renderLabelsFile } = await import('../labels/labels-file.ts');
   await writeWholeFile(file, renderLabelsFile(sandboxLabels()));

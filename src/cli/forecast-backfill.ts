@@ -1,4 +1,6 @@
-/** What a backfill would ask for: reads one number from the service and the ledger, writes nothing. */
+/**
+ * The requests that a backfill would send: reads one number from the service and the ledger, writes nothing.
+ */
 import { createRequestMeter } from '../api/requests.ts';
 import { streamNamed } from '../streams/index.ts';
 import type { StreamName } from '../streams/stream.ts';
@@ -11,16 +13,16 @@ import type { RunContext } from '../sync/run.ts';
 
 export interface BackfillForecast {
   readonly stream: StreamName;
-  /** null: the service does not tell before it is asked for everything. */
+  /** null: the service does not show it before everything is requested. */
   readonly records: number | null;
   /** 0 where the stream is read as a whole. */
   readonly slices: number;
-  /** null: this would begin anew. */
+  /** null: this would start from the beginning. */
   readonly slicesDone: number | null;
   readonly requests: number | null;
 }
 
-/** At its end a backfill holds what it has seen against the totals: of all, up to its beginning, and since. */
+/** At its end a backfill compares its records with the totals: of all, up to its beginning, and since. */
 const CHECK_REQUESTS = 3;
 
 interface ForecastRequest {
@@ -64,7 +66,7 @@ export async function forecastBackfill(
       records: left,
       slices: slices.length,
       slicesDone: slices.length - open,
-      // A page for every 500, one that is not full for every slice, one to see how much there is, and the check.
+      // A page for every 500, a partial page for every slice, one for the total, and the check.
       requests: left === null ? null : Math.ceil(left / readMode.pageSize) + open + 1 + CHECK_REQUESTS,
     };
   }
@@ -74,7 +76,7 @@ export async function forecastBackfill(
     records: total,
     slices,
     slicesDone: null,
-    // As above, and one more to see how far back it reaches.
+    // As above, and one more to find the oldest record.
     requests: total === null ? null : Math.ceil(total / readMode.pageSize) + slices + 2 + CHECK_REQUESTS,
   };
 }

@@ -1,12 +1,13 @@
 /**
- * Keeps the memory of the process small; imported before the program is. Measured on first loads and unchanged reads of 20,000
- * follow-ups, medians of seven interleaved pairs of whole processes; what a line gives is what the largest memory was less.
+ * Keeps the memory of the process small; imported before the program. Measured on first loads and unchanged
+ * reads of 20,000 follow-ups, medians of seven interleaved pairs of whole processes; each figure is the
+ * reduction of the largest memory.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
- * On a machine with much memory V8 lets garbage grow to several times what is alive; this program promises not to. Node 20: 30
- * and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
+ * On a machine with much memory V8 lets garbage grow to several times the live memory; this program promises
+ * not to. Node 20: 30 and 9 MB less, Node 24: 24 and 17, for up to 5 % of the processor time.
  */
 setFlagsFromString('--heap-growing-percent=75');
 
@@ -16,7 +17,7 @@ const newSpaceBytes = (): number =>
 
 /** Less than the space has after it has grown, more than before: V8 begins with two halves of 1 MB at most. */
 const GROWN_BYTES = 4 * 1024 * 1024;
-/** Objects: far more than it begins with has place for. */
+/** Objects: far more than the initial space has room for. */
 const MOST_ALIVE = 200_000;
 
 /**
@@ -33,6 +34,6 @@ function growNewSpaceOnce(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** Verbs that wait for most of their time: V8 gives the space back meanwhile, and it could not grow again. */
+/** Verbs that wait most of their time: V8 releases the space meanwhile, and it could not grow again. */
 const LONG_LIVED: readonly (string | undefined)[] = ['start', 'sandbox', 'demo'];
 if (!LONG_LIVED.includes(process.argv[2])) growNewSpaceOnce();

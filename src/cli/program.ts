@@ -105,7 +105,7 @@ function tellError(error: SafetySyncError, { terminal }: CommandContext): void {
   if (error.code === 'internal_error') terminal.note(framesOf(error));
 }
 
-/** With `--json` stdout is one JSON object, also when the verb did not get as far as its result. */
+/** With `--json` stdout is one JSON object, also when the verb failed before its result. */
 function printJsonError(error: SafetySyncError, { terminal }: CommandContext): void {
   const { code, message, advice, requestId } = error;
   terminal.print(JSON.stringify({ error: { code, message, advice, request_id: requestId ?? null } }));

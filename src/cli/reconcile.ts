@@ -30,7 +30,7 @@ function describeFound(result: RunResult, label: string): string | null {
   const since = isFirst ? '' : ' since the last sync';
   const news = found.length === 0 ? 'everything was in step' : `${found.join(', ')}${since}`;
   const sentence = [news, describeMissed(result.repaired)].filter((part) => part !== null).join('; ');
-  // Only a reconciliation that can say what was missed reads in two passes.
+  // Only a reconciliation that can count missed changes reads in two passes.
   const twice =
     result.repaired === null
       ? ''

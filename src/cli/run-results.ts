@@ -19,7 +19,7 @@ export function accountFields(isMany: boolean, accountId: string): { readonly ac
   return isMany ? { account_id: accountId } : {};
 }
 
-/** How an account's stream is called in a sentence. */
+/** The name of an account's stream in a sentence. */
 export function streamLabel(isMany: boolean, accountId: string, stream: string): string {
   return isMany ? `${accountId} ${stream}` : stream;
 }
@@ -51,7 +51,7 @@ export function exitCodeOf(results: readonly RunResult[]): number {
   return results.some((result) => result.outcome === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
-/** Over accounts as over streams: refused credentials of one outweigh all other failures. */
+/** Across accounts as across streams: refused credentials of one outweigh all other failures. */
 export function exitCodeOfAccounts(all: readonly AccountResults[]): number {
   return exitCodeOf(all.flatMap(({ results }) => results));
 }
@@ -84,7 +84,7 @@ export function statusText(status: RunStatus, colors: Colors): string {
   }
 }
 
-/** The order in which a narrow terminal leaves columns out. */
+/** The order in which a narrow terminal omits columns. */
 const SPARE = {
   read: 1,
   inserted: undefined,
@@ -157,7 +157,7 @@ function toFailure({ label, result }: Labelled): Failure[] {
   return [{ stream: label, code, message, advice, requestId }];
 }
 
-/** Reasons, errors and what to do about them, below the table. */
+/** Reasons, errors and their next steps, below the table. */
 export function renderRemarks(all: readonly AccountResults[], colors: Colors): string[] {
   const labelled = all.flatMap(({ accountId, results }) =>
     results.map((result): Labelled => {

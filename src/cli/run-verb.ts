@@ -58,7 +58,7 @@ export async function runAccounts(app: App, request: RunAccountsRequest): Promis
 
 interface RunVerbRequest extends Omit<RunAccountsRequest, 'streamsOf' | 'isAtTerminal'> {
   readonly streams: readonly StreamName[];
-  /** Lines below the table, about what was found. */
+  /** Lines below the table, about the findings. */
   readonly describe?: (all: readonly AccountResults[]) => readonly string[];
 }
 

@@ -12,7 +12,7 @@ interface RunsOptions extends CommonOptions {
   readonly stream?: string;
 }
 
-/** Characters of a remark that a line of a terminal has room for; what is piped is whole. */
+/** Characters of a remark that fit into a line of a terminal; piped output is not cut. */
 const MOST_REMARK = 70;
 
 function remark(run: RunRow, isCut: boolean): string {

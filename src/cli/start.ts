@@ -27,7 +27,7 @@ function describeAccounts({ accounts }: Config): Record<string, unknown> {
   };
 }
 
-/** For the log: everything that is set, without what is secret. */
+/** For the log: all settings, without the secrets. */
 function describeConfig(config: Config): Record<string, unknown> {
   const database = config.databaseUrl === undefined ? undefined : new URL(config.databaseUrl);
   return {

@@ -80,9 +80,9 @@ interface Judged {
   readonly accountId: string;
   readonly facts: StreamFacts;
   readonly freshness: Freshness;
-  /** Why it is not synced by itself; null: it is. */
+  /** The reason why it is not synced automatically; null: it is. */
   readonly offReason: OffReason | null;
-  /** The newest, also one that is under way. */
+  /** The newest, also an active one. */
   readonly lastRun: RunRow | null;
   readonly liveRows: number;
   readonly deletedRows: number;

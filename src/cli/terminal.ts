@@ -13,9 +13,9 @@ export interface Terminal {
   printFile(text: string): void;
   /** stderr: notes, progress, errors. */
   note(text: string): void;
-  /** For what goes to stdout. */
+  /** For stdout. */
   readonly colors: Colors;
-  /** For what goes to stderr. */
+  /** For stderr. */
   readonly noteColors: Colors;
   /** stderr is a terminal. */
   readonly isInteractive: boolean;
@@ -47,8 +47,8 @@ const UNPRINTABLE =
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /**
- * A text that does nothing to a terminal: what the service or a file has in it may clear the screen, or look like something
- * else. The escapes are those of JSON, so that JSON stays what it was.
+ * Makes a text harmless for a terminal: content of the service or of a file may clear the screen, or imitate
+ * other output. The escapes are those of JSON, so that JSON keeps its meaning.
  */
 export const toPrintable = (text: string): string =>
   text.replace(UNPRINTABLE, (found, color?: string) => color ?? toEscape(found));
@@ -81,7 +81,7 @@ export interface Column {
   readonly isShown?: boolean;
 }
 
-/** Characters that are left of a cell at least. */
+/** Minimum characters of a cut cell. */
 const SHORTEST_CUT = 20;
 
 /** The account of a row, where there are several. */
@@ -139,7 +139,10 @@ export function renderTable(
 
 const isTimeColumn = (name: string): boolean => name.endsWith('_at') || name.startsWith('watermark');
 
-/** A row of the control tables for `--json`: PostgreSQL's spelling of times becomes the one that all our JSON has. */
+/**
+ * A row of the control tables for `--json`: PostgreSQL's spelling of times becomes that of all JSON of the
+ * program.
+ */
 export function withIsoTimes<Row extends object>(row: Row): Row {
   const entries = Object.entries(row).map(([name, value]: [string, unknown]) => {
     const ms = isTimeColumn(name) && typeof value === 'string' ? Date.parse(value) : NaN;

@@ -28,7 +28,7 @@ export interface Verb<Options = never> {
   readonly hasStreams?: true;
   /** Its other arguments, all of them required. */
   readonly takes?: readonly (readonly [name: string, about: string])[];
-  /** Takes --account; a text says what it means for this verb. */
+  /** Takes --account; a text describes its meaning for this verb. */
   readonly hasAccounts?: true | string;
   readonly options?: readonly (readonly [flags: string, about: string, fallback?: string])[];
   /** Verbs behind its name, as in `labels import`. */
@@ -79,7 +79,10 @@ export function toCommand(root: Verb, context: CommandContext, exit: (code: numb
 interface WithAppOptions extends CommonOptions {
   /** Base URL and token are required; default: they are not. */
   readonly needsService?: boolean;
-  /** Whether the verb brings the warehouse up to date, only reads one that is (default), or takes it as it finds it at first. */
+  /**
+   * true: the verb migrates the warehouse. Default: it needs a migrated one. `by_itself`: it starts in any
+   * state of the warehouse.
+   */
   readonly migrates?: boolean | 'by_itself';
   /** Called with the configuration before files and connections are opened. */
   readonly begin?: (config: Config, log: Logger) => void;
@@ -93,7 +96,10 @@ export function configOf({ env, terminal }: CommandContext, options: WithAppOpti
   });
 }
 
-/** Work that a signal does not end in this time is given up, so that with closing everything a stop stays below ten seconds. */
+/**
+ * Work that a signal does not end in this time is abandoned, so that with closing everything a stop stays
+ * below ten seconds.
+ */
 const GIVE_UP_MS = 8 * SECOND_MS;
 
 async function endedBy<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
@@ -140,7 +146,9 @@ export async function withApp<T>(
 
 const NAMED_ACCOUNTS = 10;
 
-/** For what is about one account: of several, one has to be chosen. `example`: the command line for an account. */
+/**
+ * For verbs about one account: of several, one has to be chosen. `example`: the command line for an account.
+ */
 export function onlyAccountOf(
   { accounts }: App,
   { what, example }: { readonly what: string; readonly example: (account: string) => string },

@@ -1,4 +1,4 @@
-/** One account of the service: what differs between accounts that share a warehouse. */
+/** One account of the service: the settings that differ between accounts of one warehouse. */
 import { isIP } from 'node:net';
 import type { TokenPlace } from '../shared/token-place.ts';
 import { STREAMS } from '../streams/index.ts';
@@ -72,7 +72,7 @@ export function isLoopback(hostname: string): boolean {
 export const isPlainHttp = ({ protocol, hostname }: URL): boolean =>
   protocol === 'http:' && !isLoopback(hostname);
 
-/** Problems with a base URL that is a URL. `permission` names what would allow plain http. */
+/** Problems with a base URL that is a URL. `permission` names the setting that would allow plain http. */
 export function baseUrlProblems(
   text: string,
   { allowsInsecureHttp, permission }: { readonly allowsInsecureHttp: boolean; readonly permission: string },

@@ -100,7 +100,7 @@ function got(fields: Fields, [key = '', inner]: readonly string[]): string {
   return `got ${typeof found === 'string' ? withoutUserinfo(JSON.stringify(found)) : 'something else'}`;
 }
 
-/** Built from an issue's path and code alone: what zod itself says may repeat the value. */
+/** Built from an issue's path and code alone: zod's own message may repeat the value. */
 function toProblems(issue: z.core.$ZodIssue, fields: Fields, schema: EntrySchema): Problem[] {
   const path = issue.path.slice(0, issue.path[0] === 'schedule' ? 2 : 1).map(String);
   if (issue.code === 'unrecognized_keys') {

@@ -24,7 +24,7 @@ export interface ApiConfig {
 }
 
 export interface Config {
-  /** At least one; those that the verb was asked for. */
+  /** At least one; those that were selected for the verb. */
   readonly accounts: readonly AccountConfig[];
   /** undefined: the embedded server. */
   readonly databaseUrl: string | undefined;
@@ -56,7 +56,7 @@ export interface Config {
 }
 
 interface LoadConfigOptions {
-  /** The verb asks the service: base URL and token are required. */
+  /** The verb sends requests to the service: base URL and token are required. */
   readonly needsService: boolean;
   /** stderr is a terminal: the default of LOG_FORMAT. */
   readonly isTerminal: boolean;
@@ -66,7 +66,7 @@ interface LoadConfigOptions {
   readonly streams?: readonly StreamDefinition[];
 }
 
-/** Any of these makes the variables describe an account, beside those of the file. */
+/** Any of these makes the variables describe an account, in addition to those of the file. */
 const ACCOUNT_VARIABLES = [
   'SAFETY_BASE_URL',
   'SAFETY_TOKEN',
@@ -102,7 +102,7 @@ interface AccountOptions {
   readonly tokenFile: string | undefined;
 }
 
-/** The account that the variables themselves describe, and what is wrong with it. */
+/** The account that the variables themselves describe, and its problems. */
 function accountOfVariables(
   { values, problems: known }: ReadVariables,
   { needsService, schedule, tokenFile }: AccountOptions,

@@ -25,7 +25,7 @@ function nearest(name: string, names: readonly string[]): string {
 
 const listed = (columns: readonly StoredColumn[]): string => columns.map(nameOf).join(', ');
 
-/** Sentences about what cannot be; none: all of it can. */
+/** Sentences about impossible settings; none: all are possible. */
 export function privacyProblems(
   { omit, pseudonymize, key }: PrivacyConfig,
   streams: readonly StreamDefinition[],

@@ -1,4 +1,4 @@
-/** Variables that a service with usual limits and a warehouse of the first years does not need. */
+/** Variables that are not needed with usual limits of the service and a warehouse of the first years. */
 import { z } from 'zod';
 import * as form from './value-forms.ts';
 import { EXPECTED, variable } from './value-forms.ts';

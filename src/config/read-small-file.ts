@@ -1,4 +1,7 @@
-/** Files of the configuration. One without an end, such as /dev/zero, would take all memory before anything can be said. */
+/**
+ * Files of the configuration. One without an end, such as /dev/zero, would take all memory before an error
+ * can be reported.
+ */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const KILOBYTE = 1024;
@@ -7,7 +10,7 @@ const MOST_VALUE_KB = 64;
 /** Some 10,000 accounts. */
 export const MOST_ACCOUNTS_KB = 8 * KILOBYTE;
 
-/** Throws what reading throws, and `EFBIG` for a file that holds more. */
+/** Throws the errors of reading, and `EFBIG` for a file that holds more. */
 export function readSmallFile(path: string, mostKilobytes = MOST_VALUE_KB): string {
   const file = openSync(path, 'r');
   try {

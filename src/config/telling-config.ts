@@ -3,7 +3,7 @@ import { type AccountConfig, isPlainHttp } from './account-config.ts';
 import { isNamed, type ReadVariables } from './read-variables.ts';
 
 export interface MailConfig {
-  /** Holds a password, as a rule. */
+  /** Usually holds a password. */
   readonly smtpUrl: string;
   readonly from: string;
 }
@@ -20,7 +20,7 @@ export interface ReportConfig {
 export interface TellingConfig {
   /** The URL is enough to post there, so it is a secret as a whole. */
   readonly webhookUrl: string | undefined;
-  /** Where a GET says that every stream is fresh: a secret as a whole. */
+  /** A GET there reports that every stream is fresh: a secret as a whole. */
   readonly heartbeatUrl: string | undefined;
   /** undefined: nothing is mailed. */
   readonly mail: MailConfig | undefined;
@@ -28,7 +28,7 @@ export interface TellingConfig {
   readonly alertEmailTo: readonly string[];
   /** How long trouble lasts before its alert is sent. */
   readonly alertAfterMinutes: number;
-  /** undefined: the report does not come by itself. */
+  /** undefined: the report is not sent automatically. */
   readonly report: ReportConfig | undefined;
 }
 

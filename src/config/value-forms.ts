@@ -92,7 +92,7 @@ export interface Variable<T, Default extends string | undefined> {
   readonly example?: string;
   /** Its value is never shown, not even in the error about a bad value. */
   readonly secret: boolean;
-  /** The problem with a value, where it says more than `expected` does. */
+  /** The problem with a value, where it is more specific than `expected`. */
   readonly problemOf?: ((value: string) => string | undefined) | undefined;
 }
 

@@ -1,30 +1,31 @@
 /**
- * What of schema safety a confined role may read: what is known to show it its accounts only. Everything else, as a table that
- * somebody made there by hand or a materialized view, is not granted to it, not even beforehand.
+ * The relations of schema safety that a confined role may read: those that are known to show only its
+ * accounts. Everything else, such as a table created by hand or a materialized view, is not granted to it,
+ * not even in advance.
  */
 import type { Asked } from './connection.ts';
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Reads another schema than its own, in which readers have no rights. */
+/** Reads a schema other than its own, where readers have no rights. */
 const READS_ELSEWHERE = `exists (select from pg_rewrite w join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
     and d.refclassid = 'pg_class'::regclass join pg_class r on r.oid = d.refobjid
     where w.ev_class = c.oid and r.relnamespace not in ('safety'::regnamespace, 'pg_catalog'::regnamespace))`;
 const HAS_ACCOUNT = `exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'account_id' and not a.attisdropped)`;
 const IS_OWNERS = `c.relowner = (select t.relowner from pg_class t where t.oid = 'safety.followups'::regclass)`;
 
-/** Views that do so all the same, as their owner. */
+/** Views that nevertheless do so, as their owner. */
 const OWNERS_VIEWS = `('freshness', 'people')`;
 
 /**
- * Of the relations `c` of schema safety: tables that have policies, views that read as whoever asks; the calendar, which is
- * the same for everybody, and `freshness` and `people`, which read the control tables as their owner and confine their rows
- * themselves.
+ * The relations `c` of schema safety that a confined role may read: tables with policies, and views with
+ * `security_invoker`; also the calendar, which is equal for all accounts, and `freshness` and `people`, which
+ * read the control tables as their owner and filter their rows themselves.
  */
 const IS_SAFE = `(c.relkind in ('r', 'p') and ${HAS_ACCOUNT} or c.relname = 'calendar' or c.relname in ${OWNERS_VIEWS}
     or c.relkind = 'v' and ${IS_OWNERS} and not ${READS_ELSEWHERE})`;
 
-/** What this role may not read and shall. */
+/** Relations that this role should be able to read and cannot. */
 export async function readReadable(connection: Asked, role: string): Promise<readonly string[]> {
   const rows = await connection.query<{ name: string }>(
     `select format('%I.%I', 'safety', c.relname) as name from pg_class c, pg_roles r
@@ -36,7 +37,7 @@ export async function readReadable(connection: Asked, role: string): Promise<rea
   return rows.map(({ name }) => name);
 }
 
-/** For the role itself, because as a member of one that sees everything it could become that one (`set role`). */
+/** For the role itself, because as a member of an unconfined role it could become that role (`set role`). */
 export const grantStatements = (role: string, relations: readonly string[]): string[] => [
   `grant usage on schema safety to ${quoted(role)}`,
   ...(relations.length === 0 ? [] : [`grant select on ${relations.join(', ')} to ${quoted(role)}`]),
@@ -55,8 +56,8 @@ interface UnsecuredView {
 }
 
 /**
- * Views that do not read as whoever asks; and the owner's views where they are no barrier: a condition of the reader would be worked
- * out on rows before they are left out, and can tell of them, by an error if by nothing else.
+ * Views without `security_invoker`; and the owner's views without `security_barrier`: a reader's condition
+ * would be evaluated on rows before they are filtered out, and could disclose them, for example by an error.
  */
 export async function readUnsecuredViews(connection: Asked): Promise<readonly UnsecuredView[]> {
   const rows = await connection.query<{ name: string; is_own: boolean; option: string }>(
@@ -78,14 +79,16 @@ const SHOWN = 3;
 export const nameSome = (relations: readonly string[]): string =>
   `${relations.slice(0, SHOWN).join(', ')}${relations.length > SHOWN ? ', …' : ''}`;
 
-/** More than its accounts that a role sees which is confined as `role`, or as a member of it. */
+/**
+ * Relations beyond its accounts that are visible to a role that is confined as `role`, or as a member of it.
+ */
 export interface Overreach {
   readonly role: string;
   readonly member: string;
   readonly relations: readonly string[];
 }
 
-/** Relations without policies that these roles may read, or whoever inherits from them. */
+/** Relations without policies that these roles, or roles that inherit from them, may read. */
 export async function readOverreach(
   connection: Asked,
   roles: readonly string[],
@@ -105,7 +108,10 @@ export async function readOverreach(
   return rows.map(({ relations, ...one }) => ({ ...one, relations: JSON.parse(relations) as string[] }));
 }
 
-/** Of these roles, which may not read all of schema safety, to be confined there: after a restore, for instance. */
+/**
+ * Roles among these that should be confined and may not read all of schema safety: after a restore, for
+ * instance.
+ */
 export async function readShutOut(connection: Asked, roles: readonly string[]): Promise<string[]> {
   const rows = await connection.query<{ role: string }>(
     `select r.rolname as role from pg_roles r where r.rolname in (select json_array_elements_text($1::text::json))

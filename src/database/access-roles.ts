@@ -1,11 +1,14 @@
-/** Of roles that are confined to accounts: whether policies hold for them, and what would let them see more. */
+/**
+ * Checks roles that are confined to accounts: whether policies apply to them, and which rights would let them
+ * see more.
+ */
 import { type Asked } from './connection.ts';
 import { readServerNumber } from './session-settings.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const SERVER_WITH_SET_OPTION = 160000;
 
-/** A role for which policies do not hold, or which could rid itself of them. */
+/** A role that policies do not restrict, or that could remove them. */
 export interface Unfit {
   readonly role: string;
   /** The role itself, or one that inherits from it. */
@@ -35,14 +38,17 @@ export async function hasRole(connection: Asked, role: string): Promise<boolean>
   return (await connection.query('select from pg_roles where rolname = $1', [role])).length > 0;
 }
 
-/** A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what that one sees. */
+/**
+ * A way out: `member`, which is confined as `role` or as a member of it, can become `other` and sees what
+ * `other` sees.
+ */
 export interface WayOut {
   readonly role: string;
   readonly member: string;
   readonly other: string;
 }
 
-/** Of these roles and of all that inherit from them. */
+/** Checks these roles and all roles that inherit from them. */
 export async function readWaysOut(connection: Asked, roles: readonly string[]): Promise<readonly WayOut[]> {
   const becomes = (await readServerNumber(connection)) >= SERVER_WITH_SET_OPTION ? 'set' : 'member';
   return await connection.query<WayOut>(

@@ -1,17 +1,18 @@
 /**
- * Reader roles that are confined to accounts, by row-level security. Which accounts a role may read stands in the policies
- * themselves, as constants: a reader that is not confined pays nothing for those that are, and for one that is confined the
- * account is a condition that an index and the planner's statistics know. There is no list beside the policies that could
- * differ from them.
+ * Reader roles that are confined to accounts, by row-level security. The accounts of a role are constants in
+ * the policies: unconfined readers have no overhead, and for a confined reader the account is a condition
+ * that an index and the planner's statistics can use. There is no separate list that could differ from the
+ * policies.
  *
- * Every table with `account_id` has a policy `public`, which shows everything to everybody, and for each confined role one
- * with the role's name, which is restrictive: it takes away. Nothing of it is there before the first role is confined.
+ * Every table with `account_id` has a policy `public`, which shows all rows to all roles, and for each
+ * confined role a restrictive policy with the role's name. No policy exists before the first role is
+ * confined.
  */
 import { grantStatements, quoted, readReadable, readUnsecuredViews } from './access-relations.ts';
 import { type Asked } from './connection.ts';
 import { readServerNumber } from './session-settings.ts';
 
-/** From this version on a view can read as whoever asks, and not as its owner. */
+/** From this version on PostgreSQL supports `security_invoker` for views. */
 const OLDEST_SERVER = 150000;
 
 /** Why roles cannot be confined here; null: they can. */
@@ -28,21 +29,21 @@ export async function whyNotConfine(connection: Asked): Promise<string | null> {
     : `PostgreSQL ${String(server?.version)} has no views that read as whoever asks: they would show every account (PostgreSQL 15 does)`;
 }
 
-/** A table with `account_id`, and what its policies say. */
+/** A table with `account_id`, and the content of its policies. */
 export interface PolicyTable {
   readonly name: string;
-  /** Whoever is connected may change its policies. */
+  /** The connected role may change its policies. */
   readonly isOwn: boolean;
-  /** Its policies are in force. */
+  /** Row-level security is enabled. */
   readonly isEnabled: boolean;
-  /** It has the policy for everybody. */
+  /** It has the policy `public`. */
   readonly isOpen: boolean;
   /** By role. */
   readonly policies: ReadonlyMap<string, Policy>;
 }
 
 interface Policy {
-  /** That of the role when it was confined. */
+  /** The role's name when it was confined. */
   readonly name: string;
   /** Those that the role may read. */
   readonly accounts: readonly string[];
@@ -100,7 +101,10 @@ function toCondition(accounts: readonly string[]): string {
 const isSame = (one: readonly string[] | undefined, other: readonly string[]): boolean =>
   one?.toSorted().join() === other.toSorted().join();
 
-/** What `table` lacks until `role` sees there `accounts` and no others. In force last: nobody is kept out meanwhile. */
+/**
+ * The statements that `table` lacks so that `role` sees there `accounts` and no others. Row-level security is
+ * enabled last, so that no reader loses access meanwhile.
+ */
 export function confineStatements(table: PolicyTable, role: string, accounts: readonly string[]): string[] {
   const { name, isEnabled, isOpen } = table;
   const known = table.policies.get(role);
@@ -116,7 +120,7 @@ export function confineStatements(table: PolicyTable, role: string, accounts: re
   ];
 }
 
-/** The table is as before when nobody is confined there any more. */
+/** The table has no policies again when no role is confined there any more. */
 export function freeStatements({ name, policies }: PolicyTable, role: string): string[] {
   const own = policies.get(role);
   if (own === undefined) return [];
@@ -128,11 +132,11 @@ export function freeStatements({ name, policies }: PolicyTable, role: string): s
   ];
 }
 
-/** What a confined role may read, as far as all tables agree. */
+/** The accounts that a confined role may read, as far as all tables agree. */
 export interface Confinement {
   readonly role: string;
   readonly accounts: readonly string[];
-  /** Tables on which it is confined otherwise, or not at all: a grant that was interrupted, or a table that is new. */
+  /** Tables with another confinement, or none: after an interrupted grant, or because the table is new. */
   readonly differing: readonly string[];
 }
 
@@ -153,9 +157,9 @@ export function confinementsIn(tables: readonly PolicyTable[]): Confinement[] {
 }
 
 /**
- * Whatever migrations have brought: no view shows what the tables below it would not, who is confined is so in new tables,
- * and only then may read what is new. Part of the transaction that migrates, because a view that a migration replaces has
- * lost the setting. Takes no lock where nothing is missing.
+ * Completes the confinement after migrations: sets `security_invoker` on views, adds the policies to new
+ * tables, and only then grants the new relations. Part of the migrating transaction, because a view that a
+ * migration replaces has lost the setting. Takes no lock where nothing is missing.
  */
 export async function completeAccess(connection: Asked): Promise<void> {
   if ((await readServerNumber(connection)) < OLDEST_SERVER) return;

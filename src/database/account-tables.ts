@@ -37,7 +37,10 @@ export const isOfConfiguration = ({ name }: Pick<AccountTable, 'name'>): boolean
 /** This table is not changed, because it records the change. */
 const CHANGES = 'safety_sync.account_changes';
 
-/** Rows of the source come before `stream_state`: `complete_until` never speaks of rows that a renaming has not reached. */
+/**
+ * Rows of the source come before `stream_state`: `complete_until` never covers rows that a renaming has not
+ * reached.
+ */
 const TABLES = `select format('%I.%I', n.nspname, c.relname) as name,
     (select coalesce(json_agg(json_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod))
         order by u.position) filter (where a.attname <> 'account_id'), '[]')
@@ -85,7 +88,7 @@ export async function readAccountTables(connection: Asked): Promise<AccountTable
     .map(({ name, key }) => ({ name, key, children: childrenOf(name, all) }));
 }
 
-/** Counts the rows of an account by table; empty tables are left out. */
+/** Counts the rows of an account by table; empty tables are omitted. */
 export async function countAccountRows(
   connection: Asked,
   tables: readonly AccountTable[],

@@ -4,7 +4,7 @@ function quote(text: string): string {
   return NEEDS_ESCAPE.test(text) ? `"${text.replace(/[\\"]/g, '\\$&')}"` : `"${text}"`;
 }
 
-/** A PostgreSQL array as one text, however many values there are: `{"a","b\"c"}` */
+/** A PostgreSQL array as one text, with any number of values: `{"a","b\"c"}` */
 export function toArrayLiteral(values: readonly (string | number | null)[]): string {
   const cells = values.map((value) => (value === null ? 'NULL' : quote(String(value))));
   return `{${cells.join(',')}}`;

@@ -115,7 +115,9 @@ async function addHole(db: Queryable, scope: StreamKey, slice: TimeSlice): Promi
     });
 }
 
-/** What an earlier backfill left in the ledger is forgotten, but for the holes that this one does not cover. */
+/**
+ * Deletes the entries of an earlier backfill from the ledger, except the holes that this one does not cover.
+ */
 async function writePlan(
   db: Queryable,
   scope: StreamKey,

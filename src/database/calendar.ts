@@ -1,4 +1,4 @@
-/** Every day once, with what BI tools group days by. The daily views take their days from it. */
+/** Every day once, with the columns that BI tools group days by. The daily views take their days from it. */
 import { boolean, date, integer } from 'drizzle-orm/pg-core';
 import { safetySchema } from '../streams/columns.ts';
 import type { Connection } from './connection.ts';
@@ -21,8 +21,9 @@ export const calendar = safetySchema.table('calendar', {
 });
 
 /**
- * A loader that started before the owner granted it the table may not write it; that stops nothing, because the calendar
- * reaches ten years ahead. What writes nothing is not even begun: where it is a copy on every node it would need all of them.
+ * A loader that started before the owner granted it the table may not write it; this is no failure, because
+ * the calendar reaches ten years ahead. Without rows to add no write is started, because on Citus a write to
+ * a reference table needs all nodes.
  */
 const EXTEND = `do $$
 begin

@@ -1,4 +1,4 @@
-/** Confines a role to accounts, or takes what it may read away again. */
+/** Confines a role to accounts, or revokes its access. */
 import { sql } from 'drizzle-orm';
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
@@ -30,7 +30,10 @@ const LOCK_PAUSE_MS = 200;
 const LOCK_ATTEMPTS = 15;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** What is to be done in a transaction of its own, so that it never waits for one lock while it holds another. */
+/**
+ * The statements of one transaction: separate transactions, so that none waits for a lock while it holds
+ * another.
+ */
 type Step = readonly string[];
 
 async function apply(connection: Connection, statements: Step): Promise<void> {
@@ -59,7 +62,7 @@ async function apply(connection: Connection, statements: Step): Promise<void> {
   }
 }
 
-/** Only the owner of a table changes its policies. `statements`: all that is to be done. */
+/** Only the owner of a table changes its policies. `statements`: all statements to run. */
 function assertOwner(tables: readonly PolicyTable[], command: string, statements: Step): void {
   if (tables.every(({ isOwn }) => isOwn)) return;
   throw new SafetySyncError(
@@ -123,7 +126,7 @@ interface AccessChange {
 const accountOptions = (accounts: readonly string[]): string =>
   accounts.map((name) => ` --account ${name}`).join('');
 
-/** `configured`: accounts that may be named before anything of them is stored. Returns what the role may read now. */
+/** `configured`: accounts that may be named before they have rows. Returns what the role may read now. */
 export async function grantAccess(
   connection: Connection,
   { role, accounts, configured }: AccessChange & { readonly configured: readonly string[] },
@@ -149,7 +152,7 @@ export async function grantAccess(
   const steps: Step[] = [
     ...views.map(({ statement }) => [statement]),
     ...tables.map((table) => confineStatements(table, role, wanted)).filter((step) => step.length > 0),
-    // Last: until it is confined everywhere it sees nothing.
+    // Last: until it is confined on all tables it sees nothing.
     grantStatements(role, await readReadable(connection, role)),
   ];
   assertOwner(tables, `grant ${role}${accountOptions(accounts)}`, steps.flat());
@@ -157,7 +160,7 @@ export async function grantAccess(
   return { role, accounts: wanted, differing: [] };
 }
 
-/** No accounts: all. Returns what is left; with none the role reads nothing of schema safety any more. */
+/** No accounts: all. Returns the remaining accounts; with none the role can no longer read schema safety. */
 export async function revokeAccess(
   connection: Connection,
   { role, accounts }: AccessChange,
@@ -190,7 +193,7 @@ export async function revokeAccess(
   return { role, accounts: [], differing: [] };
 }
 
-/** Takes the right to read away; nothing is changed where the role has it from somewhere else, too. */
+/** Revokes the right to read; nothing is changed where the role also has it from another grant. */
 async function withdraw(connection: Connection, role: string): Promise<void> {
   try {
     await connection.db.transaction(async (tx) => {

@@ -1,17 +1,18 @@
 /**
- * A warehouse whose rows are spread over the nodes of a Citus cluster by `account_id`: all rows of an account are on one
- * node. Only `migrate` and `check` know of it; every other statement is the same as on one PostgreSQL.
+ * A warehouse that is distributed over the nodes of a Citus cluster by `account_id`: all rows of an account
+ * are on one node. Only `migrate` and `check` know about Citus; every other statement is the same as on one
+ * PostgreSQL.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import type { Asked } from './connection.ts';
 import { READER_ROLE } from './reader-role.ts';
 
 const OLDEST_CITUS = 13;
-/** Small, the same for all accounts or read by all of them: a copy on every node. */
+/** Small, and common to all accounts or read by all of them: a copy on every node. */
 const REFERENCE_TABLES = ['safety.calendar', 'safety.reporting_settings', 'safety_sync.account_changes'];
 /** Read and written by `migrate` alone. */
 const LOCAL_TABLES = ['safety_sync.migrations'];
-/** The first table that is distributed; the others stand where its rows do. */
+/** The first table that is distributed; the others are colocated with it. */
 const FIRST_TABLE = 'safety.followups';
 
 interface CitusStatus {
@@ -71,7 +72,7 @@ export async function readCitus(connection: Asked): Promise<CitusStatus | undefi
   };
 }
 
-/** What can be distributed. Errors: `citus_missing`, `citus_unfit`. */
+/** Checks that the tables can be distributed. Errors: `citus_missing`, `citus_unfit`. */
 export async function assertCitus(connection: Asked): Promise<void> {
   const citus = await readCitus(connection);
   if (citus === undefined) {
@@ -98,13 +99,13 @@ export async function assertCitus(connection: Asked): Promise<void> {
 }
 
 /**
- * Functions of the schema read `safety.reporting_settings`, of which every node has a copy; Citus takes that for a statement
- * within a statement. For sessions that begin from now on.
+ * Functions of the schema read `safety.reporting_settings`, a reference table; Citus treats that as a nested
+ * statement. Takes effect for new sessions.
  */
 const ALLOW_FUNCTIONS = `select run_command_on_all_nodes(format(
   'alter database %I set citus.allow_nested_distributed_execution = on', current_database()))`;
 
-/** Places what is not placed yet, with the rows that it holds. Returns the tables. */
+/** Distributes the remaining tables, with the rows that they hold. Returns the tables. */
 export async function distribute(connection: Asked): Promise<readonly string[]> {
   const tables = (await readTables(connection)).filter((table) => !isPlaced(table));
   for (const { name } of tables) {
@@ -117,7 +118,8 @@ export async function distribute(connection: Asked): Promise<readonly string[]> 
       );
     }
   }
-  // What the coordinator held before is still there, hidden: all at once, because foreign keys tie the tables together.
+  // The coordinator still holds the earlier rows, hidden: all tables are truncated together, because foreign
+  // keys connect them.
   for (const { name } of tables.toReversed()) {
     await connection.query('select truncate_local_data_after_distributing_table($1::text::regclass)', [name]);
   }
@@ -133,8 +135,9 @@ const MAY_READ_CONTROL = `select coalesce(has_schema_privilege(oid, 'safety_sync
   from pg_roles where rolname = '${READER_ROLE}'`;
 
 /**
- * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends what is in a view to the
- * nodes as a statement of whoever asks. So the reader may read those columns, and no others.
+ * The views `safety.freshness` and `people` read the control tables as their owner, but Citus sends the
+ * content of a view to the nodes as a statement of the current user. So the reader may read those columns,
+ * and no others.
  */
 const LET_READ_CONTROL = `do $$
 begin
@@ -147,7 +150,7 @@ begin
 exception when insufficient_privilege then null;
 end $$`;
 
-/** Grants what the reader lacks, if there is one, as far as this user may. */
+/** Grants the reader's missing rights, if there is a reader, as far as this user may. */
 export async function grantControl(connection: Asked): Promise<void> {
   const [reader] = await connection.query<{ may: boolean }>(MAY_READ_CONTROL);
   if (reader?.may === false) await connection.query(LET_READ_CONTROL);

@@ -13,7 +13,7 @@ interface Commented {
   readonly is_view: boolean;
 }
 
-/** What this user may comment on: of relations and schemas that it owns. */
+/** The comments that this user may set: on relations and schemas that it owns. */
 const COMMENTED = `select n.nspname as schema, c.relname as relation, a.attname as name, c.relkind = 'v' as is_view,
     col_description(c.oid, coalesce(a.attnum, 0)) as column_comment, obj_description(c.oid, 'pg_class') as relation_comment
   from pg_class c join pg_namespace n on n.oid = c.relnamespace

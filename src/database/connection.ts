@@ -1,4 +1,7 @@
-/** The warehouse's only file that knows postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
+/**
+ * The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a
+ * `StreamSession`.
+ */
 import { once } from 'node:events';
 import net from 'node:net';
 import { Writable } from 'node:stream';
@@ -20,7 +23,7 @@ import {
 } from './watch-statements.ts';
 
 export type Database = PostgresJsDatabase;
-/** What reads and writes control tables take: a database or a transaction of it. */
+/** Functions that read and write control tables take a database or one of its transactions. */
 export type Queryable = Pick<
   Database,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute'
@@ -28,22 +31,22 @@ export type Queryable = Pick<
 
 interface ConnectionOptions {
   readonly url: string;
-  /** Asked for at every connection; default: the one in `url`. */
+  /** Read at every connection; default: the one in `url`. */
   readonly password?: (() => string) | undefined;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
   /** Connections at most. */
   readonly max: number;
   /**
-   * One connection that is never replaced: whoever holds locks and temporary tables has lost them with it, and must
-   * not go on with another one unawares. Its transactions are begun and ended by `query`, because postgres.js's own
-   * `begin` writes its `rollback` to a connection that is gone: an exception that nobody can catch
-   * (porsager/postgres#1208). Needs `max` 1.
+   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must
+   * not continue on another connection unnoticed. Its transactions begin and end by `query`, because
+   * postgres.js's own `begin` writes its `rollback` to a connection that is gone: an exception that cannot be
+   * caught (porsager/postgres#1208). Needs `max` 1.
    */
   readonly isSession?: true;
-  /** Is told of every statement; where nobody is nothing is measured. */
+  /** Called after each statement. Without it statements are not timed. */
   readonly onStatement?: OnStatement | undefined;
-  /** From then on statements that take long are cancelled. */
+  /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -58,21 +61,30 @@ export interface Connection {
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
-  /** Why a transaction of a session was aborted: of every later statement PostgreSQL says only that it was (25P02). */
+  /**
+   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only
+   * that it was (25P02).
+   */
   readonly abortedBy: unknown;
   close(): Promise<void>;
 }
 
-/** Whatever runs statements as text: a connection, or a transaction of one. */
+/** Runs statements as text: a connection, or one of its transactions. */
 export type Asked = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
-/** Whoever closes has awaited its statements: what is left, as a read of a database that is away, was given up. */
+/**
+ * The caller awaits its statements before it closes: a statement that is left, such as a read from an
+ * unreachable database, was abandoned.
+ */
 const CLOSE_TIMEOUT_SECONDS = 1;
 /** PostgreSQL's numbers for its types. */
 const JSON_TYPE = 114;
 const JSONB_TYPE = 3802;
-/** Bytes (or characters) of a COPY that may wait for the network; below it nobody has to see to it that it goes on. */
+/**
+ * Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a
+ * drain.
+ */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
 /**
@@ -86,7 +98,7 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
   const socket =
     typeof path === 'string'
       ? net.connect({ path })
-      : // A host that vanished is noticed after minutes, not after the two hours that the system would wait.
+      : // A host that vanished is noticed after minutes, not after the system's default of two hours.
         net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30 * SECOND_MS });
   tellErrorsWhenClosed(socket);
   // postgres.js reads the TLS server name from here when it upgrades the socket.
@@ -94,8 +106,8 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
 }
 
 /**
- * A statement that postgres.js is given after a socket's `error` and before its `close` never gets a result: the caller
- * waits for ever. So that there is no time between them, the error is told only then.
+ * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result:
+ * the caller waits for ever. So `error` is emitted only immediately before `close`.
  */
 function tellErrorsWhenClosed(socket: net.Socket): void {
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -111,7 +123,10 @@ function tellErrorsWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitLate });
 }
 
-/** The first connection is a real one; every further one breaks at once, and with it the statement that asked for it. */
+/**
+ * The first connection is a real one; every further one breaks at once, and with it the statement that needed
+ * it.
+ */
 function connectOnce(onLost: () => void): typeof connectSocket {
   let isUsed = false;
   return (options) => {
@@ -122,7 +137,8 @@ function connectOnce(onLost: () => void): typeof connectSocket {
       return socket;
     }
     const broken = new net.Socket();
-    // Later, when postgres.js listens: it forgets connections that never came about, with whoever waits for them.
+    // Later, when postgres.js listens: it drops connections that were never established, together with the
+    // statements that wait for them.
     setImmediate(() =>
       broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
     );
@@ -131,9 +147,9 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 }
 
 /**
- * Begins a COPY. What PostgreSQL says after the last row (a key that is there already, a line that it cannot read), or
- * before postgres.js's promise has handed the stream on, reaches neither of the two: it is told to the query's own
- * `resolve` and `reject` only, and as an `error` of a stream to which nobody listens yet.
+ * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot
+ * read), or before postgres.js's promise has returned the stream. Such an error reaches neither of the two,
+ * only the query's own `resolve` and `reject`, and an `error` event of a stream that has no listener yet.
  */
 function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
   let opened: (sink: Writable) => void = () => undefined;
@@ -151,13 +167,13 @@ function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (err
     };
     void Object.assign(query, { resolve: onResult, reject: onError });
   });
-  // Never settles: its query tells us instead.
+  // Never settles: the query reports the result.
   query.writable().catch(() => undefined);
   void query.execute();
   return { sink, done };
 }
 
-/** Over a connection of its own: those that there are may all be waiting for what is to be cancelled. */
+/** Over a connection of its own: the existing ones may all be waiting for the statements to be cancelled. */
 async function cancelOver({ url, password }: ConnectionOptions, backends: readonly number[]): Promise<void> {
   const connection = openConnection({ url, password, applicationName: 'safety-sync stop', max: 1 });
   try {
@@ -170,7 +186,9 @@ async function cancelOver({ url, password }: ConnectionOptions, backends: readon
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
+  /**
+   * postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL.
+   */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const onLoss = () => {
@@ -183,7 +201,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     ...(options.password === undefined ? {} : { password: options.password }),
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     idle_timeout: options.max === 1 ? 0 : 30,
-    // A session that holds a lock must not be recycled under it.
+    // A session that holds a lock must not be recycled.
     max_lifetime: options.max === 1 ? null : 30 * 60,
     fetch_types: false,
     types: {
@@ -211,8 +229,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   const db = drizzle(client);
 
   /**
-   * Whether a COPY is under way: postgres.js would send other statements into the middle of its rows, and break the
-   * session. What has to wait is sent between two COPYs, in the order of asking.
+   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the
+   * session. Waiting statements are sent between two COPYs, in the order of their calls.
    */
   let isCopying = false;
   const waiting: (() => void)[] = [];
@@ -253,9 +271,9 @@ export function openConnection(options: ConnectionOptions): Connection {
       tell?.(null, toStatementCode(error));
       throw error;
     } finally {
-      // Left to itself it says goodbye when its last rows are sent: after a failure that may be in the COPY after this one.
+      // Otherwise postgres.js sends CopyDone after a failure, possibly into the next COPY.
       sink?.destroy();
-      // Its result does not pass where that of other statements is seen.
+      // Its result does not pass through the code that watches the other statements.
       statements?.delete(query as never);
       isCopying = false;
       sendWaiting();
@@ -290,7 +308,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     get abortedBy() {
       return abortedBy;
     },
-    // What broke has nothing to say any more: not worth waiting for.
+    // A broken connection sends no reply: do not wait for one.
     close: () => client.end({ timeout: isLost ? 0 : CLOSE_TIMEOUT_SECONDS }),
   };
 }

@@ -7,7 +7,7 @@ import type { IssueKind, StreamName } from '../streams/stream.ts';
 
 export const controlSchema = pgSchema('safety_sync');
 
-/** What somebody is told about; in words: `alerts/events.ts`. */
+/** Events that an alert reports; their texts: `alerts/events.ts`. */
 export type AlertEvent =
   | 'stale'
   | 'credentials_refused'
@@ -21,19 +21,21 @@ export type AlertChannel = 'webhook' | 'mail';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
-/** What is recorded once for each stream of an account. */
+/** The key of rows that exist once for each stream of an account. */
 export interface StreamKey {
   readonly accountId: string;
   readonly stream: StreamName;
 }
 
-/** The number alone would do; with the account a statement stays on one node where accounts are distributed. */
+/**
+ * The number alone is unique; with the account a statement stays on one node where accounts are distributed.
+ */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: number;
 }
 
-/** What one of several workers does, and until when: then it is another one's turn. */
+/** A task that one of several workers has claimed, and until when: after that another worker may claim it. */
 export interface Claim {
   readonly owner: string;
   readonly untilMs: number;
@@ -67,17 +69,17 @@ export const runs = controlSchema.table(
     watermark_after: instant(),
     error_code: text(),
     error_message: text(),
-    /** The service's, of the failing call; of the last call when nothing failed. */
+    /** The service's identifier of the failing call; of the last call when nothing failed. */
     request_id: text(),
     /** Why a run was skipped, or what the reader should know of a run that succeeded. */
     note: text(),
-    /** Host, process and database session of the worker: who holds the stream's lock. */
+    /** Host, process and database session of the worker that holds the stream's lock. */
     owner: text().notNull(),
     backend_pid: integer(),
     program_version: text().notNull(), // No default: an older program fails here before it stores.
   },
   (t) => [
-    // As every key: rows of one account can be kept on one node.
+    // As in every key: rows of one account can be kept on one node.
     primaryKey({ columns: [t.account_id, t.run_id] }),
     index('runs_stream_idx').on(t.account_id, t.stream, t.run_id.desc()),
     index('runs_running_idx')
@@ -89,13 +91,16 @@ export const runs = controlSchema.table(
   ],
 );
 
-/** Where the next run of a stream goes on. */
+/** The position from which the next run of a stream continues. */
 export const streamState = controlSchema.table(
   'stream_state',
   {
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
-    /** followups: every change that the service had made up to here is stored. The service's time, never ours. */
+    /**
+     * followups: every change that the service had made up to here is stored. By the service's clock, never
+     * the worker's.
+     */
     watermark: instant(),
     /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
     backfill_from: instant(),
@@ -105,11 +110,14 @@ export const streamState = controlSchema.table(
     backfill_started_at: instant(),
     /** training: `last_updated` of the newest report that was stored. */
     calculated_at: instant(),
-    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: not told. */
+    /**
+     * How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded;
+     * null: unknown.
+     */
     clock_offset_ms: bigint({ mode: 'number' }),
     /** training: since when every response was older than the stored report, by the worker's clock. */
     older_since: instant(),
-    /** training: when the report was last asked for, by the worker's clock and by the database's. */
+    /** training: when the report was last requested, by the worker's clock and by the database's. */
     checked_at: instant(),
     checked_at_database: instant(),
     /** training: how long after that check the report cannot have changed, in ms. */
@@ -119,7 +127,7 @@ export const streamState = controlSchema.table(
     keyless: jsonb(),
     /** When everything that was older than its retention had been removed. */
     retained_at: instant(),
-    /** equipments: types that a successful run asked for, with the time of the last one. */
+    /** equipments: types that a successful run requested, with the time of the last one. */
     read_parts: jsonb(),
     complete_until: instant(), // Written where transactions begin: stream-session.ts.
   },
@@ -135,7 +143,7 @@ export const backfillSlices = controlSchema.table(
     created_from: instant().notNull(),
     created_to: instant().notNull(),
     status: text().$type<SliceStatus>().notNull(),
-    /** Everything created from here on is stored: where a cut-off slice goes on. */
+    /** Everything created from here on is stored: an interrupted slice continues here. */
     read_to: instant(),
     /** The service's total for the slice when it was begun. */
     expected: bigint({ mode: 'number' }),
@@ -148,7 +156,7 @@ export const backfillSlices = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.stream, t.created_from, t.created_to] })],
 );
 
-/** What could not be taken as it came. Nothing is lost: `value` holds it. */
+/** Values that could not be stored as they were received. `value` holds them, so none is lost. */
 export const dataIssues = controlSchema.table(
   'data_issues',
   {
@@ -161,9 +169,9 @@ export const dataIssues = controlSchema.table(
     kind: text().$type<IssueKind>().notNull(),
     problem: text().notNull(),
     value: json(),
-    /** Of a record without a usable key: a hash of what stays the same when its key is repaired. */
+    /** For a record without a usable key: a hash of the parts that do not change when its key is repaired. */
     identity: text(),
-    /** What `data-issues --retry` needs to put the record through again. */
+    /** The context that `data-issues --retry` needs to process the record again. */
     context: jsonb(),
     first_seen_at: instant().notNull().defaultNow(),
     last_seen_at: instant().notNull().defaultNow(),
@@ -181,32 +189,32 @@ export const dataIssues = controlSchema.table(
   ],
 );
 
-/** Ids and names of people that were forgotten, as pseudonyms: what the source sends of them is recognized by these. */
+/** Ids and names of forgotten people, as pseudonyms: by these they are recognized in later responses. */
 export const forgotten = controlSchema.table(
   'forgotten',
   {
     account_id: text().notNull(),
     pseudonym: text().notNull(),
-    /** The pseudonym of the person's id, which stands in the place of both. */
+    /** The pseudonym of the person's id, which replaces both. */
     person: text().notNull(),
-    /** null: an id. Of a name: how many words it has. */
+    /** null: an id. For a name: its number of words. */
     words: integer(),
-    /** Of the key with which they were made. */
+    /** The id of the key with which they were made. */
     key_id: text().notNull(),
     forgotten_at: instant().notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.pseudonym] })],
 );
 
-/** How far what is stored of a stream has been brought in line with the privacy settings. */
+/** How far the stored rows of a stream agree with the privacy settings. */
 export const privacyCleanings = controlSchema.table(
   'privacy_cleanings',
   {
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
-    /** The settings, and who is forgotten. */
+    /** The privacy settings, and the forgotten people. */
     policy: jsonb().notNull(),
-    /** Where a cleaning that was cut off goes on; null: it is done. */
+    /** The position from which an interrupted cleaning continues; null: it is done. */
     position: jsonb(),
     rows_seen: count(),
     rows_changed: count(),
@@ -216,7 +224,7 @@ export const privacyCleanings = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.stream] })],
 );
 
-/** Every user id that any stream has met, and when `users` asks for it next. */
+/** Every user id in the rows of any stream, and when `users` requests it next. */
 export const userLookups = controlSchema.table(
   'user_lookups',
   {
@@ -226,7 +234,7 @@ export const userLookups = controlSchema.table(
     asked_at: instant(),
     /** null until a lookup has succeeded. */
     is_known: boolean(),
-    /** Lookups that failed since the last one that succeeded: each is further from the next. */
+    /** Failed lookups since the last success: each makes the delay longer. */
     failures: integer().notNull().default(0),
     /** Error code of the last one that failed; null since one succeeded. */
     last_error: text(),
@@ -235,43 +243,43 @@ export const userLookups = controlSchema.table(
   (t) => [primaryKey({ columns: [t.account_id, t.user_id] }), index('user_lookups_due_idx').on(t.due_at)],
 );
 
-/** What somebody is told about, for each channel by which he is: the newest time that it began, and how far the telling is. */
+/** Alerts, a row for each channel: when the newest occurrence began, and how far its delivery is. */
 export const alerts = controlSchema.table(
   'alerts',
   {
     account_id: text().notNull(),
     event: text().$type<AlertEvent>().notNull(),
-    /** What it is about: a stream, a stream and a field of it; empty: the account. */
+    /** The subject of the event: a stream, or a stream and one of its fields; empty: the account. */
     subject: text().notNull(),
     channel: text().$type<AlertChannel>().notNull(),
-    /** Of the error behind it. */
+    /** The code of the error that caused it. */
     code: text(),
-    /** What else is told of it. */
+    /** Further text of the message. */
     detail: text(),
     began_at: instant().notNull(),
     /** null while it lasts. */
     ended_at: instant(),
-    /** When its beginning was told; null: not yet. */
+    /** When the message of its beginning was sent; null: not yet. */
     told_at: instant(),
-    /** When something has to be told; null: nothing has. */
+    /** When a message has to be sent; null: there is none to send. */
     due_at: instant(),
-    /** Who is telling it, and until when nobody else does. */
+    /** The worker that sends it, and until when no other worker may. */
     claimed_by: text(),
     claimed_until: instant(),
-    /** Attempts that failed since something was last told. */
+    /** Failed attempts since a message was last sent. */
     tries: integer().notNull().default(0),
-    /** Of the last one. */
+    /** The problem of the last failed attempt. */
     problem: text(),
   },
   (t) => [primaryKey({ columns: [t.account_id, t.event, t.subject, t.channel] })],
 );
 
-/** When the report of an account is made next, and how far the making is. */
+/** When the report of an account is made next, and the state of its making. */
 export const reportPlans = controlSchema.table(
   'report_plans',
   {
     account_id: text().notNull(),
-    /** Cron expression and time zone by which it was planned. */
+    /** Cron expression and time zone of the plan. */
     schedule: text().notNull(),
     due_at: instant().notNull(),
     claimed_by: text(),
@@ -280,7 +288,7 @@ export const reportPlans = controlSchema.table(
     tries: integer().notNull().default(0),
     /** When one was last made as a whole. */
     made_at: instant(),
-    /** Of the last attempt; null when it succeeded. */
+    /** The error of the last attempt; null when it succeeded. */
     error_code: text(),
   },
   (t) => [primaryKey({ columns: [t.account_id] })],

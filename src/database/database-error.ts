@@ -12,7 +12,7 @@ export function databaseCode(error: unknown): string | undefined {
   return undefined;
 }
 
-/** The innermost message: what PostgreSQL itself said, without the statement that drizzle puts in front. */
+/** The innermost message: that of PostgreSQL itself, without the statement that drizzle adds. */
 function databaseMessage(error: unknown): string {
   let message = String(error);
   for (let at = error; at instanceof Error; at = at.cause) message = at.message === '' ? message : at.message;
@@ -39,7 +39,10 @@ const UNREACHABLE = new Set([
   '53300', // too many connections, on a node of Citus
 ]);
 
-/** PostgreSQL has refused or ended the connection, whatever its code says: `connect` was revoked (42501), too many connections. */
+/**
+ * PostgreSQL has refused or ended the connection, with any code: `connect` was revoked (42501), too many
+ * connections.
+ */
 function isConnectionRefused(error: unknown): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     if ((at as { severity?: unknown }).severity === 'FATAL') return true;
@@ -47,7 +50,7 @@ function isConnectionRefused(error: unknown): boolean {
   return false;
 }
 
-/** The server's certificate is not trusted, or is another one's. */
+/** The server's certificate is not trusted, or belongs to another server. */
 const CERTIFICATE = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -57,7 +60,7 @@ const CERTIFICATE = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
 
-/** The next step, where the failure shows it; undefined: that of its code. */
+/** The next step, where the failure shows it; undefined: the one of its code. */
 function adviceOn(code: string | undefined, said: string): string | undefined {
   if (code === '3D000') {
     const [, name] = /"([^"]+)"/.exec(said) ?? [];
@@ -91,18 +94,18 @@ function adviceOn(code: string | undefined, said: string): string | undefined {
 /** An earlier statement of the transaction has failed. */
 export const ABORTED = '25P02';
 
-/** A statement that was cancelled from outside, or came after one in its transaction. */
+/** A statement that was cancelled from outside, or a later one in its transaction. */
 export function isCancelled(error: unknown): boolean {
   return ['57014', ABORTED].includes(databaseCode(error) ?? '');
 }
 
-/** A value that PostgreSQL cannot hold, as opposed to a statement or server that is wrong. */
+/** A value that PostgreSQL cannot store, as opposed to a wrong statement or server. */
 export function isDataError(error: unknown): boolean {
   const code = databaseCode(error) ?? '';
   return /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
-/** Gives a failure of the database its code; what has one already stays as it is. */
+/** Gives a failure of the database its code; an error that already has one is returned as it is. */
 export function toDatabaseError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
   const code = databaseCode(error);
@@ -121,13 +124,13 @@ export function toDatabaseError(error: unknown): SafetySyncError {
   return new SafetySyncError('database_error', message, { cause: error, advice });
 }
 
-/** Thrown by what talks to PostgreSQL, as opposed to a defect of ours. */
+/** Thrown by the code that uses PostgreSQL, as opposed to a defect of the program. */
 function isOfDatabase(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof DrizzleQueryError || error.name === 'PostgresError' || isOfDatabase(error.cause);
 }
 
-/** For whoever has nothing left to try: an error of ours, in which there is neither statement nor parameter. */
+/** For callers that cannot retry: an error of the program, without statement and parameters. */
 export function toKnownError(error: unknown): SafetySyncError {
   if (error instanceof SafetySyncError) return error;
   if (isOfDatabase(error)) return toDatabaseError(error);

@@ -1,4 +1,7 @@
-/** Runs whose database session is gone, as a rule with their worker: their record says `running`, and nobody holds the lock of their stream. */
+/**
+ * Runs whose database session is gone, usually because their worker ended: their record says `running`, and
+ * the lock of their stream is free.
+ */
 import { sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Database, Queryable } from './connection.ts';
@@ -11,9 +14,9 @@ import { streamLockKey } from './stream-session.ts';
 type OpenRun = Pick<RunRow, 'account_id' | 'stream' | 'run_id'>;
 
 /**
- * Of runs that were read as running, those that are dead. A run takes its lock before it has a record and closes the
- * record before it gives the lock back: a record that still says `running` after its lock was seen free is of a worker
- * that died. A standby does not know the locks of its primary, so nothing is said there.
+ * Those of the given running runs that are dead. A run takes its lock before it has a record and closes the
+ * record before it releases the lock: a record that still says `running` after its lock was seen free belongs
+ * to a worker that died. A standby cannot see the locks of its primary, so it reports none.
  */
 export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Promise<ReadonlySet<number>> {
   if (open.length === 0) return new Set();
@@ -35,7 +38,7 @@ export async function findDeadRuns(db: Queryable, open: readonly OpenRun[]): Pro
   return new Set([...still].map((row) => Number(row.run_id)));
 }
 
-/** The rows, those of dead runs as what they will be closed as. */
+/** The rows; dead runs with the status that they will be closed with. */
 export async function tellDeadRuns(db: Queryable, rows: readonly RunRow[]): Promise<RunRow[]> {
   const dead = await findDeadRuns(
     db,
@@ -57,7 +60,7 @@ interface ClosedRuns extends StreamKey {
   readonly closed: number;
 }
 
-/** Closes what workers that died have left open; streams that somebody is working on are left alone. */
+/** Closes the runs of workers that died; streams whose lock is held are skipped. */
 export async function closeAllDeadRuns(db: Database, accountIds: readonly string[]): Promise<ClosedRuns[]> {
   const open = await db.execute<{ account_id: string; stream: StreamName }>(sql`
     select distinct account_id, stream from safety_sync.runs

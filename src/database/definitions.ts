@@ -24,7 +24,7 @@ function readFolder(folder: URL, kind: 'functions' | 'views'): Definition[] {
     }));
 }
 
-/** Each definition after those that it names as `safety.NAME`. */
+/** Each definition after those that it refers to as `safety.NAME`. */
 function inOrder(definitions: readonly Definition[]): Definition[] {
   const ordered = new Set<Definition>();
   const add = (one: Definition, path: readonly Definition[]): void => {
@@ -52,7 +52,7 @@ export function readDefinitions(migrationsFolder: URL): Definitions {
   return { list, hash: hash.digest('hex') };
 }
 
-/** What people granted on views, as the statements that grant it again. */
+/** Rights that were granted on views by hand, as the statements that grant them again. */
 const READ_GRANTS = `
   select format('grant %s on safety.%I to %s%s', a.privilege_type || coalesce(' (' || quote_ident(v.attribute) || ')', ''), v.relname,
     case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end,

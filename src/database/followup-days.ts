@@ -19,7 +19,7 @@ export const followupDays = safetySchema.table(
   {
     account_id: accountId(),
     counted_by: text().$type<'all' | 'assignee' | 'form'>().notNull(),
-    /** Of the assignee or form; empty: none. */
+    /** The id of the assignee or form; empty: none. */
     id: text().notNull(),
     from_on: date({ mode: 'string' }).notNull(),
     /** Exclusive; `infinity` while nothing changes. */
@@ -37,7 +37,7 @@ export const countedDays = safetySchema.table(
   {
     account_id: accountId(),
     stream: text().$type<StreamName>().notNull(),
-    /** In which days begin and end. */
+    /** The time zone of the days. */
     timezone: text().notNull(),
     counted_to: date({ mode: 'string' }).notNull(),
     /** Days before it count rows that were removed: they cannot be counted again. */
@@ -77,9 +77,10 @@ export async function readCountedDays(db: Queryable, account: string): Promise<C
 }
 
 /**
- * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state counts as open up
- * to its due day, as overdue up to the day before it was closed, then as closed. The first state begins when the follow-up
- * was raised. A closing time after the beginning of the state is that of a device whose clock is ahead.
+ * Steps of follow-ups as they are stored, negative ones with `sign` -1. `keys` null: all follow-ups. A state
+ * counts as open up to its due day, as overdue up to the day before it was closed, then as closed. The first
+ * state begins when the follow-up was raised. A closing time after the beginning of the state comes from a
+ * device whose clock is ahead.
  */
 function stepsOf(
   { accountId: account, timezone, finalBefore }: CountedDays,

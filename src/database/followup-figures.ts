@@ -4,8 +4,8 @@ import type { Queryable } from './connection.ts';
 import { syncedAtOf, type WriteTime } from './sql-names.ts';
 
 /**
- * How each state differs from the one before it, where states were changed in place, by a cleaning. What is as it should
- * be is not written.
+ * Compares each state with the one before it, after a cleaning changed states in place. Correct rows are not
+ * written.
  */
 export async function compareStates(
   db: Queryable,

@@ -7,12 +7,12 @@ import { toArrayLiteral } from './array-literal.ts';
 
 export type IssueRow = typeof dataIssues.$inferSelect;
 
-/** Open issues: what tells that a record which could not be a row has come right. */
+/** Open issues: they show when a record that could not be stored has become valid. */
 export interface OpenIssues {
   readonly areAny: boolean;
-  /** What stays the same of records without a usable key. */
+  /** The parts that do not change, for records without a usable key. */
   readonly identities: ReadonlySet<string>;
-  /** Keys of records that were refused for something else. */
+  /** Keys of records that were refused for another reason. */
   readonly keys: ReadonlySet<string>;
   /** Fingerprints of unknown fields. */
   readonly unknownFields: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export async function readOpenIssues(db: Queryable, { accountId, stream }: Strea
 interface IssueFilter {
   readonly accountIds: readonly string[];
   readonly stream?: StreamName | undefined;
-  /** Also those that have come right. */
+  /** Also resolved ones. */
   readonly includeResolved: boolean;
 }
 

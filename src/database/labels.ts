@@ -1,9 +1,12 @@
-/** Names for the ids that the service sends bare: given by people, shown by the views, never touched by a sync. */
+/**
+ * Names for ids that the service sends without a name: entered by people, shown by the views, never changed
+ * by a sync.
+ */
 import { sql } from 'drizzle-orm';
 import { check, primaryKey, text } from 'drizzle-orm/pg-core';
 import { accountId, safetySchema } from '../streams/columns.ts';
 
-/** What an id may stand for. */
+/** The kinds of ids that have labels. */
 export const LABEL_KINDS = [
   'form',
   'training',
@@ -26,7 +29,7 @@ export const labels = safetySchema.table(
     /** As text, numbers too. */
     id: text().notNull(),
     label: text().notNull(),
-    /** Another label of the same kind: what this one belongs to. */
+    /** Another label of the same kind: the parent of this one. */
     parent_id: text(),
   },
   (t) => [

@@ -1,6 +1,6 @@
 /**
- * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. A session whose role may
- * not write runs is no run, and messages name it because it holds runs up.
+ * Holders of the locks of streams. Any login of the database may take an advisory lock, a reader too. A
+ * session whose role may not write runs is no run; messages name it because it blocks runs.
  */
 import { sql } from 'drizzle-orm';
 import { STREAM_NAMES } from '../streams/index.ts';
@@ -64,7 +64,7 @@ export async function tellHolder(db: Queryable, { accountId, stream }: StreamKey
   return { name, isForeign: false };
 }
 
-/** Sessions that are no runs and hold locks, in words, by `stream account`. */
+/** Sessions that are no runs and hold locks, as text, by `stream account`. */
 export async function readHeldUp(
   db: Queryable,
   accountIds: readonly string[],

@@ -19,7 +19,7 @@ const MIGRATIONS_FOLDER = new URL('migrations/', PACKAGE_URL);
 const MIGRATIONS = { schema: 'safety_sync', table: 'migrations' } as const;
 /** Every process that migrates takes this lock first, so that two of them wait for each other. */
 const MIGRATION_LOCK = "hashtextextended('safety-sync:migrate', 0)";
-/** As PostgreSQL numbers itself: 14. */
+/** PostgreSQL's own version number: 14. */
 export const OLDEST_SERVER = 140000;
 
 export interface MigrationStatus {
@@ -38,9 +38,9 @@ export interface MigrationOutcome {
 }
 
 export interface MigrateOptions {
-  /** Spreads the warehouse over the nodes of a Citus cluster. One that is spread stays so without it. */
+  /** Distributes the warehouse over the nodes of a Citus cluster. A distributed one remains so without it. */
   readonly onCitus?: boolean;
-  /** From then on statements that take long are cancelled. */
+  /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -84,8 +84,8 @@ function assertNotNewer({ newest, version, definitions, definitions_version: by 
 }
 
 /**
- * Counts what the warehouse still lacks. A warehouse that was never migrated lacks everything. Errors: `database_newer`,
- * `database_too_old` where a build from before 1.0 has made it.
+ * Counts the missing migrations. A warehouse that was never migrated lacks all of them. Errors:
+ * `database_newer`, `database_too_old` for a warehouse of a build before 1.0.
  */
 export async function readMigrationStatus(connection: Asked): Promise<MigrationStatus> {
   const known = KNOWN.length + 1;
@@ -127,7 +127,7 @@ const END_RUNS = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
   where datname = current_database() and application_name = any ($1::text[]) and pg_has_role(usesysid, 'usage')`;
 
 /**
- * Ends runs under way, which lose nothing by it: they would go on storing as their program knows it. Until the migration is
+ * Ends active runs, which lose no data: they would continue to store in the old form. Until the migration is
  * committed no run can be opened; then a run of an older program fails before it stores anything.
  */
 async function endRuns(connection: Connection): Promise<void> {
@@ -143,7 +143,7 @@ async function endRuns(connection: Connection): Promise<void> {
 
 const NOTE = `insert into ${MIGRATIONS.schema}.${MIGRATIONS.table} (hash, created_at, program_version) values ($1, $2, $3)`;
 
-/** All of them or none, and with them what readers may see of what they bring. */
+/** All of them or none, together with the readers' access to the new relations. */
 async function applyMissing(connection: Connection, isDistributed: boolean): Promise<void> {
   const { pending } = await readMigrationStatus(connection);
   if (pending > 0) for (const statement of CREATE_LEDGER) await connection.query(statement);
@@ -174,7 +174,7 @@ async function applyMissing(connection: Connection, isDistributed: boolean): Pro
   await connection.query('commit');
 }
 
-/** What confines readers would be lost on the nodes. Error: `access_unsupported`. */
+/** The policies that confine readers would be lost on the nodes. Error: `access_unsupported`. */
 async function assertUnconfined(connection: Connection): Promise<void> {
   const [one] = confinementsIn(await readPolicyTables(connection));
   if (one === undefined) return;
@@ -185,7 +185,10 @@ async function assertUnconfined(connection: Connection): Promise<void> {
   );
 }
 
-/** Applies what is missing; several processes may do so at once. Errors: `database_unreachable`, `database_too_old`, `database_error`. */
+/**
+ * Applies the missing migrations; several processes may do so at once. Errors: `database_unreachable`,
+ * `database_too_old`, `database_error`.
+ */
 export async function migrateDatabase(
   url: string,
   { onCitus = false, signal }: MigrateOptions = {},
@@ -212,7 +215,7 @@ export async function migrateDatabase(
     if (onCitus) await assertUnconfined(connection);
     const distributed = onCitus || isDistributed ? await distribute(connection) : [];
     await extendCalendar(connection);
-    // Beyond the migrations: both may lag behind a program that only words or grants something anew.
+    // Not part of the migrations: both may be outdated when a program changes only comments or grants.
     await writeComments(connection);
     const reader = await grantReader(connection);
     if (onCitus || isDistributed) await grantControl(connection);

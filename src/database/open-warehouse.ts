@@ -3,28 +3,28 @@ import { assertMigrated, migrateDatabase, type MigrateOptions, type MigrationOut
 import type { OnStatement } from './watch-statements.ts';
 
 export interface Warehouse {
-  /** With the password as it is now. */
+  /** With the current password. */
   readonly url: string;
   readonly connection: Connection;
-  /** Applies what is missing. */
+  /** Applies the missing migrations. */
   migrate(options?: MigrateOptions): Promise<MigrationOutcome>;
   /** Errors: `database_not_migrated`, `database_newer`. */
   assertMigrated(): Promise<void>;
-  /** Opens a connection beside those that are open, and closes it. */
+  /** Opens a connection in addition to the existing ones, and closes it. */
   tryConnecting(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Besides the sessions of runs, each of which has a connection of its own. */
+/** In addition to the sessions of runs, each with a connection of its own. */
 const MAX_CONNECTIONS = 3;
 
 const passwordOf = (url: string): string => decodeURIComponent(new URL(url).password);
 
 interface OpenWarehouseOptions {
-  /** The URL as it is now: its password may change. Default: it does not. */
+  /** The current URL: its password may change. Default: it does not. */
   readonly readUrl?: (() => string) | undefined;
   readonly onStatement?: OnStatement | undefined;
-  /** From then on statements that take long are cancelled. */
+  /** After this signal long statements are cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,7 +32,7 @@ export function openWarehouse(
   url: string,
   { readUrl, onStatement, signal }: OpenWarehouseOptions = {},
 ): Warehouse {
-  // Without one in the URL PostgreSQL's own variables may tell it.
+  // Without a value in the URL PostgreSQL's own variables may set it.
   const password = readUrl === undefined || passwordOf(url) === '' ? undefined : () => passwordOf(readUrl());
   const currentUrl = readUrl ?? (() => url);
   const connection = openConnection({

@@ -1,4 +1,6 @@
-/** Reads and writes who is forgotten, and how far what is stored is in line with the privacy settings. */
+/**
+ * Reads and writes which people are forgotten, and how far the stored rows agree with the privacy settings.
+ */
 import { and, eq, sql } from 'drizzle-orm';
 import type { StreamName } from '../streams/stream.ts';
 import type { Queryable } from './connection.ts';
@@ -29,7 +31,7 @@ export async function writeForgotten(
 
 export interface ForgottenCount {
   readonly people: number;
-  /** When the last one was forgotten, by the database's clock, ms; null: nobody was. */
+  /** When the last person was forgotten, by the database's clock, ms; null: no person was. */
   readonly lastMs: number | null;
 }
 
@@ -43,21 +45,24 @@ export async function countForgotten(db: Queryable, accountIds: readonly string[
   };
 }
 
-/** What is protected of a stream; the same text: the same is. */
+/** The protection of a stream; equal texts mean equal protection. */
 export interface Policy {
   readonly omit: readonly string[];
   readonly pseudonymize: readonly string[];
   /** null: no key is needed. */
   readonly keyId: string | null;
   readonly forgotten: readonly string[];
-  /** Columns that were protected until a time: rows that were written before lack their values, until everything has been read again. */
+  /**
+   * Columns that were protected until a time: rows that were written before lack their values until all
+   * records were read again.
+   */
   readonly lifted?: Lifted;
 }
 
 /** By `table.column`: until when, ISO. */
 export type Lifted = Readonly<Record<string, string>>;
 
-/** Where a cleaning is: the pass, and the last key that it has done in it. */
+/** The position of a cleaning: the pass, and its last finished key. */
 export interface CleaningPosition {
   readonly pass: number;
   readonly after: readonly string[] | null;
@@ -103,16 +108,16 @@ export async function readCleaning(db: Queryable, scope: StreamKey): Promise<Cle
   return row === undefined ? undefined : toCleaning(row);
 }
 
-/** What is known of the privacy of an account. */
+/** The privacy state of an account. */
 interface AccountPrivacy {
   readonly cleanings: ReadonlyMap<StreamName, Cleaning>;
-  /** Pseudonyms of who is forgotten. */
+  /** Pseudonyms of the forgotten people. */
   readonly forgotten: readonly string[];
-  /** Streams that ever began a run: of the others nothing is stored. */
+  /** Streams that ever began a run: other streams have no rows. */
   readonly begun: ReadonlySet<StreamName>;
 }
 
-/** Of many accounts in a few statements. */
+/** Reads many accounts with a few statements. */
 export async function readAccountPrivacy(
   db: Queryable,
   accountIds: readonly string[],
@@ -149,7 +154,7 @@ export async function readAccountPrivacy(
   );
 }
 
-/** Begins one, or records what is in force where nothing has to be cleaned (`position` null). */
+/** Begins one, or records the current settings where no rows have to be cleaned (`position` null). */
 export async function writeCleaning(db: Queryable, scope: StreamKey, cleaning: Cleaning): Promise<void> {
   const { accountId, stream } = scope;
   const { policy, position, rowsSeen, rowsChanged } = cleaning;
@@ -178,7 +183,7 @@ const toOrdered = ({ omit, pseudonymize, keyId, forgotten }: Policy) => [
   forgotten,
 ];
 
-/** Whether something is protected now that was not. */
+/** Whether the new settings protect more than the old ones. */
 function protectsMore(now: Policy, before: Policy): boolean {
   const omitted = new Set(before.omit);
   const gone = new Set([...before.omit, ...before.pseudonymize]);

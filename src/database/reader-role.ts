@@ -1,6 +1,6 @@
 /**
- * The role `safety_reader`: reads schema `safety`, nothing else. Roles belong to the server, not to the database, so the
- * user who migrates may not be allowed to create one; that stops nothing, and is said.
+ * The role `safety_reader`: reads schema `safety`, nothing else. Roles belong to the server, not to the
+ * database, so the migrating user may not be allowed to create one; this is not an error, only a message.
  */
 import type { Connection } from './connection.ts';
 
@@ -8,7 +8,7 @@ export const READER_ROLE = 'safety_reader';
 
 export interface ReaderRole {
   readonly exists: boolean;
-  /** What it should be allowed and is not. */
+  /** The rights that it should have and lacks. */
   readonly lacking: readonly string[];
 }
 
@@ -36,7 +36,10 @@ export async function readReaderRole(connection: Connection): Promise<ReaderRole
   return { exists: true, lacking };
 }
 
-/** Default privileges hold for what the user who grants them creates: the owner, who migrates. */
+/**
+ * Default privileges apply to objects that are created by the user that grants them: the owner, which
+ * migrates.
+ */
 const GRANT = `do $$
 begin
   if to_regrole('${READER_ROLE}') is null then
@@ -56,7 +59,7 @@ begin
   end if;
 end $$`;
 
-/** Creates the role and grants what it lacks, as far as this user may. */
+/** Creates the role and grants its missing rights, as far as this user may. */
 export async function grantReader(connection: Connection): Promise<ReaderRole> {
   const before = await readReaderRole(connection);
   if (before.exists && before.lacking.length === 0) return before;
@@ -64,7 +67,7 @@ export async function grantReader(connection: Connection): Promise<ReaderRole> {
   return await readReaderRole(connection);
 }
 
-/** What to tell the operator; null when all is well. */
+/** The advice for the operator; null when nothing is missing. */
 export function adviseOnReader({ exists, lacking }: ReaderRole): string | null {
   if (!exists) {
     return `For BI tools that shall read and not write (if there are none, leave it): as a user who may create roles: create role ${READER_ROLE} nologin; then run safety-sync migrate as the owner.`;

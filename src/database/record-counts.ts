@@ -1,4 +1,7 @@
-/** What a run did, in records (children are not counted). read = inserted + updated + unchanged + rejected. */
+/**
+ * The result of a run, in records (children are not counted). read = inserted + updated + unchanged +
+ * rejected.
+ */
 export interface RecordCounts {
   read: number;
   inserted: number;

@@ -1,6 +1,7 @@
 /**
- * Reads and writes `safety_sync.report_plans`: when the report of each account comes next. Of several workers the one that
- * claims it makes it. The plan outlives them all: what was due while none ran is made, once, when one does.
+ * Reads and writes `safety_sync.report_plans`: when the report of each account is due next. One of several
+ * workers claims it and makes it. The plan does not depend on a running worker: a report that became due
+ * while no worker ran is made once, when one runs.
  *
  * Times are ms by the database's clock and come with the statement.
  */
@@ -12,7 +13,7 @@ import { instant } from './sql-names.ts';
 
 export interface ReportPlan {
   readonly accountId: string;
-  /** Cron expression and time zone by which it was planned. */
+  /** Cron expression and time zone of the plan. */
   readonly schedule: string;
   readonly dueMs: number;
   readonly tries: number;
@@ -45,7 +46,7 @@ export async function readFailedReports(
   return new Map(rows.map((row) => [row.account_id, row.error_code]));
 }
 
-/** There was none, or it was made for another schedule. */
+/** There was no plan, or it was made for another schedule. */
 export async function writeReportPlan(
   db: Queryable,
   { accountId, schedule, dueMs }: Omit<ReportPlan, 'tries'>,
@@ -59,7 +60,7 @@ export async function writeReportPlan(
 
 type ClaimOfReport = Claim & { readonly accountId: string; readonly nowMs: number };
 
-/** False: it is not due any more, or another worker has it. */
+/** False: it is no longer due, or another worker has it. */
 export async function claimReport(
   db: Queryable,
   { accountId, owner, untilMs, nowMs }: ClaimOfReport,
@@ -83,7 +84,7 @@ export async function recordReportMade(
     where ${isOurs(claim)}`);
 }
 
-/** Tried again then. */
+/** Records the failure, and when the next attempt is due. */
 export async function recordReportFailed(
   db: Queryable,
   {

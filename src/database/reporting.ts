@@ -1,4 +1,7 @@
-/** What the views need to know of their readers: the time zone in which days begin. One row per account, written at the start of every command that migrates. */
+/**
+ * Settings that the views need for their readers: the time zone of days. One row per account, written at the
+ * start of every command that migrates.
+ */
 import { sql } from 'drizzle-orm';
 import { primaryKey, text } from 'drizzle-orm/pg-core';
 import { SafetySyncError } from '../shared/errors.ts';
@@ -39,9 +42,10 @@ export async function readReportingTimezones(
 }
 
 /**
- * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the variable would
- * move the days of every reader; an account that has none yet begins with UTC. Returns the accounts whose zone was replaced,
- * with the zone before. Error: `configuration_invalid` for a zone that PostgreSQL does not know.
+ * Writes nothing when nothing has changed. A zone that is not set replaces none, because a shell without the
+ * variable would move the days of every reader; an account that has none yet begins with UTC. Returns the
+ * accounts whose zone was replaced, with the zone before. Error: `configuration_invalid` for a zone that
+ * PostgreSQL does not know.
  */
 export async function writeReportingTimezones(
   db: Queryable,

@@ -1,6 +1,7 @@
 /**
- * Removes what is older than it has to be kept. Part of a run that holds the stream's lock: of several workers one does it,
- * and nobody stores rows of the stream meanwhile. Each step is a short transaction of its own.
+ * Removes rows after their retention period. Part of a run that holds the stream's lock: only one of several
+ * workers does it, and no other stores rows of the stream meanwhile. Each step is a short transaction of its
+ * own.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { DAY_MS, SECOND_MS } from '../shared/time.ts';
@@ -28,11 +29,11 @@ export interface Removed {
 
 export const NOTHING_REMOVED: Removed = { rows: 0, runs: 0, issues: 0 };
 
-/** Once a day is enough for what is told in days. */
+/** Once a day is enough for periods in days. */
 const EVERY_MS = DAY_MS;
 /** Rows of a transaction. */
 const STEP_ROWS = 500;
-/** The rest is for the stream's next run: somebody may wait for the lock. */
+/** The stream's next run removes the rest: another session may wait for the lock. */
 const MOST_MS = 10 * SECOND_MS;
 
 interface Scope {
@@ -82,7 +83,7 @@ async function inTransaction(session: StreamSession, statements: readonly SQL[])
   return count;
 }
 
-/** A row with everything that belongs to it; its children go by their foreign keys. */
+/** A row with all dependent rows; its children are deleted by their foreign keys. */
 async function removeRows(
   { session, shape, accountId }: Scope,
   before: string,
@@ -120,7 +121,7 @@ async function removeRows(
   return removed;
 }
 
-/** Steps of one statement, until one finds less than it may remove. */
+/** Repeats one statement until it finds fewer rows than it may remove. */
 async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () => boolean): Promise<number> {
   let removed = 0;
   for (let last = STEP_ROWS; last === STEP_ROWS && goesOn(); removed += last) {
@@ -129,7 +130,10 @@ async function removeInSteps(session: StreamSession, statement: SQL, goesOn: () 
   return removed;
 }
 
-/** How a stream went last, in every way that somebody asks for, stays known whatever its age. */
+/**
+ * The newest run of a stream for each kind and status, with or without requests and a session, is kept at any
+ * age, because other parts read it.
+ */
 function expiredRuns({ shape, accountId }: Scope, before: string): SQL {
   const ofStream = sql`account_id = ${accountId} and stream = ${shape.stream.name}`;
   return sql`delete from safety_sync.runs where ${ofStream} and run_id in (
@@ -146,7 +150,9 @@ function expiredIssues({ shape, accountId }: Scope, before: string): SQL {
     order by fingerprint limit ${STEP_ROWS}::int)`;
 }
 
-/** At most once a day for each stream; what is left over when the time is up is removed by the next run. */
+/**
+ * At most once a day for each stream; rows that are left when the time is over are removed by the next run.
+ */
 export async function removeExpired(request: RetentionRequest): Promise<Removed> {
   const { session, retention, signal, monotonicMs } = request;
   if (Object.values(retention).every((days) => days === undefined)) return NOTHING_REMOVED;

@@ -20,7 +20,7 @@ export interface NewRun extends StreamKey {
   readonly watermark: string | null;
 }
 
-/** What the service was asked in a run. */
+/** The requests of a run. */
 interface RunRequests {
   readonly requests: number;
   readonly retries: number;
@@ -32,7 +32,7 @@ interface RunEnd extends RunKey {
   readonly counts: Readonly<RecordCounts>;
   readonly watermark: string | null;
   readonly status: Exclude<RunStatus, 'running'>;
-  /** reconcile: changes that earlier runs should have stored; null where that cannot be said. */
+  /** reconcile: changes that earlier runs should have stored; null where they are unknown. */
   readonly repaired: number | null;
   readonly note: string | null;
   readonly failure: SafetySyncError | null;
@@ -41,8 +41,9 @@ interface RunEnd extends RunKey {
 const ERROR_MESSAGE_CHARACTERS = 2000;
 
 /**
- * Runs that are still open while we hold the stream's lock: their database sessions are gone. `owner` is still there, so of
- * its own runs only the session has ended, as when PostgreSQL is restarted; of all others the worker, too, as far as is known.
+ * Runs that are still open while this session holds the stream's lock: their database sessions are gone. The
+ * process `owner` still exists, so of its own runs only the session has ended, as when PostgreSQL is
+ * restarted; of all others the worker, too, as far as is known.
  */
 export async function closeDeadRuns(
   db: Queryable,
@@ -64,7 +65,7 @@ export async function closeDeadRuns(
   return closed.length;
 }
 
-/** What is known of a run when it begins, and of one that does not. */
+/** The columns that are known when a run begins, also of a run that is skipped. */
 const firstColumns = (run: NewRun) => ({
   account_id: run.accountId,
   stream: run.stream,
@@ -103,7 +104,7 @@ export async function recordSkippedRun(db: Queryable, run: NewRun, note: string)
   return row?.run_id ?? null;
 }
 
-/** Of a run that has nothing to tell; part of the transaction in which it ends. */
+/** Removes a run that has nothing to report; part of the transaction that ends it. */
 export async function removeRun(db: Queryable, run: RunKey): Promise<void> {
   await db.delete(runs).where(isRun(run));
 }
@@ -124,7 +125,7 @@ function countColumns(counts: Readonly<RecordCounts>, requests: RunRequests) {
   };
 }
 
-/** Counters of a run that goes on, in the transaction that stored what they count. */
+/** Counters of a running run, in the transaction that stored the counted records. */
 export async function updateRunCounts(
   db: Queryable,
   run: RunKey,
@@ -191,7 +192,10 @@ interface RecentRun extends StreamKey {
   readonly withinMs: number;
 }
 
-/** Whether such a run began lately and was not cut off: by the database's clock, which all workers share. */
+/**
+ * Whether such a run began recently and was not interrupted: by the database's clock, which all workers
+ * share.
+ */
 export async function hasRecentRun(db: Queryable, { accountId, stream, kind, withinMs }: RecentRun) {
   const [row] = await db
     .select({ run_id: runs.run_id })
@@ -236,18 +240,21 @@ export function toRunRow(row: Readonly<Record<string, unknown>>): RunRow {
 }
 
 /**
- * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it says nothing
- * about the stream, and must not hide how the last real run ended.
+ * Runs `r` that took place. A tick that found its stream taken is recorded as skipped without a session: it
+ * gives no information about the stream, and must not hide how the last real run ended.
  */
 export const TOOK_PLACE = sql.raw(`not (r.status = 'skipped' and r.backend_pid is null)`);
 
 /**
- * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because a list that
- * comes with the statement could not be joined so where accounts are distributed.
+ * Every stream that ever began a run has its row there. Runs are looked up from it, stream by stream, because
+ * a list in the statement itself could not be joined this way where accounts are distributed.
  */
 const KNOWN_STREAMS = sql.raw('safety_sync.stream_state');
 
-/** Newest first. Of each account by its own index: of one that has been quiet for long the newest are far back. */
+/**
+ * Newest first. Each account is read by its own index, because the newest runs of an account without recent
+ * runs are far back.
+ */
 export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow[]> {
   const ofStream = filter.stream === undefined ? sql`` : sql`and r.stream = ${filter.stream}`;
   const rows = await db.execute(sql`
@@ -260,7 +267,10 @@ export async function readRuns(db: Queryable, filter: RunFilter): Promise<RunRow
   return rows.map(toRunRow);
 }
 
-/** Of each stream of these accounts (an array literal), columns of the newest run `r` of which the condition holds. */
+/**
+ * For each stream of these accounts (an array literal): columns of the newest run `r` that meets the
+ * condition.
+ */
 export const newestRuns = (columns: SQL, condition: SQL, accounts: string): SQL => sql`
   select k.account_id, k.stream, l.* from ${KNOWN_STREAMS} k cross join lateral (
     select ${columns} from ${runs} r where r.account_id = k.account_id and r.stream = k.stream and ${condition}

@@ -1,9 +1,13 @@
-/** The version of the server, and what a session sets for itself, whatever server, database and role have set. */
+/**
+ * The version of the server, and the settings that a session makes for itself, independent of server,
+ * database and role.
+ */
 
 /**
- * An expression that frees a session from the time-outs that somebody has set on the role or the database, and names those
- * that there were (`lock_timeout,statement_timeout`, null: none): they are for others. A merge and a migration take as long
- * as they take, and a session is idle while the service is waited for. Not every version of PostgreSQL has all of them.
+ * An expression that removes the time-outs of the role or the database from a session, and names those that
+ * were set (`lock_timeout,statement_timeout`, null: none): they are meant for other sessions. A merge and a
+ * migration take as long as they take, and a session is idle during requests to the service. Not every
+ * version of PostgreSQL has all of them.
  */
 const NO_TIMEOUTS = `(select string_agg(name, ',') filter (where setting <> '0' and set_config(name, '0', false) = '0')
   from pg_settings where name in ('statement_timeout', 'lock_timeout', 'idle_session_timeout',

@@ -1,17 +1,17 @@
-/** What SQL text is put together of: names, taken from the drizzle tables only, staged rows, times. */
+/** The parts of SQL text: names, taken from the drizzle tables only, staged rows, times. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { TableShape } from './table-shape.ts';
 
 /**
- * The time of the open transaction, which everything that it stores carries. It is read once and given to every statement,
- * because where tables are distributed each node has a `now()` of its own. Defaults of columns that are filled by COPY are
- * the same time: whoever takes the rows works them out.
+ * The time of the open transaction, stored in all its rows. It is read once and passed to every statement,
+ * because in distributed tables each node has a `now()` of its own. Defaults of columns that are filled by
+ * COPY have this time, too: the statement that reads the rows computes them.
  */
 export interface TransactionTime {
   readonly now: string;
 }
 
-/** Of a transaction that stores records. */
+/** The times of a transaction that stores records. */
 export interface WriteTime extends TransactionTime {
   /** `_synced_at` of its rows: `now`, or the next instant of the stream where the database's clock was set back. */
   readonly syncedAt: string;
@@ -21,7 +21,7 @@ export const instantOf = ({ now }: TransactionTime): SQL => sql`${now}::timestam
 export const syncedAtOf = ({ syncedAt }: Pick<WriteTime, 'syncedAt'>): SQL => sql`${syncedAt}::timestamptz`;
 
 export const name = (text: string): SQL => sql`${sql.identifier(text)}`;
-/** For `on conflict do update set`: the values that the statement came with. */
+/** For `on conflict do update set`: the values of the statement. */
 export const asGiven = <Values extends object>(values: Values): Record<keyof Values, SQL> =>
   Object.fromEntries(Object.keys(values).map((column) => [column, sql`excluded.${name(column)}`])) as Record<
     keyof Values,
@@ -52,12 +52,13 @@ export function stage(shape: TableShape): SQL {
 }
 
 /**
- * Columns of a temporary table, read beside tables of the warehouse. Where those are distributed, a subselect that cannot be
- * flattened (hence `offset 0`) is worked out first and taken to their nodes; the table itself could not be.
+ * Columns of a temporary table, read together with tables of the warehouse. Where those are distributed, a
+ * subselect that cannot be flattened (hence `offset 0`) is evaluated first and sent to their nodes; the table
+ * itself could not be.
  */
 export const taken = (table: string, columns: readonly string[]): SQL =>
   sql`(select ${list(columns)} from pg_temp.${name(table)} offset 0)`;
-/** The same of the staged rows of a table. */
+/** The staged rows of a table as such a subselect. */
 export const staged = (shape: TableShape, columns: readonly string[]): SQL => taken(shape.stage, columns);
 
 /** A time, of ms since 1970. */

@@ -1,10 +1,10 @@
 /**
- * Statements that go on after a stop was asked for are cancelled. PostgreSQL itself would finish them, and hold the lock of the
- * stream until then, since it notices only at their end that the process is gone.
+ * Cancels statements that are still active after a stop was requested. PostgreSQL itself would finish them,
+ * and hold the lock of the stream until then, since it notices only at their end that the process is gone.
  */
 import { SECOND_MS, untilAborted } from '../shared/time.ts';
 
-/** A query of postgres.js, as far as it is needed here: it settles itself through these two. */
+/** The used part of a query of postgres.js: it settles itself through these two. */
 interface Query {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
@@ -30,7 +30,10 @@ export const CANCEL = `select pg_cancel_backend(pid) from pg_stat_activity
 /** One set for all connections that end with one signal. */
 const bySignal = new WeakMap<AbortSignal, Statements>();
 
-/** A set that holds statements while they are executed. From the signal on `cancel` is called with their backends, repeatedly. */
+/**
+ * A set that holds statements while they are executed. After the signal `cancel` is called with their
+ * backends, repeatedly.
+ */
 export function statementsUntil(
   signal: AbortSignal,
   cancel: (backends: readonly number[]) => Promise<unknown>,
@@ -41,7 +44,7 @@ export function statementsUntil(
   bySignal.set(signal, statements);
   const cancelAll = (): void => {
     const backends = [...statements].flatMap(({ state }) => state?.pid ?? []);
-    // A database that is away has nothing to cancel.
+    // An unreachable database has nothing to cancel.
     if (backends.length > 0) cancel([...new Set(backends)]).catch(() => undefined);
   };
   void untilAborted(signal).then(() => {

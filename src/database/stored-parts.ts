@@ -15,7 +15,10 @@ interface PartRow extends Record<string, unknown> {
   readonly read_at: string | null;
 }
 
-/** Counts the rows of each part, by account. A row belongs to the part that it was asked for, as in the coverage of a snapshot. */
+/**
+ * Counts the rows of each part, by account. A row belongs to the part whose request returned it, as in the
+ * coverage of a snapshot.
+ */
 export async function readStoredParts(
   db: Queryable,
   accountIds: readonly string[],

@@ -1,4 +1,7 @@
-/** What is stored of one record, and how it compares with rows as they should be; PostgreSQL decides what is equal. */
+/**
+ * Reads the stored rows of one record and compares them with the expected rows; PostgreSQL decides which
+ * values are equal.
+ */
 import { type SQL, sql } from 'drizzle-orm';
 import { stringifyExactJson } from '../shared/exact-json.ts';
 import type { Row, StreamDefinition, WireRecord } from '../streams/stream.ts';
@@ -8,7 +11,7 @@ import { type TableShape, tableShape } from './table-shape.ts';
 
 export interface StoredRecord {
   readonly raw: WireRecord | null;
-  /** equipments: the type in whose response it was found last. */
+  /** equipments: the type of the last response that contained it. */
   readonly askedType: string | null;
   readonly syncedAt: string;
   /** null: the source still had it. */
@@ -20,7 +23,7 @@ interface RecordScope {
   readonly key: string;
 }
 
-/** Of a row `t`: the type in whose response it was found last. */
+/** For a row `t`: the type of the last response that contained it. */
 export const askedTypeOf = ({ partition }: StreamDefinition): SQL =>
   partition === undefined
     ? sql`null`
@@ -47,13 +50,13 @@ export async function readStoredRecord(
   return { raw, askedType, syncedAt, deletedAt };
 }
 
-/** A row that is stored, that should be, or both. */
+/** A stored row, an expected row, or both. */
 interface RowComparison {
   /** null: the source has no such row. */
   readonly source: Row | null;
   /** null: it is not stored. */
   readonly stored: Row | null;
-  /** Columns in which they differ. */
+  /** Columns with different values. */
   readonly differing: readonly string[];
 }
 

@@ -1,6 +1,7 @@
 /**
- * One database connection for one running stream. It holds the stream's lock, the staging tables and the transaction
- * that stores: if the connection breaks they are gone together, so who has lost the lock cannot store.
+ * One database connection for one running stream. It holds the stream's lock, the staging tables and the
+ * storing transaction: if the connection breaks all of them are gone, so a session without the lock cannot
+ * store.
  */
 import { SafetySyncError } from '../shared/errors.ts';
 import { sleep } from '../shared/time.ts';
@@ -16,18 +17,21 @@ import type { OnStatement } from './watch-statements.ts';
 export interface StreamSession {
   readonly connection: Connection;
   readonly backendPid: number;
-  /** Of the open transaction, to the microsecond; null while none is open. */
+  /** The time of the open transaction, to the microsecond; null while none is open. */
   readonly transactionTime: WriteTime | null;
-  /** Begins the one transaction of the session. What is sent next belongs to it already. */
+  /** Begins the one transaction of the session. Later statements belong to it. */
   begin(): Promise<WriteTime>;
   /**
    * A commit that is not `isDurable` does not wait for the disk: should PostgreSQL itself crash, it may be undone as a
    * whole, with everything after it.
    */
   commit(options: { readonly isDurable: boolean }): Promise<void>;
-  /** Gives up the open transaction. Over a broken connection PostgreSQL has done so by itself. */
+  /** Rolls the open transaction back. After a broken connection PostgreSQL has already done so. */
   rollback(): Promise<void>;
-  /** The first failure of the transaction, where this one is its consequence. What it means here: over a broken connection lock and staging tables are gone, whatever the statement complains of. */
+  /**
+   * Returns the first failure of the transaction, if this one is its consequence. Adds that the lock is lost
+   * after the connection broke: then the staging tables are gone, too, and the reported error is secondary.
+   */
   explain(error: SafetySyncError): Promise<SafetySyncError>;
   /** Ends the session and with it the lock. */
   close(): Promise<void>;
@@ -39,7 +43,7 @@ interface OpenSessionOptions {
   readonly stream: StreamName;
   /** `skip`: give up when another run has the stream. `wait`: until it is free, or until the signal. */
   readonly whenBusy: 'skip' | 'wait';
-  /** Called once when the stream is busy and we wait. */
+  /** Called once when the stream is busy and the session waits. */
   readonly onWait?: (() => void) | undefined;
   /** For the change of an account itself: an unfinished one is no reason to refuse. */
   readonly changesAccount?: true;
@@ -60,15 +64,15 @@ const TRY_LOCK = `select pg_backend_pid() as pid,
   pg_try_advisory_lock(${streamLockKey('$1', '$2')}) as locked`;
 
 /**
- * Tables grow under a running session: a plan that was kept from when they were empty would go on scanning them from
- * end to end. Compiling statements that take milliseconds costs more than it brings.
+ * Tables grow during a session: a plan that was kept from when they were empty would continue to scan them
+ * sequentially. Compiling statements that take milliseconds costs more than it saves.
  */
 const SESSION_SETTINGS = `select set_config('plan_cache_mode', 'force_custom_plan', false),
   set_config('jit', 'off', false), ${OWN_SETTINGS}`;
 
 /**
- * Citus gives a role's time-outs to its sessions on the nodes too, and takes only a `set local` there. On one PostgreSQL it
- * says again what holds already.
+ * Citus also gives a role's time-outs to its sessions on the nodes, and accepts only a `set local` there. On
+ * one PostgreSQL it repeats the existing setting.
  */
 function freeNodes(freed: string | null): readonly string[] {
   if (freed === null) return [];
@@ -82,10 +86,11 @@ const BEGUN = `select pg_backend_pid() as pid, now() as started_at,
   to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
 /**
- * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and moves
- * `complete_until` to the instant after it. The row stays locked until both are committed with the rows. So transactions of
- * a stream have their times in the order in which they become visible, also where the clock was set back. A stream without
- * a row has stored nothing. By way of UTC, because Citus takes IMMUTABLE functions only.
+ * Gives the transaction its `_synced_at`, later than that of every transaction of the stream before it, and
+ * moves `complete_until` to the instant after it. The row stays locked until both are committed with the
+ * rows. So transactions of a stream have their times in the order of their commits, even after the clock was
+ * set back. A stream without a row has stored nothing. Converts by way of UTC, because Citus takes IMMUTABLE
+ * functions only.
  */
 const ADVANCE = `update safety_sync.stream_state
   set complete_until = (greatest(now(), complete_until) at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'

@@ -78,10 +78,12 @@ function toCalculatedColumns(calculatedAt: ServiceTime | null) {
   return { calculated_at: at, clock_offset_ms };
 }
 
-/** What a success says of the stream. `unasked`: nobody had to be looked up, so the service was not heard. */
+/** The kind of a success. `unasked`: no user had to be looked up, so the service sent no response. */
 export type Success = 'none' | 'asked' | 'unasked';
 
-/** A success that heard nothing from the service holds up to the newest of the account's that did. */
+/**
+ * A success without a response from the service gets the time of the account's newest success that had one.
+ */
 async function successTime(db: Queryable, accountId: string, success: Success) {
   if (success === 'none') return {};
   if (success === 'asked') return { last_success_at: sql`statement_timestamp()` };
@@ -95,11 +97,11 @@ async function successTime(db: Queryable, accountId: string, success: Success) {
 interface StateWrite {
   readonly change: StateChange;
   readonly success: Success;
-  /** Parts that the success covers, and when; absent: the stream is not asked for in parts. */
+  /** Parts that the success covers, and when; absent: the stream is not requested in parts. */
   readonly readParts?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Writes what a run learned; part of the transaction that stores its data. */
+/** Writes the results of a run; part of the transaction that stores its data. */
 export async function writeStreamState(
   db: Queryable,
   accountId: string,

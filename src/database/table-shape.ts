@@ -7,23 +7,26 @@ export interface ColumnShape {
   readonly type: string;
 }
 
-/** Where superseded states of a table go, and what makes a state. */
+/** The table of superseded states, and the columns that make a state. */
 export interface HistoryShape {
   /** Table of the same schema. */
   readonly states: string;
   /** Columns that the table and its states have in common, key included, without `account_id`. */
   readonly columns: readonly string[];
-  /** Those of them that make a state. */
+  /** The columns that make a state when they change. */
   readonly compared: readonly string[];
   /** The parent's column with the source's time of a new state; null: when it was seen. */
   readonly since: string | null;
   /** See `StateHistory`: column, and its value where another state begins. */
   readonly differences: readonly (readonly [string, (before: string, after: string) => string])[];
-  /** Those of them that the states have, too. */
+  /** The columns that the states have, too. */
   readonly kept: readonly string[];
 }
 
-/** What the merge needs to know of a table, read off its drizzle declaration: no list is kept twice. */
+/**
+ * The properties of a table that the merge needs, derived from its drizzle declaration: there is no second
+ * list.
+ */
 export interface TableShape {
   readonly table: PgTable;
   readonly schema: string;
@@ -78,7 +81,7 @@ export function tableShape(table: PgTable, histories: readonly StateHistory[] = 
 
 export const hasDifferences = ({ history }: TableShape): boolean => (history?.differences ?? []).length > 0;
 
-/** The tables of a stream, read off their declarations. */
+/** The tables of a stream, derived from their declarations. */
 export interface StreamShape {
   readonly stream: StreamDefinition;
   readonly parent: TableShape;
@@ -98,7 +101,7 @@ export function streamShape(stream: StreamDefinition): StreamShape {
 export interface TableCoverage {
   /** The column that names the part; null: the whole account was covered. */
   readonly column: string | null;
-  /** The child that says what was asked for, in its last column, where `column` of the parent is something else. */
+  /** The child with the requested part in its last column, where `column` of the parent has another value. */
   readonly asked?: TableShape;
   readonly parts: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Reads and writes `safety_sync.user_lookups`: which user ids to ask for, and when. */
+/** Reads and writes `safety_sync.user_lookups`: which user ids to request, and when. */
 import { and, asc, desc, eq, gt, isNotNull, lte, sql } from 'drizzle-orm';
 import type { DueLookup, FailingLookups, LookupResult } from '../streams/state.ts';
 import type { Queryable } from './connection.ts';
@@ -8,9 +8,12 @@ import type { TransactionTime } from './sql-names.ts';
 
 interface DueLookups {
   readonly accountId: string;
-  /** Ask for every id, also those that were asked for lately. */
+  /** Request every id, also those that were requested recently. */
   readonly all: boolean;
-  /** The database's time when the run began (`readDatabaseTime`): nobody is asked for twice in a run. */
+  /**
+   * The database's time when the run began (`readDatabaseTime`): each user is requested at most once in a
+   * run.
+   */
   readonly notAskedSince: string;
   readonly limit: number;
 }
@@ -22,10 +25,10 @@ export async function readDatabaseTime(db: Queryable): Promise<string> {
   return row.now;
 }
 
-/** Whoever was not asked for the longest time first: an id that always fails is behind all others. */
+/** The least recently requested id first: an id that always fails is behind all others. */
 export async function readDueLookups(db: Queryable, due: DueLookups): Promise<DueLookup[]> {
   const { account_id, user_id, asked_at, due_at, failures } = userLookups;
-  // Not by `now()`: it would be that of the node which has the rows.
+  // Not by `now()`: it would be that of the node with the rows.
   const now = await readDatabaseTime(db);
   return await db
     .select({ userId: user_id, failures })
@@ -79,7 +82,7 @@ export async function writeLookupResults(
   results: readonly LookupResult[],
 ): Promise<void> {
   if (results.length === 0) return;
-  // Never before the run began, whatever the database's clock did since: nobody would end being asked for.
+  // Never before the run began, even if the database's clock was set back: the lookups would not end.
   await db.execute(sql`update ${userLookups} l
     set asked_at = greatest(${now}::timestamptz, ${begunAt}::timestamptz), is_known = coalesce(r."isKnown", l.is_known),
       failures = r.failures, last_error = r.error, due_at = coalesce(r.due_at, l.due_at)
@@ -90,8 +93,9 @@ export async function writeLookupResults(
 }
 
 /**
- * Records user ids of rows that are being stored, part of the transaction that stores them. Streams meet the same people: two
- * transactions that record the same ids in another order would wait for each other, so those of an account take turns.
+ * Records user ids of rows that are being stored, part of the transaction that stores them. Streams share
+ * people: two transactions that record the same ids in different orders would deadlock, so those of an
+ * account take turns.
  */
 export async function recordUsers(db: Queryable, ids: readonly string[], accountId: string): Promise<void> {
   if (ids.length === 0) return;

@@ -1,11 +1,14 @@
-/** Tells of every statement by what it does and to which table: never its parameters, which hold what people wrote. */
+/**
+ * Reports every statement by its operation and its table: never its parameters, which contain texts that
+ * people wrote.
+ */
 import { formatDuration, formatNumber } from '../shared/format.ts';
 import type { Logger } from '../shared/logger.ts';
 
 interface StatementEvent {
   /** `insert safety.followups` */
   readonly name: string;
-  /** From asking to the response, with the wait for a connection. */
+  /** From the call to the response, with the wait for a connection. */
   readonly durationMs: number;
   /** Returned or written; null: it failed, or it has none. */
   readonly rows: number | null;
@@ -18,7 +21,7 @@ const WRITES =
   /\b(insert)\s+into\s+([\w".]+)|\b(update)\s+([\w".]+)\s|\b(delete)\s+from\s+([\w".]+)|^\s*(copy)\s+([\w".]+)|^\s*(create)\s+temporary\s+table\s+(?:if\s+not\s+exists\s+)?([\w".]+)/i;
 const READS = /\bfrom\s+([\w"]+\.[\w".]+)/i;
 
-/** What a statement writes says more than what it reads; where it does neither, its first words. */
+/** The table that a statement writes, else the table that it reads, else its first words. */
 export function nameStatement(text: string): string {
   const [, ...groups]: (string | undefined)[] = WRITES.exec(text) ?? [];
   const written = groups.filter((group) => group !== undefined);
@@ -32,7 +35,7 @@ export function nameStatement(text: string): string {
     .toLowerCase();
 }
 
-/** A query of postgres.js, as far as it is needed here: it settles itself through these two. */
+/** The used part of a query of postgres.js: it settles itself through these two. */
 interface Query {
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
@@ -46,14 +49,14 @@ export function toRowCount(result: unknown): number | null {
 export const toStatementCode = (error: unknown): string =>
   String(typeof error === 'object' && error !== null && 'code' in error ? error.code : 'unknown');
 
-/** Begins to measure a statement; what it returns is called when the statement has ended. */
+/** Begins to measure a statement; the returned function is called when the statement has ended. */
 export function timeStatement(text: string, onStatement: OnStatement) {
   const startedMs = performance.now();
   return (rows: number | null, errorCode: string | null): void =>
     onStatement({ name: nameStatement(text), durationMs: performance.now() - startedMs, rows, errorCode });
 }
 
-/** From here on `client` tells `onStatement` of every statement that it is given as text. */
+/** From here on `client` reports every statement that it receives as text to `onStatement`. */
 export function watchStatements(client: object, onStatement: OnStatement): void {
   const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
   const unsafe = asked.unsafe.bind(client);
@@ -73,7 +76,7 @@ export function watchStatements(client: object, onStatement: OnStatement): void 
   };
 }
 
-/** From here on `client` calls `onFailure` with the error of every statement that it is given as text. */
+/** From here on `client` calls `onFailure` with the error of every statement that it receives as text. */
 export function watchFailures(client: object, onFailure: (error: unknown) => void): void {
   const asked = client as { unsafe: (text: string, ...rest: unknown[]) => Query };
   const unsafe = asked.unsafe.bind(client);
@@ -88,7 +91,7 @@ export function watchFailures(client: object, onFailure: (error: unknown) => voi
   };
 }
 
-/** undefined: nobody reads the log at this level. */
+/** undefined: the log does not include this level. */
 export function statementLog(log: Logger): OnStatement | undefined {
   if (!log.isLevelEnabled('debug')) return undefined;
   return ({ name, durationMs, rows, errorCode }) => {

@@ -47,7 +47,7 @@ export interface Backfill {
   readonly progress: { -readonly [Name in keyof BackfillProgress]: BackfillProgress[Name] };
 }
 
-/** The slice to request: an end of an unbounded plan is open, whatever the ledger has for it. */
+/** The slice to request: an end of an unbounded plan is open, even if the ledger has a time for it. */
 function boundsOf({ topMs, isTopOpen, plan, bottomMs }: Backfill, slice: LedgerSlice): CreationSlice {
   const isTop = isTopOpen && slice.toMs === topMs && slice.readToMs === slice.toMs;
   const isBottom = plan.fromMs === null && slice.fromMs === bottomMs;

@@ -41,8 +41,9 @@ export function readLastUpdated({ envelope }: Pick<ListPage, 'envelope'>): numbe
 }
 
 /**
- * Whether a response is older than the stored report, for example because it comes from another cache. It is the newer one
- * where the stored time lies in the service's future, also because the service's clock was put back.
+ * Whether a response is older than the stored report, for example because it comes from another cache. It is
+ * the newer one where the stored time lies in the service's future, also because the service's clock was set
+ * back.
  */
 export function isOlder(calculatedAtMs: number, stored: ServiceTime | null, clock: ResponseClock): boolean {
   if (stored === null || isInFuture(stored.ms, clock)) return false;

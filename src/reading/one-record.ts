@@ -104,7 +104,7 @@ async function findFirst<Question>(
   return null;
 }
 
-/** Of several records with one key the last one counts, as in the merge: the response is read to its end. */
+/** If several records have one key the last one counts, as in the merge: the response is read to its end. */
 async function findInPart(source: OneRequest, { key }: KnownRecord, part: Part): Promise<FoundRecord | null> {
   let found: FoundRecord | null = null;
   const steps = readPart({ source, part, names: new Set([key]) });

@@ -11,7 +11,7 @@ const MOST_PAGES = 100_000;
 /** Repeated records that are requested one by one. */
 const MOST_REPEATS = 20;
 
-/** The stream and the service: what a request needs. */
+/** The stream and the service of a request. */
 export type Source = Pick<ReadRequest, 'stream' | 'service'>;
 export type Params = Readonly<Record<string, unknown>>;
 

@@ -71,7 +71,7 @@ export interface ReadOptions {
   readonly range?: CreationSlice;
   /** backfill: begin a new one instead of continuing one that was cut off. */
   readonly restart?: boolean;
-  /** Request this record only, and store it whatever is stored of it. */
+  /** Request this record only, and store it regardless of its stored state. */
   readonly onlyRecord?: KnownRecord;
 }
 

@@ -29,7 +29,7 @@ export async function* read(request: ReadRequest): AsyncGenerator<Step, void, un
   yield { kind: 'end', outcome: yield* select(request) };
 }
 
-/** Whether the run may be complete: only then deletions follow from what it has not seen. */
+/** Whether the run may be complete: only then missing records count as deletions. */
 export function tracksSeen({ readMode }: StreamDefinition, kind: RunKind): boolean {
   return readMode.kind === 'incremental' ? kind === 'reconcile' : readMode.kind !== 'lookup';
 }

@@ -141,8 +141,9 @@ export function createSliceReader(source: Source, filters: Params = {}) {
      * addition to the first one of the same record.
      */
     async *readByPages(slice: CreationSlice): AsyncGenerator<readonly Received[], number, undefined> {
-      // Where each response has ties in another order, the attempts together show what none of them shows. This counts only for
-      // a slice that does not grow, and not after a deletion: a new or deleted record would stand for a missing one.
+      // If each response orders ties differently, the attempts together show records that no single one
+      // shows. This counts only for a slice that does not grow, and not after a deletion: a new or deleted
+      // record would be counted in place of a missing one.
       let together = new PageTally(keyField);
       for (let reread = 0; ; reread += 1) {
         const tally = new PageTally(keyField);
@@ -161,14 +162,14 @@ export function createSliceReader(source: Source, filters: Params = {}) {
     },
 
     /**
-     * Whether the slice has records that no filter on creation time has shown: it has fewer different ones than its total;
-     * or, whatever was deleted meanwhile, its total counts some without a usable `created_on`, or the service compares
-     * creation times less exactly than by milliseconds. Only page numbers reach those.
+     * Whether the slice has records that no filter on creation time has shown: it has fewer different ones
+     * than its total; or, even after deletions, its total counts some without a usable `created_on`, or the
+     * service compares creation times less exactly than by milliseconds. Only page numbers reach those.
      */
     async isAnyUnseen(slice: CreationSlice, seen: Seen): Promise<boolean> {
       const isOpen = slice.toMs === null;
-      // The total of all comes last: what is created between the requests must not hide anything.
-      // A millisecond is left between the bounds: inclusive ones would count the newest records twice.
+      // The total of all comes last: records created between the requests must not hide anything. A
+      // millisecond is left between the bounds: inclusive ones would count the newest records twice.
       const added = isOpen ? await fetchTotal({ fromMs: seen.topMs + 1, toMs: null }) : 0;
       if (added === undefined) return false;
       const filtered = isOpen ? await fetchTotal({ fromMs: slice.fromMs, toMs: seen.topMs }) : undefined;

@@ -86,7 +86,10 @@ async function* readResponse(read: PartRead): Steps<boolean> {
   }
 }
 
-/** The pages that a list announced without being asked. Returns null when they show everything, else what is missing. */
+/**
+ * The pages that a list announced without a request for pages. Returns null when they show everything, else
+ * what is missing.
+ */
 async function* readAnnouncedPages(read: PartRead): Steps<string | null> {
   let shortfall: string | null = null;
   for (let attempt = 1; attempt <= PAGED_ATTEMPTS; attempt += 1) {

@@ -1,10 +1,11 @@
 /**
- * The watermark, from which the next read begins, also after the service's clock was put back. Pure; times in ms since 1970.
+ * The watermark, from which the next read begins, also after the service's clock was set back. Pure; times in
+ * ms since 1970.
  *
- * A time of the service is stored with the difference between the clocks. If that difference becomes smaller, the service's
- * clock went back or ours jumped ahead. Which one is unknown, so the stored time is reduced by as much. An error of our clock
- * therefore only causes more reading, unless it goes back between the same two runs as the service's clock: then each step
- * hides as much of the other.
+ * A time of the service is stored with the difference between the clocks. If that difference becomes smaller,
+ * the service's clock went back or the worker's jumped ahead. The cause is unknown, so the stored time is
+ * reduced by as much. An error of the worker's clock therefore only causes more reading, unless it goes back
+ * between the same two runs as the service's clock: then each step hides as much of the other.
  */
 import type { Received } from '../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
@@ -27,10 +28,11 @@ export function offsetOf({ serviceMs, ourMs }: ResponseClock): number | null {
 }
 
 /**
- * The watermark of a run: the latest `updated_on` of its first response. The service sent it, so it had made every change up
- * to there, and this run reads them all. Values after the clock are errors of the data and ignored. If all of them are after
- * the response's own clock (its Date header), that clock is the earlier time and safe. If they are after our clock, nothing
- * is known, because ours may be hours ahead of the service's. undefined: no record has a usable time.
+ * The watermark of a run: the latest `updated_on` of its first response. The service sent it, so it had made
+ * every change up to there, and this run reads them all. Values after the clock are errors of the data and
+ * ignored. If all of them are after the response's own clock (its Date header), that clock is the earlier
+ * time and safe. If they are after the worker's clock, nothing is known, because that clock may be hours
+ * ahead of the service's. undefined: no record has a usable time.
  */
 export function watermarkOf(records: readonly Received[], clock: ResponseClock): number | undefined {
   const clockMs = clock.serviceMs ?? clock.ourMs;
@@ -93,7 +95,7 @@ export function nextWatermark(
   return ms === stored.ms ? stored : { ms, clockOffsetMs };
 }
 
-/** The later of two, by our clock if both have the difference to the service's. */
+/** The later of two, by the worker's clock if both have the difference to the service's. */
 export function laterWatermark(one: ServiceTime | null, other: ServiceTime | null): ServiceTime | null {
   if (one === null || other === null) return one ?? other;
   const areComparable = one.clockOffsetMs !== null && other.clockOffsetMs !== null;
