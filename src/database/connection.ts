@@ -1,7 +1,4 @@
-/**
- * The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a
- * `StreamSession`.
- */
+/** The only file of the warehouse that uses postgres.js: everything else gets a drizzle handle or a `StreamSession`. */
 import { once } from 'node:events';
 import net from 'node:net';
 import { Writable } from 'node:stream';
@@ -35,13 +32,11 @@ interface ConnectionOptions {
   readonly password?: (() => string) | undefined;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Connections at most. */
   readonly max: number;
   /**
-   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must
-   * not continue on another connection unnoticed. Its transactions begin and end by `query`, because
-   * postgres.js's own `begin` writes its `rollback` to a connection that is gone: an exception that cannot be
-   * caught (porsager/postgres#1208). Needs `max` 1.
+   * One connection that is never replaced: with it the caller loses its locks and temporary tables, and must not continue on
+   * another connection unnoticed. Its transactions begin and end by `query`, because postgres.js's own `begin` writes its
+   * `rollback` to a connection that is gone: an exception that cannot be caught (porsager/postgres#1208). Needs `max` 1.
    */
   readonly isSession?: true;
   /** Called after each statement. Without it statements are not timed. */
@@ -55,15 +50,15 @@ export interface Connection {
   /** Runs one statement as text; parameters and results are text, numbers, booleans or null. */
   query<Row>(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
   /**
-   * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs wait
-   * for it; statements through `db` must not be sent meanwhile.
+   * `copy … from stdin`: sends the chunks, resolves when PostgreSQL has taken them. On a session `query` and other COPYs
+   * wait for it; statements through `db` must not be sent meanwhile.
    */
   copy(statement: string, chunks: Iterable<string | Buffer>): Promise<void>;
   /** A session's connection broke: its locks and temporary tables are gone, and nothing more can be stored over it. */
   readonly isLost: boolean;
   /**
-   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only
-   * that it was (25P02).
+   * The reason why a transaction of a session was aborted: for every later statement PostgreSQL reports only that it was
+   * (25P02).
    */
   readonly abortedBy: unknown;
   close(): Promise<void>;
@@ -74,17 +69,13 @@ export type Asked = Pick<Connection, 'query'>;
 
 const CONNECT_TIMEOUT_SECONDS = 10;
 /**
- * The caller awaits its statements before it closes: a statement that is left, such as a read from an
- * unreachable database, was abandoned.
+ * The caller awaits its statements before it closes: a statement that is left, such as a read from an unreachable database,
+ * was abandoned.
  */
 const CLOSE_TIMEOUT_SECONDS = 1;
-/** PostgreSQL's numbers for its types. */
 const JSON_TYPE = 114;
 const JSONB_TYPE = 3802;
-/**
- * Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a
- * drain.
- */
+/** Bytes (or characters) of a COPY that may wait for the network; below it the writer need not wait for a drain. */
 const MOST_UNDERWAY = 2 * 1024 * 1024;
 
 /**
@@ -106,8 +97,8 @@ function connectSocket(options: postgres.ParsedOptions): net.Socket {
 }
 
 /**
- * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result:
- * the caller waits for ever. So `error` is emitted only immediately before `close`.
+ * A statement that postgres.js receives after a socket's `error` and before its `close` never gets a result: the caller
+ * waits for ever. So `error` is emitted only immediately before `close`.
  */
 function tellErrorsWhenClosed(socket: net.Socket): void {
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -123,10 +114,7 @@ function tellErrorsWhenClosed(socket: net.Socket): void {
   Object.assign(socket, { emit: emitLate });
 }
 
-/**
- * The first connection is a real one; every further one breaks at once, and with it the statement that needed
- * it.
- */
+/** The first connection is a real one; every further one breaks at once, and with it the statement that needed it. */
 function connectOnce(onLost: () => void): typeof connectSocket {
   let isUsed = false;
   return (options) => {
@@ -137,8 +125,8 @@ function connectOnce(onLost: () => void): typeof connectSocket {
       return socket;
     }
     const broken = new net.Socket();
-    // Later, when postgres.js listens: it drops connections that were never established, together with the
-    // statements that wait for them.
+    // Later, when postgres.js listens: it drops connections that were never established, together with the statements that
+    // wait for them.
     setImmediate(() =>
       broken.destroy(Object.assign(new Error('the database session broke'), { code: 'CONNECTION_CLOSED' })),
     );
@@ -147,9 +135,9 @@ function connectOnce(onLost: () => void): typeof connectSocket {
 }
 
 /**
- * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot
- * read), or before postgres.js's promise has returned the stream. Such an error reaches neither of the two,
- * only the query's own `resolve` and `reject`, and an `error` event of a stream that has no listener yet.
+ * Begins a COPY. PostgreSQL can report an error after the last row (a duplicate key, a line that it cannot read), or before
+ * postgres.js's promise has returned the stream. Such an error reaches neither of the two, only the query's own `resolve`
+ * and `reject`, and an `error` event of a stream that has no listener yet.
  */
 function beginCopy(query: postgres.PendingQuery<postgres.Row[]>, onFailure: (error: unknown) => void) {
   let opened: (sink: Writable) => void = () => undefined;
@@ -186,9 +174,7 @@ async function cancelOver({ url, password }: ConnectionOptions, backends: readon
 export function openConnection(options: ConnectionOptions): Connection {
   let isLost = false;
   let endCopies: (error: Error) => void = () => undefined;
-  /**
-   * postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL.
-   */
+  /** postgres.js never ends a COPY whose connection breaks between the last row and the reply of PostgreSQL. */
   const broken = new Promise<never>((_, reject) => (endCopies = reject));
   broken.catch(() => undefined);
   const onLoss = () => {
@@ -229,8 +215,8 @@ export function openConnection(options: ConnectionOptions): Connection {
   const db = drizzle(client);
 
   /**
-   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the
-   * session. Waiting statements are sent between two COPYs, in the order of their calls.
+   * Whether a COPY is active: postgres.js would send other statements between its rows, and break the session. Waiting
+   * statements are sent between two COPYs, in the order of their calls.
    */
   let isCopying = false;
   const waiting: (() => void)[] = [];
@@ -241,7 +227,6 @@ export function openConnection(options: ConnectionOptions): Connection {
       next();
     }
   };
-  /** Calls `send` at once or when its turn comes. */
   const inTurn = async <T>(send: () => Promise<T>): Promise<T> =>
     isCopying || waiting.length > 0
       ? await new Promise((resolve) => waiting.push(() => resolve(send())))

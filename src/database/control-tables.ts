@@ -21,15 +21,12 @@ export type AlertChannel = 'webhook' | 'mail';
 export type RunTrigger = 'schedule' | 'manual';
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'skipped';
 
-/** The key of rows that exist once for each stream of an account. */
 export interface StreamKey {
   readonly accountId: string;
   readonly stream: StreamName;
 }
 
-/**
- * The number alone is unique; with the account a statement stays on one node where accounts are distributed.
- */
+/** The number alone is unique; with the account a statement stays on one node where accounts are distributed. */
 export interface RunKey {
   readonly accountId: string;
   readonly runId: number;
@@ -43,7 +40,6 @@ export interface Claim {
 
 const count = () => bigint({ mode: 'number' }).notNull().default(0);
 
-/** One row per run of one stream. */
 export const runs = controlSchema.table(
   'runs',
   {
@@ -98,8 +94,7 @@ export const streamState = controlSchema.table(
     account_id: text().notNull(),
     stream: text().$type<StreamName>().notNull(),
     /**
-     * followups: every change that the service had made up to here is stored. By the service's clock, never
-     * the worker's.
+     * followups: every change that the service had made up to here is stored. By the service's clock, never the worker's.
      */
     watermark: instant(),
     /** followups: the backfill under way or last done: its bounds of creation time (null: open) and the watermark it will leave. */
@@ -110,10 +105,7 @@ export const streamState = controlSchema.table(
     backfill_started_at: instant(),
     /** training: `last_updated` of the newest report that was stored. */
     calculated_at: instant(),
-    /**
-     * How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded;
-     * null: unknown.
-     */
+    /** How far the service's clock was ahead of the worker's when watermark or calculated_at was recorded; null: unknown. */
     clock_offset_ms: bigint({ mode: 'number' }),
     /** training: since when every response was older than the stored report, by the worker's clock. */
     older_since: instant(),

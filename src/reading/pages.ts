@@ -84,6 +84,8 @@ export class PageTally {
   readonly #totals: number[] = [];
   #pagesWithNews = 0;
   #isLastNews = false;
+  /** A page had a record twice. */
+  #hasRowsTwice = false;
 
   constructor(keyField: string) {
     this.#keyField = keyField;
@@ -91,8 +93,10 @@ export class PageTally {
 
   add({ records, paging }: ListPage): void {
     const before = this.#names.size;
-    for (const record of records) {
-      const name = nameOf(record, this.#keyField);
+    const names = records.map((record) => nameOf(record, this.#keyField));
+    this.#hasRowsTwice ||= new Set(names).size < names.length;
+    for (const [at, record] of records.entries()) {
+      const name = names[at] ?? '';
       if (this.#names.has(name)) this.repeated.set(name, record);
       this.#names.add(name);
     }
@@ -121,8 +125,11 @@ export class PageTally {
     const last = this.#totals.at(-1);
     if (first === undefined || last === undefined) {
       // Without a total every page that was announced must have brought new records.
-      return this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews)
-        ? `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`
+      if (this.lastPage !== undefined && this.lastPage > Math.max(1, this.#pagesWithNews))
+        return `${this.lastPage} pages were announced, ${this.#pagesWithNews} delivered`;
+      // The last page may be that of the different records, which is too small for pages that repeat some.
+      return this.lastPage !== undefined && this.#hasRowsTwice
+        ? 'pages repeat records, and the service returns no total'
         : null;
     }
     for (const [at, total] of this.#totals.entries()) {

@@ -82,6 +82,7 @@ describe('pages are not complete', () => {
     ['when one page holds a record twice in the place of another one', [[[1, 1, 2], 3, 1]]],
     ['when the total is smaller than what came beside it', [[[1, 2, 3], 2, 1]]],
     ['when an announced page did not come, without a total', [[[1, 2], undefined, 2]]],
+    ['when a page repeats a record, without a total', [[[1, 1, 2], undefined, 1]]],
     [
       'when an announced page brought nothing, without a total',
       [
