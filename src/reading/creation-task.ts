@@ -1,12 +1,13 @@
 /** The parts of a slice that are still to be requested after a response. Pure; times in ms since 1970. */
 import type { Received } from '../shared/received.ts';
 import type { ListPage } from '../api/requests.ts';
+import { SECOND_MS } from '../shared/time.ts';
+import type { TimeSlice } from '../streams/state.ts';
 import type { CreationOrder, CreationSlice } from './creation-slice.ts';
 import { countDistinct, timeOf } from './record-fields.ts';
 
-/** The records that two responses share, because they were created in one millisecond, as text. */
-export interface Border {
-  readonly createdMs: number;
+/** The records that two responses share, because they were created in one millisecond or second, as text. */
+export interface Border extends TimeSlice {
   readonly texts: ReadonlySet<string>;
 }
 
@@ -34,16 +35,13 @@ export interface Task extends CreationSlice {
   readonly isSuspect?: boolean;
 }
 
-/** The records at the border between two responses, to recognize them in the next one. */
-function atBorder(records: readonly Received[], createdMs: number): Border {
-  const shared = records.filter((record) => timeOf(record, 'created_on') === createdMs);
-  return { createdMs, texts: new Set(shared.map((record) => record.text)) };
+function isWithin(record: Received, { fromMs, toMs }: TimeSlice): boolean {
+  const created = timeOf(record, 'created_on');
+  return created !== undefined && created >= fromMs && created < toMs;
 }
 
 export function isShown(record: Received, border: Border | undefined): boolean {
-  return (
-    border !== undefined && timeOf(record, 'created_on') === border.createdMs && border.texts.has(record.text)
-  );
+  return border !== undefined && isWithin(record, border) && border.texts.has(record.text);
 }
 
 /** The rest of a task after a newest-first response that does not hold all of it; undefined for another response. */
@@ -57,23 +55,27 @@ export function cutOff(
 ): Task[] | undefined {
   const { oldestMs } = order;
   if (!order.isNewestFirst || !Number.isInteger(oldestMs)) return undefined;
-  if (task.fromMs !== null && oldestMs < task.fromMs) return undefined;
-  const toMs = oldestMs + 1;
-  if (task.toMs !== null && toMs > task.toMs) return undefined;
-  if (task.toMs === toMs) {
-    // More records in one millisecond than a response holds.
-    const millisecond: Task = { fromMs: oldestMs, toMs, byPages: true };
-    return task.fromMs === oldestMs ? [millisecond] : [millisecond, { fromMs: task.fromMs, toMs: oldestMs }];
-  }
+  if (oldestMs < (task.fromMs ?? -Infinity) || oldestMs >= (task.toMs ?? Infinity)) return undefined;
   const total = page.paging?.total;
+  // A service that compares whole seconds shows the rest of a divided second in neither part. Only a total reveals that.
+  const unitMs = total === undefined ? SECOND_MS : 1;
+  const unitFromMs = Math.floor(oldestMs / unitMs) * unitMs;
+  const fromMs = Math.max(unitFromMs, task.fromMs ?? unitFromMs);
+  const toMs = Math.min(unitFromMs + unitMs, task.toMs ?? Infinity);
+  if (task.toMs === toMs) {
+    // More records in one unit than a response holds.
+    const unit: Task = { fromMs, toMs, byPages: true };
+    return task.fromMs === fromMs ? [unit] : [unit, { fromMs: task.fromMs, toMs: fromMs }];
+  }
   const newer = page.records.filter((record) => (timeOf(record, 'created_on') ?? 0) >= toMs);
   const newerCount = countDistinct(newer, keyField);
+  const shared = page.records.filter((record) => isWithin(record, { fromMs, toMs }));
   const previous: Previous = {
     remainingTotal: total === undefined ? undefined : total - newerCount,
     newerSlice: { fromMs: toMs, toMs: task.toMs },
     newerCount,
     counted: 0,
-    border: atBorder(page.records, oldestMs),
+    border: { fromMs, toMs, texts: new Set(shared.map((record) => record.text)) },
     recordCount: page.records.length,
     distinct: countDistinct(page.records, keyField),
   };

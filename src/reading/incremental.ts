@@ -7,6 +7,7 @@ import type { FoundHole } from './backfill-slice.ts';
 import { describeSlice, isWholeTime, ofHole, toHole, WHOLE_TIME } from './creation-slice.ts';
 import { walkCreation } from './creation-walk.ts';
 import type { ReadRequest } from './read-request.ts';
+import { nameOf } from './record-fields.ts';
 import { createSliceReader } from './slice-reader.ts';
 import { records, type ReadOutcome, type Steps } from './step.ts';
 import {
@@ -25,6 +26,8 @@ interface ReadWalk {
   /** Why records are missing outside of the holes; null: none are. */
   readonly failure: SafetySyncError | null;
   readonly first: FirstResponse | undefined;
+  /** The total of the first response equals the number of different records that were read. */
+  readonly isTotalReached: boolean;
   /** Left out now. */
   readonly holes: readonly FoundHole[];
 }
@@ -45,16 +48,21 @@ async function* readWalk(read: ReadRequest, options: WalkOptions = {}): Steps<Re
   const walk = walkCreation(WHOLE_TIME, createSliceReader(read, filters), { without });
   const holes: FoundHole[] = [];
   let first: FirstResponse | undefined;
+  let total: number | undefined;
+  let seen = 0;
   for (;;) {
     const next = await walk.next();
-    if (next.done === true) return { failure: next.value, first, holes };
+    if (next.done === true) return { failure: next.value, first, isTotalReached: seen === total, holes };
     switch (next.value.kind) {
       case 'first':
         first = readFirstResponse(next.value.page, read.service.clock.now());
+        total = next.value.page.paging?.total;
         break;
       case 'records':
         yield records(next.value.records);
-        if (first !== undefined && isTooLate(first)) return { failure: null, first, holes };
+        seen = next.value.seen;
+        if (first !== undefined && isTooLate(first))
+          return { failure: null, first, isTotalReached: false, holes };
         break;
       case 'hole': {
         const slice = toHole(next.value.part);
@@ -161,6 +169,23 @@ async function* readAsked(read: ReadRequest): Steps<ReadOutcome> {
 }
 
 /**
+ * Without a total that proves the walk complete, records may exist that no filter on creation time shows. Vanished rows
+ * are looked for by page numbers before they are marked deleted. Returns what is missing; null: nothing.
+ */
+async function* readVanished(read: ReadRequest): Steps<SafetySyncError | null> {
+  const vanished = await read.warehouse.findVanished({ parts: null });
+  if (vanished.size === 0) return null;
+  try {
+    for await (const page of createSliceReader(read).readByPages(WHOLE_TIME))
+      yield records(page.filter((record) => vanished.has(nameOf(record, read.stream.keyField))));
+    return null;
+  } catch (error) {
+    if (error instanceof SafetySyncError && error.code === 'read_incomplete') return error;
+    throw error;
+  }
+}
+
+/**
  * Reconciliation. First the changes that an incremental read finds, so that every other difference is a change that
  * incremental reads have missed, or a deletion, which they cannot see.
  */
@@ -172,7 +197,9 @@ async function* readEverything(read: ReadRequest): Steps<ReadOutcome> {
     yield { kind: 'commit' };
   }
   // Holes are requested, too: deletions follow only from a read that is complete.
-  const { failure, first, holes } = yield* readWalk(read);
+  const { first, holes, ...walk } = yield* readWalk(read);
+  const isUnproven = walk.failure === null && holes.length === 0 && !walk.isTotalReached;
+  const failure = isUnproven ? yield* readVanished(read) : walk.failure;
   const stored = changes?.watermark ?? null;
   const watermark = first === undefined ? stored : nextWatermark(stored, first);
   return {

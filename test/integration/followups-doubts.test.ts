@@ -67,15 +67,20 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     expect(await watermark()).not.toBeNull();
   });
 
-  test('because the service compares whole seconds', async () => {
-    await start({ followupTimes: 'seconds' });
-    const begun = worker.serviceNow() - 60 * MINUTE_MS;
-    for (const [at, id] of [...followups().keys()].entries()) {
-      followups().update(id, { created_on: begun + Math.floor(at / 10) * 1000 + (at % 10) * 97 });
-    }
-    await sync();
-    await isEqual();
-  });
+  test.each(['present', 'absent'] as const)(
+    'because the service compares whole seconds, paging %s',
+    async (followupsPaging) => {
+      await start({ followupTimes: 'seconds', followupsPaging });
+      const begun = worker.serviceNow() - 60 * MINUTE_MS;
+      for (const [at, id] of [...followups().keys()].entries()) {
+        followups().update(id, { created_on: begun + Math.floor(at / 7) * 1000 + (at % 7) * 97 });
+      }
+      await sync();
+      await isEqual();
+      expect(await reconcile()).toMatchObject({ outcome: 'succeeded' });
+      await isEqual();
+    },
+  );
 
   test('also when follow-ups that were read are deleted meanwhile, and others are raised', async () => {
     await start();
@@ -123,6 +128,14 @@ describe('a first sync brings follow-ups that no filter on creation time shows',
     await sync();
     await isEqual();
   });
+});
+
+test('without a total a reconcile marks no follow-up deleted that has lost its creation time', async () => {
+  await start({ followupsPaging: 'absent' });
+  await sync();
+  undate();
+  await reconcile();
+  await isEqual();
 });
 
 test('a backfill of everything brings them, one of a range neither expects nor fails for them', async () => {
